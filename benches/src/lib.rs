@@ -1,0 +1,1 @@
+//! What the docs claim about speed: run with `./dev bench`.

@@ -1,0 +1,116 @@
+//! What a reel holds: everything that crossed the boundary of a network layer, on both sides.
+
+use crate::{Endpoint, EventNumber, SocketId, ThreadId, Time};
+
+/// One event with its place in the order and on the clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Record<'a> {
+    /// The place in the total order.
+    pub number: EventNumber,
+    /// When it happened, on the node's clock. A [`Event::SendResult`] has the time of its send.
+    pub time: Time,
+    /// The thread that it happened on.
+    pub thread: ThreadId,
+    /// What happened.
+    pub event: Event<'a>,
+}
+
+/// What happened at the boundary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // the fields are what the variant's sentence says
+pub enum Event<'a> {
+    /// A socket was opened and bound to `local`.
+    SocketOpened { socket: SocketId, local: Endpoint },
+    /// A socket was closed.
+    SocketClosed { socket: SocketId },
+    /// The layer asked for a packet to be sent. Numbered before the call.
+    Sent { socket: SocketId, to: Endpoint, payload: &'a [u8] },
+    /// What the call that sent packet `of` returned.
+    SendResult { of: EventNumber, outcome: SendOutcome },
+    /// The layer was given a packet. Numbered after the call.
+    Received { socket: SocketId, from: Endpoint, payload: &'a [u8] },
+    /// The layer asked for a packet and there was none.
+    PollEmpty { socket: SocketId },
+    /// The layer asked for a packet and the call failed with an operating-system error code.
+    ReceiveFailed { socket: SocketId, code: i32 },
+    /// The layer read the clock and was told `value`.
+    Clock { value: Time },
+    /// The layer drew a random number and was given `value`.
+    Random { value: u64 },
+    /// The game called into the layer; the call is the engine's own encoding.
+    Input { call: &'a [u8] },
+    /// A tick of the layer begins. `time` is the game's virtual time.
+    Tick { tick: u64, time: Time },
+    /// Something that the engine or a person wanted to be found again. UTF-8, shown lossily.
+    Note { text: &'a [u8] },
+    /// The engine's state, in its own encoding: a replay can start here.
+    Snapshot { state: &'a [u8] },
+    /// Recording was switched on (`true`) or off (`false`).
+    Switched { on: bool },
+    /// `count` events before this one were dropped, because the disk could not keep up.
+    Dropped { count: u64 },
+    /// The recorded thread waited `nanos` ns for room in the buffer.
+    Stalled { nanos: u64 },
+    /// Recording stopped here for good; `code` is the operating-system error of the write.
+    WriteFailed { code: i32 },
+}
+
+/// What a send call returned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SendOutcome {
+    /// The whole packet was taken.
+    Sent,
+    /// Only so many bytes were taken.
+    Short(u32),
+    /// The call failed with this operating-system error code.
+    Failed(i32),
+}
+
+/// The kind of an event, without its content.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+#[allow(missing_docs)] // the variants of `Event`, which has the words
+pub enum EventKind {
+    SocketOpened = 1,
+    SocketClosed = 2,
+    Sent = 3,
+    SendResult = 4,
+    Received = 5,
+    PollEmpty = 6,
+    ReceiveFailed = 7,
+    Clock = 8,
+    Random = 9,
+    Input = 10,
+    Tick = 11,
+    Note = 12,
+    Snapshot = 13,
+    Switched = 14,
+    Dropped = 15,
+    Stalled = 16,
+    WriteFailed = 17,
+}
+
+impl Event<'_> {
+    /// The kind of this event.
+    pub fn kind(&self) -> EventKind {
+        match self {
+            Event::SocketOpened { .. } => EventKind::SocketOpened,
+            Event::SocketClosed { .. } => EventKind::SocketClosed,
+            Event::Sent { .. } => EventKind::Sent,
+            Event::SendResult { .. } => EventKind::SendResult,
+            Event::Received { .. } => EventKind::Received,
+            Event::PollEmpty { .. } => EventKind::PollEmpty,
+            Event::ReceiveFailed { .. } => EventKind::ReceiveFailed,
+            Event::Clock { .. } => EventKind::Clock,
+            Event::Random { .. } => EventKind::Random,
+            Event::Input { .. } => EventKind::Input,
+            Event::Tick { .. } => EventKind::Tick,
+            Event::Note { .. } => EventKind::Note,
+            Event::Snapshot { .. } => EventKind::Snapshot,
+            Event::Switched { .. } => EventKind::Switched,
+            Event::Dropped { .. } => EventKind::Dropped,
+            Event::Stalled { .. } => EventKind::Stalled,
+            Event::WriteFailed { .. } => EventKind::WriteFailed,
+        }
+    }
+}

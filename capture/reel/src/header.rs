@@ -1,0 +1,51 @@
+//! What a reel says of itself before the first event.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Time;
+
+/// The start of a reel: who was recorded, when, and from what start conditions.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Header {
+    /// The node's name, as people say it: `HOST`, `A`.
+    pub node: String,
+    /// The same in all reels of one session; all zero where nobody gave one.
+    pub session: [u8; 16],
+    /// Ties the node's clock to the calendar and to its machine.
+    pub clock: ClockAnchor,
+    /// Which network layer was recorded, as `netreel replay` knows it: `boxes`.
+    pub engine: String,
+    /// The recorded program's build: a version, a hash, whatever tells two builds apart.
+    pub build: String,
+    /// The program's arguments.
+    pub args: Vec<String>,
+    /// The layer's start conditions, in the engine's own encoding. A replay starts from these.
+    pub start: Vec<u8>,
+    /// Seeds, by name.
+    pub seeds: Vec<(String, u64)>,
+    /// Hashes of configuration and data files, by name.
+    pub hashes: Vec<(String, String)>,
+    /// The wires that decode this reel's packets; the first is the default.
+    pub wires: Vec<WireText>,
+}
+
+/// One moment, on the node's clock and on the calendar.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClockAnchor {
+    /// The node's monotonic clock at that moment.
+    pub monotonic: Time,
+    /// Nanoseconds since 1970-01-01T00:00:00Z at that moment.
+    pub utc_ns: i64,
+    /// The boot of the machine. Two reels with the same boot id share one monotonic clock.
+    /// Empty where it is unknown.
+    pub boot_id: String,
+}
+
+/// The text of a wire, with the name that its errors show.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WireText {
+    /// The file's name, for people.
+    pub name: String,
+    /// The whole text.
+    pub text: String,
+}

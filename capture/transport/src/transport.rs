@@ -1,0 +1,78 @@
+//! The traits on both sides of the seam.
+
+use netreel_reel::{Endpoint, Time};
+
+/// The world, as a network layer sees it: one socket, one clock, one source of randomness.
+///
+/// Call grammar: the owner of the loop calls [`tick`](Transport::tick) or
+/// [`input`](Transport::input) and then hands `self` to the [`Layer`], which may call
+/// [`now`](Transport::now), [`random`](Transport::random), [`receive`](Transport::receive) and
+/// [`send`](Transport::send) any number of times, in any order.
+pub trait Transport {
+    /// Reads the clock.
+    fn now(&mut self) -> Time;
+
+    /// Draws 64 random bits.
+    fn random(&mut self) -> u64;
+
+    /// Sends one packet. `Ok` says that the operating system took all of it, not that it arrives.
+    fn send(&mut self, to: Endpoint, packet: &[u8]) -> Result<(), SendError>;
+
+    /// Takes the next packet that has arrived, if there is one; never waits.
+    /// A packet longer than `buffer` is cut to it.
+    fn receive(&mut self, buffer: &mut [u8]) -> Result<Option<Datagram>, ReceiveError>;
+
+    /// Says that tick `tick` begins, at the game's virtual time `time`.
+    fn tick(&mut self, tick: u64, time: Time);
+
+    /// Says that the game is about to call into the layer; `call` is the engine's own encoding.
+    fn input(&mut self, call: &[u8]);
+
+    /// Leaves a note for whoever reads the recording.
+    fn note(&mut self, text: &str);
+}
+
+/// A sans-IO network layer: all that it does follows from these calls and from what the
+/// [`Transport`] answers.
+pub trait Layer {
+    /// One tick: read the clock, take what has arrived, send what is due.
+    fn tick(&mut self, io: &mut dyn Transport);
+
+    /// One call of the game into the layer, in the engine's own encoding.
+    fn input(&mut self, call: &[u8], io: &mut dyn Transport) -> Result<(), InputError>;
+}
+
+/// A packet that was received: its bytes are at the start of the caller's buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Datagram {
+    /// Who sent it.
+    pub from: Endpoint,
+    /// How many bytes of the buffer it fills.
+    pub length: usize,
+}
+
+/// A send that failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SendError {
+    /// The operating system refused, with this error code.
+    #[error("send failed: {}", std::io::Error::from_raw_os_error(*.0))]
+    Os(i32),
+    /// Only so many bytes were taken.
+    #[error("only {0} bytes of the packet were taken")]
+    Short(u32),
+}
+
+/// A receive that failed, with the operating system's error code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("receive failed: {}", std::io::Error::from_raw_os_error(*.0))]
+pub struct ReceiveError(pub i32);
+
+/// A call into the layer that it could not read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("call of {length} bytes into the layer: {why}")]
+pub struct InputError {
+    /// The length of the call.
+    pub length: usize,
+    /// What was wrong with it.
+    pub why: String,
+}

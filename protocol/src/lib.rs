@@ -1,0 +1,1 @@
+//! Several reels, one story.

@@ -1,0 +1,1 @@
+//! The wire language: a protocol's bytes, described once.

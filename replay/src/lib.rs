@@ -1,0 +1,1 @@
+//! A recording, fed back into the network layer.
