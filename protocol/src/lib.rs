@@ -1,1 +1,8 @@
 //! Several reels, one story.
+//!
+//! [`session`] brings the reels of a play-through onto one clock and matches each send to its
+//! receive. [`history`] says what followed from the packets: what was acked, delivered, believed,
+//! and what went wrong. Nothing here touches a clock, a socket or a file.
+
+pub mod history;
+pub mod session;

@@ -1,0 +1,175 @@
+//! What followed from the packets: deliveries, beliefs, findings.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use netreel_reel::EventNumber;
+
+use crate::session::{MessageId, NodeId, PacketId, SessionTime, Stamp};
+
+/// The whole history of a session.
+pub struct History {
+    /// For each packet, when its sender learnt that it had arrived.
+    pub acked: Vec<Option<Stamp>>,
+    /// For each message, the earlier message that it repeats (same link, same place in the stream).
+    pub resends: Vec<Option<MessageId>>,
+    /// What each node's engine was handed and did itself, ordered by time, then node, then number.
+    pub deliveries: Vec<Delivery>,
+    /// What every node believed of every object, by object id.
+    pub objects: BTreeMap<u64, Object>,
+    /// For each ordered pair of nodes that sent packets.
+    pub links: BTreeMap<(NodeId, NodeId), Link>,
+    /// Ordered by time, then node, then rule.
+    pub findings: Vec<Finding>,
+}
+
+/// A message handed to a node's engine, in the order of the stream, or done by the node itself.
+#[derive(Clone, Debug)]
+pub struct Delivery {
+    /// Where.
+    pub node: NodeId,
+    /// The event at that node that made the delivery possible: the receipt that closed the last gap
+    /// before it; for what the node did itself, the send.
+    pub at: Stamp,
+    /// The message. For what was sent again, the copy that arrived first.
+    pub message: MessageId,
+    /// Whether the node did it itself.
+    pub local: bool,
+    /// What the node did with it.
+    pub effect: Effect,
+}
+
+/// What a node did with a message about an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// It has nothing to do with an object.
+    Plain,
+    /// CREATE made the object.
+    Created,
+    /// MIGRATE made the object.
+    CreatedByMigrate,
+    /// UPDATE was taken.
+    Updated,
+    /// MIGRATE changed the owner.
+    Migrated,
+    /// DESTROY ended the object.
+    Destroyed,
+    /// DESTROY of an unknown object left a tombstone.
+    Tombstoned,
+    /// Ignored: the object does not exist at this node.
+    IgnoredUnknown,
+    /// Ignored: the migration counter is lower than what the node has heard, or the same after
+    /// DESTROY.
+    IgnoredStale,
+    /// Ignored: an UPDATE from a node that is not the believed owner.
+    IgnoredNotOwner,
+    /// Ignored: an UPDATE older than one already taken.
+    IgnoredOutOfOrder,
+    /// Nobody can say: the wire declares no rules, or the reel lacks what led to it.
+    Unknown,
+}
+
+/// One replicated object and what each node believed of it.
+#[derive(Clone, Debug, Default)]
+pub struct Object {
+    /// The protocol's number of its type.
+    pub object_type: Option<u64>,
+    /// Per node, spans in time order. A node that never heard of it has no lane.
+    pub lanes: BTreeMap<NodeId, Vec<Span>>,
+    /// All deliveries about it, in order: places in [`History::deliveries`].
+    pub deliveries: Vec<u32>,
+}
+
+/// A stretch of time in which a node's belief did not change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// The last span of a lane ends where the node's reel ends.
+    pub time: Range<SessionTime>,
+    /// What the node believed.
+    pub belief: Belief,
+    /// The highest migration counter that the node had heard, where the protocol has one.
+    pub counter: Option<u64>,
+    /// The delivery that began it: a place in [`History::deliveries`].
+    pub because: u32,
+}
+
+/// What a node believes of an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Belief {
+    /// It lives, and the peer with this protocol number owns it.
+    Owned(u64),
+    /// It lives, and its owner has left the session or destroyed it: nobody will end it.
+    Orphaned(u64),
+    /// It was destroyed.
+    Destroyed,
+    /// Nobody can say.
+    Unknown,
+}
+
+/// What one directed link did.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Link {
+    /// Packets and bytes of payload sent.
+    pub packets: u64,
+    /// Bytes of payload sent.
+    pub bytes: u64,
+    /// Packets lost.
+    pub lost: u64,
+    /// Receipts beyond the first.
+    pub duplicated: u64,
+    /// Receipts of a packet sent before one that had already arrived.
+    pub reordered: u64,
+    /// Messages sent again.
+    pub resent: u64,
+    /// Send to receive, in ns: shortest, middle, longest. `None` where no packet has both.
+    pub latency_ns: Option<(i64, i64, i64)>,
+    /// Send to learning of the arrival, in ns: shortest, middle, longest.
+    pub rtt_ns: Option<(i64, i64, i64)>,
+}
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Level {
+    /// Odd, and handled.
+    Info,
+    /// Suspicious, or the evidence is incomplete.
+    Warning,
+    /// The session went wrong.
+    Error,
+}
+
+/// Something that the session did wrong or oddly, with its evidence.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finding {
+    /// The rule's id: `zombie-object`.
+    pub rule: &'static str,
+    /// How bad.
+    pub level: Level,
+    /// The node that saw it.
+    pub node: NodeId,
+    /// The object, where it is about one.
+    pub object: Option<u64>,
+    /// When the last piece of evidence was seen.
+    pub time: SessionTime,
+    /// One sentence for people.
+    pub sentence: String,
+    /// The packets that prove it, in the order of the story.
+    pub evidence: Vec<Evidence>,
+}
+
+/// A piece of a finding's proof.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Evidence {
+    /// What it is: `MIGRATE dropped`, `CREATE delivered`.
+    pub what: String,
+    /// The message.
+    pub message: MessageId,
+    /// The packet that carried it.
+    pub packet: PacketId,
+    /// The node that it is seen at.
+    pub node: NodeId,
+    /// The event in that node's reel.
+    pub number: EventNumber,
+    /// When.
+    pub time: SessionTime,
+}

@@ -1,0 +1,129 @@
+//! The packets of a session: every reel's, on one clock, each send matched to its receive.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use netreel_reel::{Endpoint, EventNumber};
+use netreel_wire::{KindId, MessageFacts, RulesId, Sequence, Wire};
+
+/// A node of the session, by its place in [`Session::nodes`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodeId(pub u16);
+
+/// A packet of the session, by its place in [`Session::packets`]. People see it as `packet 17`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PacketId(pub u32);
+
+/// A message of the session, by its place in [`Session::messages`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct MessageId(pub u32);
+
+/// Nanoseconds on the session's one clock, from the session's first event.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SessionTime(pub i64);
+
+/// One play-through, as all its reels tell it.
+pub struct Session {
+    /// Ordered by protocol number where one is known, then by name.
+    pub nodes: Vec<Node>,
+    /// Ordered by the time of their first event, then by node and event number.
+    pub packets: Vec<Packet>,
+    /// In packet order, then wire order.
+    pub messages: Vec<Message>,
+    /// The wire that decoded the packets; `None` where no reel has one and none was given.
+    pub wire: Option<Arc<Wire>>,
+    /// Where the session's clock starts, in nanoseconds since 1970-01-01T00:00:00Z.
+    pub start_utc_ns: i64,
+    /// From the first event to the last.
+    pub span: Range<SessionTime>,
+    /// What could not be read or is not certain, each a sentence for people.
+    pub warnings: Vec<String>,
+}
+
+/// A node: one that was recorded, or one that the others talked to.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// The reel's name for it, or its endpoint.
+    pub name: String,
+    /// Its number in the protocol, as its packets say it.
+    pub peer: Option<u64>,
+    /// Whether the session has its reel.
+    pub recorded: bool,
+    /// Its sockets' addresses.
+    pub endpoints: Vec<Endpoint>,
+    /// From its first event to its last.
+    pub span: Range<SessionTime>,
+    /// Whether its recording reached its end. What a cut reel shows at its end is not an outcome.
+    pub complete: bool,
+    /// The rules that its packets say it goes by.
+    pub rules: Option<RulesId>,
+    /// How far its clock may be off the session's; 0 where they share one.
+    pub clock_error_ns: u64,
+}
+
+/// One datagram: sent once, received never, once or several times.
+#[derive(Clone, Debug)]
+pub struct Packet {
+    /// Who sent it.
+    pub from: NodeId,
+    /// Whom it was sent to.
+    pub to: NodeId,
+    /// When it was sent; `None` where the sender has no reel or was not recording.
+    pub sent: Option<Stamp>,
+    /// When it was first received.
+    pub received: Option<Stamp>,
+    /// Further receipts of the same datagram.
+    pub duplicates: Vec<Stamp>,
+    /// What became of it.
+    pub fate: Fate,
+    /// Bytes of payload.
+    pub length: u32,
+    /// The payload as text of the wire's facts.
+    pub sequence: Option<Sequence>,
+    /// See [`netreel_wire::PacketFacts::ack`].
+    pub ack: Option<Sequence>,
+    /// See [`netreel_wire::PacketFacts::ack_bits`].
+    pub ack_bits: Option<(u64, u8)>,
+    /// Its messages in [`Session::messages`].
+    pub messages: Range<u32>,
+    /// How many things a full decode has to say of it.
+    pub diagnostics: u32,
+}
+
+/// A moment at a node: an event of its reel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamp {
+    /// In the node's reel.
+    pub number: EventNumber,
+    /// On the session's clock.
+    pub time: SessionTime,
+}
+
+/// What became of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It arrived.
+    Received,
+    /// The receiver recorded for long enough and never got it.
+    Lost,
+    /// The send call failed.
+    SendFailed,
+    /// Nobody can say: the receiver has no reel, or its reel ends too early.
+    Unknown,
+}
+
+/// One message of a packet.
+#[derive(Clone, Debug)]
+pub struct Message {
+    /// The packet that carried it.
+    pub packet: PacketId,
+    /// What the wire says of it. The bit ranges are in the packet's payload.
+    pub facts: MessageFacts,
+}
+
+impl Message {
+    /// Its kind; `None` where the packet ended before saying.
+    pub fn kind(&self) -> Option<KindId> {
+        self.facts.kind
+    }
+}

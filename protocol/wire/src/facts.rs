@@ -1,0 +1,164 @@
+//! What a wire says a packet means: facts, the only thing that other rooms know a packet by.
+
+use std::ops::Range;
+
+/// A message kind that the wire declares, by its place in [`Wire::kinds`](crate::Wire::kinds).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct KindId(pub u16);
+
+/// A `rules` block of the wire, by its place in [`Wire::rules`](crate::Wire::rules).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RulesId(pub u16);
+
+/// A message kind: its name, what it does to objects, and how it is drawn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kind {
+    /// As the wire spells it.
+    pub name: String,
+    /// What the closed vocabulary says of it.
+    pub role: Role,
+    /// Red, green, blue, where the wire gives a colour.
+    pub color: Option<[u8; 3]>,
+}
+
+/// What a message does, in words that every protocol shares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[allow(missing_docs)]
+pub enum Role {
+    Connect,
+    Disconnect,
+    Create,
+    Update,
+    Destroy,
+    /// Announces a new owner.
+    Migrate,
+    /// The host tells the new owner that it is one.
+    MigrateOrder,
+    Rpc,
+    Fragment,
+    Ping,
+    Pong,
+    /// The wire declares the kind and gives it no role.
+    Other,
+}
+
+/// How a receiver treats what it does not expect: a `rules` block of the wire.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rules {
+    /// As the wire spells it.
+    pub name: String,
+    /// A MIGRATE for an object that does not exist here.
+    pub unknown_migrate: UnknownMigrate,
+    /// A DESTROY for an object that does not exist here.
+    pub unknown_destroy: UnknownDestroy,
+    /// When a CREATE is believed.
+    pub create: CreateRule,
+    /// What makes a message old.
+    pub stale: StaleRule,
+    /// Whose UPDATEs count.
+    pub update_from: UpdateFrom,
+}
+
+/// See [`Rules::unknown_migrate`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum UnknownMigrate {
+    Drop,
+    Create,
+}
+
+/// See [`Rules::unknown_destroy`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum UnknownDestroy {
+    Drop,
+    /// Remember the counter, so that an older CREATE is known to be old.
+    Tombstone,
+}
+
+/// See [`Rules::create`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum CreateRule {
+    Always,
+    /// Not below the highest counter heard of the object, and not after DESTROY at that counter.
+    Newer,
+}
+
+/// See [`Rules::stale`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum StaleRule {
+    Never,
+    /// A lower migration counter is old, and so is anything at the same counter after DESTROY.
+    Counter,
+}
+
+/// See [`Rules::update_from`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum UpdateFrom {
+    Anyone,
+    Owner,
+}
+
+/// A sequence number and how many bits it has on the wire before it starts again from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sequence {
+    /// The value on the wire.
+    pub value: u64,
+    /// 1 to 64.
+    pub bits: u8,
+}
+
+/// The facts of one packet.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PacketFacts {
+    /// `@sequence`
+    pub sequence: Option<Sequence>,
+    /// `@ack`: the newest packet that the sender has received.
+    pub ack: Option<Sequence>,
+    /// `@ack_bits`: bit i says that packet `ack - 1 - i` was received; and how many bits there are.
+    pub ack_bits: Option<(u64, u8)>,
+    /// `@sender`: the sender's number in the protocol.
+    pub sender: Option<u64>,
+    /// `@rules`: the rules that the sender goes by.
+    pub rules: Option<RulesId>,
+    /// In wire order.
+    pub messages: Vec<MessageFacts>,
+    /// How many diagnostics a full decode would give.
+    pub diagnostics: u32,
+}
+
+/// The facts of one message.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct MessageFacts {
+    /// `@message_kind`; `None` where the packet ended before it.
+    pub kind: Option<KindId>,
+    /// The message's bits in the packet, numbered from the first in the wire's bit order.
+    pub bits: Range<u32>,
+    /// `@reliable`
+    pub reliable: bool,
+    /// `@reliable_sequence`: its place in the ordered stream of its link.
+    pub reliable_sequence: Option<Sequence>,
+    /// `@origin`: the protocol's number of the node that said it first.
+    pub origin: Option<u64>,
+    /// `@object`
+    pub object: Option<u64>,
+    /// `@object_type`
+    pub object_type: Option<u64>,
+    /// `@owner`: of a CREATE.
+    pub owner: Option<u64>,
+    /// `@new_owner`: of a MIGRATE or an order.
+    pub new_owner: Option<u64>,
+    /// `@migration_counter`
+    pub migration_counter: Option<u64>,
+    /// `@tick`
+    pub tick: Option<u64>,
+    /// `@rpc_name`: the bits of the name in the packet.
+    pub rpc_name: Option<Range<u32>>,
+    /// `@fragment_index` and `@fragment_count`.
+    pub fragment: Option<(u64, u64)>,
+    /// `@fragment_data`: the bits of the data in the packet.
+    pub fragment_data: Option<Range<u32>>,
+}
