@@ -5,6 +5,8 @@
 //! world in virtual time, `Faults` makes any world worse, `Recorded` writes down what crossed, and
 //! `ReplayTransport` plays it back.
 
+mod replay;
 mod transport;
 
+pub use replay::{Divergence, Events, ReplayTransport, Step};
 pub use transport::{Datagram, InputError, Layer, ReceiveError, SendError, Transport};

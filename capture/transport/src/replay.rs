@@ -1,0 +1,382 @@
+//! Plays a recording back: answers each call of the layer as it was answered when it was recorded,
+//! and compares each send with what was sent.
+
+use netreel_reel::{Endpoint, Event, EventNumber, Record, SendOutcome, Time};
+
+use crate::{Datagram, ReceiveError, SendError, Transport};
+
+/// The recorded events, in order.
+pub trait Events {
+    /// The next event; `None` at the end of the recording. Gives the same until
+    /// [`advance`](Events::advance).
+    fn peek(&mut self) -> Option<Record<'_>>;
+
+    /// Steps over the event that `peek` gives.
+    fn advance(&mut self);
+}
+
+/// A [`Transport`] that answers from a recording.
+///
+/// The first call that the recording does not have at its place is a [`Divergence`]. From then on
+/// the recording says nothing any more: clock reads repeat the last time, there are no packets and
+/// no randomness, sends go nowhere. The owner of the loop looks at [`divergence`] after each call
+/// into the layer and stops.
+///
+/// [`divergence`]: ReplayTransport::divergence
+pub struct ReplayTransport<E> {
+    events: E,
+    now: Time,
+    sends: u64,
+    bytes: u64,
+    ran_out: bool,
+    divergence: Option<Box<Divergence>>,
+}
+
+/// Where a replay left its recording.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Divergence {
+    /// The event of the recording that was to come; one past the last at the end of it.
+    pub number: EventNumber,
+    /// The time of that event, or of the last one at the end of the recording.
+    pub time: Time,
+    /// What the recording has.
+    pub expected: Step,
+    /// What came.
+    pub came: Step,
+}
+
+/// A step over the boundary, as far as a replay compares it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// A tick begins.
+    Tick(u64),
+    /// The game calls into the layer.
+    Input(Vec<u8>),
+    /// The layer reads the clock.
+    Clock,
+    /// The layer draws a random number.
+    Random,
+    /// The layer asks for a packet.
+    Receive,
+    /// The layer sends a packet.
+    Send {
+        /// To whom.
+        to: Endpoint,
+        /// The packet.
+        packet: Vec<u8>,
+    },
+    /// The recording, or the layer's tick or call, is over.
+    Nothing,
+}
+
+impl Step {
+    /// The step that left `event` in a recording; `None` for what the recorder, not the layer, said.
+    pub fn of(event: &Event<'_>) -> Option<Step> {
+        Some(match *event {
+            Event::Tick { tick, .. } => Step::Tick(tick),
+            Event::Input { call } => Step::Input(call.to_vec()),
+            Event::Clock { .. } => Step::Clock,
+            Event::Random { .. } => Step::Random,
+            Event::Received { .. } | Event::PollEmpty { .. } | Event::ReceiveFailed { .. } => {
+                Step::Receive
+            }
+            Event::Sent { to, payload, .. } => Step::Send { to, packet: payload.to_vec() },
+            Event::SocketOpened { .. }
+            | Event::SocketClosed { .. }
+            | Event::SendResult { .. }
+            | Event::Note { .. }
+            | Event::Snapshot { .. }
+            | Event::Switched { .. }
+            | Event::Dropped { .. }
+            | Event::Stalled { .. }
+            | Event::WriteFailed { .. } => return None,
+        })
+    }
+}
+
+impl<E: Events> ReplayTransport<E> {
+    /// Starts before the first of `events`.
+    pub fn new(events: E) -> Self {
+        ReplayTransport { events, now: Time::ZERO, sends: 0, bytes: 0, ran_out: false, divergence: None }
+    }
+
+    /// The first call that the recording does not have.
+    pub fn divergence(&self) -> Option<&Divergence> {
+        self.divergence.as_deref()
+    }
+
+    /// How many sends were equal to the recording, and how many bytes they had.
+    pub fn compared(&self) -> (u64, u64) {
+        (self.sends, self.bytes)
+    }
+
+    /// Whether the layer went on where the recording had ended: right for a recording that was cut,
+    /// a divergence for one that is complete.
+    pub fn ran_out(&self) -> bool {
+        self.ran_out
+    }
+
+    /// The time of the last event that was played.
+    pub fn time(&self) -> Time {
+        self.now
+    }
+
+    /// The next event that a layer or its game had part in; skips what only the recorder said.
+    pub fn peek(&mut self) -> Option<Record<'_>> {
+        while self.events.peek().is_some_and(|record| Step::of(&record.event).is_none()) {
+            self.events.advance();
+        }
+        self.events.peek()
+    }
+
+    /// Steps over the event that [`peek`](ReplayTransport::peek) gives: the owner of the loop has
+    /// acted on it.
+    pub fn advance(&mut self) {
+        if let Some(record) = self.events.peek() {
+            self.now = record.time;
+            self.events.advance();
+        }
+    }
+
+    /// Says that `came` is not what the recording has next.
+    pub fn diverge(&mut self, came: Step) {
+        if self.divergence.is_some() || self.ran_out {
+            return;
+        }
+        let last = self.now;
+        match self.peek() {
+            Some(record) => {
+                let divergence = Divergence {
+                    number: record.number,
+                    time: record.time,
+                    expected: Step::of(&record.event).unwrap_or(Step::Nothing),
+                    came,
+                };
+                self.divergence = Some(Box::new(divergence));
+            }
+            None => {
+                self.ran_out = true;
+                self.now = last;
+            }
+        }
+    }
+
+    fn over(&self) -> bool {
+        self.ran_out || self.divergence.is_some()
+    }
+
+    /// Hands the next event to `take` if it is one for this call; otherwise the replay diverges
+    /// with `came`.
+    fn answer<T>(
+        &mut self,
+        take: impl FnOnce(&Event<'_>) -> Option<T>,
+        came: impl FnOnce() -> Step,
+    ) -> Option<T> {
+        if self.over() {
+            return None;
+        }
+        let answer = self.peek().and_then(|record| take(&record.event));
+        match answer {
+            Some(_) => self.advance(),
+            None => self.diverge(came()),
+        }
+        answer
+    }
+
+    /// The result of the send that was just compared. A recording that was cut may lack it.
+    fn send_outcome(&mut self, of: EventNumber) -> SendOutcome {
+        match self.events.peek().map(|record| record.event) {
+            Some(Event::SendResult { of: sent, outcome }) if sent == of => {
+                self.events.advance();
+                outcome
+            }
+            _ => SendOutcome::Sent,
+        }
+    }
+}
+
+impl<E: Events> Transport for ReplayTransport<E> {
+    fn now(&mut self) -> Time {
+        let read = |event: &Event<'_>| match *event {
+            Event::Clock { value } => Some(value),
+            _ => None,
+        };
+        self.answer(read, || Step::Clock).unwrap_or(self.now)
+    }
+
+    fn random(&mut self) -> u64 {
+        let draw = |event: &Event<'_>| match *event {
+            Event::Random { value } => Some(value),
+            _ => None,
+        };
+        self.answer(draw, || Step::Random).unwrap_or(0)
+    }
+
+    fn send(&mut self, to: Endpoint, packet: &[u8]) -> Result<(), SendError> {
+        if self.over() {
+            return Ok(());
+        }
+        let number = self.peek().map(|record| record.number).unwrap_or_default();
+        let compare = |event: &Event<'_>| match *event {
+            Event::Sent { to: recorded_to, payload, .. } => {
+                (recorded_to == to && payload == packet).then_some(())
+            }
+            _ => None,
+        };
+        let equal = self.answer(compare, || Step::Send { to, packet: packet.to_vec() });
+        if equal.is_none() {
+            return Ok(());
+        }
+        self.sends += 1;
+        self.bytes += packet.len() as u64;
+        match self.send_outcome(number) {
+            SendOutcome::Sent => Ok(()),
+            SendOutcome::Short(taken) => Err(SendError::Short(taken)),
+            SendOutcome::Failed(code) => Err(SendError::Os(code)),
+        }
+    }
+
+    fn receive(&mut self, buffer: &mut [u8]) -> Result<Option<Datagram>, ReceiveError> {
+        let take = |event: &Event<'_>| match *event {
+            Event::PollEmpty { .. } => Some(Ok(None)),
+            Event::ReceiveFailed { code, .. } => Some(Err(ReceiveError(code))),
+            Event::Received { from, payload, .. } => {
+                let length = payload.len().min(buffer.len());
+                buffer[..length].copy_from_slice(&payload[..length]);
+                Some(Ok(Some(Datagram { from, length })))
+            }
+            _ => None,
+        };
+        self.answer(take, || Step::Receive).unwrap_or(Ok(None))
+    }
+
+    fn tick(&mut self, tick: u64, _time: Time) {
+        let begin = |event: &Event<'_>| match *event {
+            Event::Tick { tick: recorded, .. } => (recorded == tick).then_some(()),
+            _ => None,
+        };
+        self.answer(begin, || Step::Tick(tick));
+    }
+
+    fn input(&mut self, call: &[u8]) {
+        let give = |event: &Event<'_>| match *event {
+            Event::Input { call: recorded } => (recorded == call).then_some(()),
+            _ => None,
+        };
+        self.answer(give, || Step::Input(call.to_vec()));
+    }
+
+    /// Notes are for readers of the recording: a replay neither has them nor misses them.
+    fn note(&mut self, _text: &str) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use netreel_reel::{SocketId, ThreadId};
+
+    struct List(Vec<(u64, Event<'static>)>, usize);
+
+    impl Events for List {
+        fn peek(&mut self) -> Option<Record<'_>> {
+            let (number, event) = *self.0.get(self.1)?;
+            Some(Record {
+                number: EventNumber(number),
+                time: Time(100 + number),
+                thread: ThreadId(0),
+                event,
+            })
+        }
+
+        fn advance(&mut self) {
+            self.1 += 1;
+        }
+    }
+
+    fn replay(events: &[Event<'static>]) -> ReplayTransport<List> {
+        let numbered = events.iter().enumerate().map(|(n, event)| (n as u64, *event)).collect();
+        ReplayTransport::new(List(numbered, 0))
+    }
+
+    fn peer() -> Endpoint {
+        Endpoint::from(([127, 0, 0, 1], 7000))
+    }
+
+    fn sent(payload: &'static [u8]) -> Event<'static> {
+        Event::Sent { socket: SocketId(0), to: peer(), payload }
+    }
+
+    #[test]
+    fn the_clock_reads_what_it_read_then() {
+        let mut io = replay(&[Event::Clock { value: Time(7) }, Event::Clock { value: Time(9) }]);
+        assert_eq!((io.now(), io.now(), io.divergence()), (Time(7), Time(9), None));
+    }
+
+    #[test]
+    fn a_packet_is_received_again() {
+        let received =
+            Event::Received { socket: SocketId(0), from: peer(), payload: b"hello" };
+        let mut io = replay(&[received, Event::PollEmpty { socket: SocketId(0) }]);
+        let mut buffer = [0; 8];
+        assert_eq!(io.receive(&mut buffer), Ok(Some(Datagram { from: peer(), length: 5 })));
+        assert_eq!(&buffer[..5], b"hello");
+        assert_eq!(io.receive(&mut buffer), Ok(None));
+    }
+
+    #[test]
+    fn a_failed_send_fails_again() {
+        let failed = SendOutcome::Failed(111);
+        let mut io = replay(&[
+            sent(b"one"),
+            Event::SendResult { of: EventNumber(0), outcome: failed },
+            sent(b"two"),
+        ]);
+        assert_eq!(io.send(peer(), b"one"), Err(SendError::Os(111)));
+        assert_eq!(io.send(peer(), b"two"), Ok(()));
+        assert_eq!((io.compared(), io.divergence()), ((2, 6), None));
+    }
+
+    #[test]
+    fn another_byte_is_a_divergence_at_the_send() {
+        let mut io = replay(&[Event::Clock { value: Time(1) }, sent(b"one")]);
+        io.now();
+        io.send(peer(), b"onE").unwrap();
+        let divergence = io.divergence().unwrap();
+        assert_eq!(divergence.number, EventNumber(1));
+        assert_eq!(divergence.expected, Step::Send { to: peer(), packet: b"one".to_vec() });
+        assert_eq!(divergence.came, Step::Send { to: peer(), packet: b"onE".to_vec() });
+    }
+
+    #[test]
+    fn a_call_out_of_its_place_is_a_divergence() {
+        let mut io = replay(&[sent(b"one")]);
+        io.random();
+        assert_eq!(io.divergence().map(|found| &found.came), Some(&Step::Random));
+    }
+
+    #[test]
+    fn only_the_first_divergence_is_kept() {
+        let mut io = replay(&[sent(b"one")]);
+        io.random();
+        io.now();
+        assert_eq!(io.divergence().map(|found| &found.came), Some(&Step::Random));
+    }
+
+    #[test]
+    fn a_layer_that_goes_on_after_the_end_has_run_out() {
+        let mut io = replay(&[Event::Clock { value: Time(5) }]);
+        io.now();
+        assert_eq!(io.send(peer(), b"more"), Ok(()));
+        assert!(io.ran_out() && io.divergence().is_none());
+    }
+
+    #[test]
+    fn what_only_the_recorder_said_is_stepped_over() {
+        let mut io = replay(&[
+            Event::Switched { on: true },
+            Event::Note { text: b"a note" },
+            Event::Random { value: 3 },
+        ]);
+        assert_eq!((io.random(), io.divergence()), (3, None));
+    }
+}
