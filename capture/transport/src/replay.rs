@@ -28,7 +28,8 @@ pub struct ReplayTransport<E> {
     now: Time,
     sends: u64,
     bytes: u64,
-    ran_out: bool,
+    next: EventNumber,
+    overrun: Option<Box<Divergence>>,
     divergence: Option<Box<Divergence>>,
 }
 
@@ -97,7 +98,15 @@ impl Step {
 impl<E: Events> ReplayTransport<E> {
     /// Starts before the first of `events`.
     pub fn new(events: E) -> Self {
-        ReplayTransport { events, now: Time::ZERO, sends: 0, bytes: 0, ran_out: false, divergence: None }
+        ReplayTransport {
+            events,
+            now: Time::ZERO,
+            sends: 0,
+            bytes: 0,
+            next: EventNumber(0),
+            overrun: None,
+            divergence: None,
+        }
     }
 
     /// The first call that the recording does not have.
@@ -110,10 +119,10 @@ impl<E: Events> ReplayTransport<E> {
         (self.sends, self.bytes)
     }
 
-    /// Whether the layer went on where the recording had ended: right for a recording that was cut,
-    /// a divergence for one that is complete.
-    pub fn ran_out(&self) -> bool {
-        self.ran_out
+    /// The first call that came after the end of the recording: right for a recording that was
+    /// cut, a divergence for one that is complete.
+    pub fn overrun(&self) -> Option<&Divergence> {
+        self.overrun.as_deref()
     }
 
     /// The time of the last event that was played.
@@ -134,16 +143,17 @@ impl<E: Events> ReplayTransport<E> {
     pub fn advance(&mut self) {
         if let Some(record) = self.events.peek() {
             self.now = record.time;
+            self.next = record.number.next();
             self.events.advance();
         }
     }
 
     /// Says that `came` is not what the recording has next.
     pub fn diverge(&mut self, came: Step) {
-        if self.divergence.is_some() || self.ran_out {
+        if self.over() {
             return;
         }
-        let last = self.now;
+        let (number, time) = (self.next, self.now);
         match self.peek() {
             Some(record) => {
                 let divergence = Divergence {
@@ -155,14 +165,14 @@ impl<E: Events> ReplayTransport<E> {
                 self.divergence = Some(Box::new(divergence));
             }
             None => {
-                self.ran_out = true;
-                self.now = last;
+                let overrun = Divergence { number, time, expected: Step::Nothing, came };
+                self.overrun = Some(Box::new(overrun));
             }
         }
     }
 
     fn over(&self) -> bool {
-        self.ran_out || self.divergence.is_some()
+        self.overrun.is_some() || self.divergence.is_some()
     }
 
     /// Hands the next event to `take` if it is one for this call; otherwise the replay diverges
@@ -363,11 +373,13 @@ mod tests {
     }
 
     #[test]
-    fn a_layer_that_goes_on_after_the_end_has_run_out() {
+    fn a_call_after_the_end_is_an_overrun() {
         let mut io = replay(&[Event::Clock { value: Time(5) }]);
         io.now();
         assert_eq!(io.send(peer(), b"more"), Ok(()));
-        assert!(io.ran_out() && io.divergence().is_none());
+        let overrun = io.overrun().unwrap();
+        assert_eq!((overrun.number, &overrun.expected), (EventNumber(1), &Step::Nothing));
+        assert_eq!(io.divergence(), None);
     }
 
     #[test]
