@@ -14,6 +14,106 @@ pub struct Tree {
     pub nodes: Vec<TreeNode>,
 }
 
+impl Tree {
+    /// The node with this id.
+    pub fn get(&self, id: TreeId) -> Option<&TreeNode> {
+        self.nodes.get(id.0 as usize)
+    }
+
+    /// The nodes that no other node holds: the root struct and, where the packet has bits that the
+    /// wire does not explain, `rest`.
+    pub fn roots(&self) -> impl Iterator<Item = TreeId> + '_ {
+        Siblings {
+            tree: self,
+            next: 0,
+            end: self.nodes.len() as u32,
+        }
+    }
+
+    /// The nodes directly below this one, in wire order.
+    pub fn children(&self, id: TreeId) -> impl Iterator<Item = TreeId> + '_ {
+        let (next, end) = match self.get(id) {
+            Some(node) => (id.0 + 1, id.0 + 1 + node.descendants),
+            None => (0, 0),
+        };
+        Siblings {
+            tree: self,
+            next,
+            end,
+        }
+    }
+
+    /// The nodes around this one, the nearest first.
+    pub fn ancestors(&self, id: TreeId) -> impl Iterator<Item = TreeId> + '_ {
+        std::iter::successors(self.get(id).and_then(|node| node.parent), |&above| {
+            self.get(above).and_then(|node| node.parent)
+        })
+    }
+
+    /// Where a node stands, as people say it: `messages[2].create.object`. The root struct adds
+    /// nothing, and its own path is its name.
+    pub fn path(&self, id: TreeId) -> String {
+        let mut steps: Vec<TreeId> = self.ancestors(id).collect();
+        steps.pop();
+        steps.reverse();
+        steps.push(id);
+        let mut path = String::new();
+        for node in steps.into_iter().filter_map(|step| self.get(step)) {
+            node.name.append_to(&mut path);
+        }
+        path
+    }
+
+    /// The smallest node that covers a bit of the packet.
+    pub fn at_bit(&self, bit: u32) -> Option<TreeId> {
+        let covers = |&id: &TreeId| self.get(id).is_some_and(|node| node.bits.contains(&bit));
+        let mut found = self.roots().find(covers)?;
+        while let Some(inner) = self.children(found).find(covers) {
+            found = inner;
+        }
+        Some(found)
+    }
+}
+
+/// Steps over each node's descendants.
+struct Siblings<'a> {
+    tree: &'a Tree,
+    next: u32,
+    end: u32,
+}
+
+impl Iterator for Siblings<'_> {
+    type Item = TreeId;
+
+    fn next(&mut self) -> Option<TreeId> {
+        if self.next >= self.end {
+            return None;
+        }
+        let id = TreeId(self.next);
+        self.next += 1 + self.tree.get(id)?.descendants;
+        Some(id)
+    }
+}
+
+impl Name {
+    /// Adds this name to a path: `.name` or `[index]`.
+    pub(crate) fn append_to(&self, path: &mut String) {
+        match self {
+            Name::Field(name) => {
+                if !path.is_empty() {
+                    path.push('.');
+                }
+                path.push_str(name);
+            }
+            Name::Index(index) => {
+                path.push('[');
+                path.push_str(&index.to_string());
+                path.push(']');
+            }
+        }
+    }
+}
+
 /// A field, a struct or an element of a repeat.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TreeNode {
@@ -50,6 +150,8 @@ pub enum Value {
     Unsigned(u64),
     /// A signed integer.
     Signed(i64),
+    /// One bit, declared as `bool`.
+    Bool(bool),
     /// A float as it was on the wire.
     Float(f64),
     /// A quantised float: the integer on the wire and what it stands for.
