@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use netreel_reel::EventNumber;
+use netreel_wire::MessageFacts;
 
 use crate::session::{MessageId, NodeId, PacketId, SessionTime, Stamp};
 
 /// The whole history of a session.
+#[derive(Debug, Default)]
 pub struct History {
     /// For each packet, when its sender learnt that it had arrived.
     pub acked: Vec<Option<Stamp>>,
@@ -21,6 +23,22 @@ pub struct History {
     pub links: BTreeMap<(NodeId, NodeId), Link>,
     /// Ordered by time, then node, then rule.
     pub findings: Vec<Finding>,
+    /// Messages that travelled in fragments, by the last fragment of each that was sent first.
+    pub joined: BTreeMap<MessageId, Joined>,
+    /// Reliable messages that never reached the engine that they were sent to, as far as the reels
+    /// tell; by the copy that was sent first.
+    pub undelivered: Vec<MessageId>,
+}
+
+/// A message that travelled in fragments.
+#[derive(Clone, Debug)]
+pub struct Joined {
+    /// Its fragments, in order.
+    pub fragments: Vec<MessageId>,
+    /// What the wire says of it. The bit ranges are in [`Joined::payload`].
+    pub facts: MessageFacts,
+    /// The joined bytes.
+    pub payload: Vec<u8>,
 }
 
 /// A message handed to a node's engine, in the order of the stream, or done by the node itself.

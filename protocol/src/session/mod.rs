@@ -1,5 +1,6 @@
 //! The packets of a session: every reel's, on one clock, each send matched to its receive.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -7,15 +8,15 @@ use netreel_reel::{Endpoint, EventNumber};
 use netreel_wire::{KindId, MessageFacts, RulesId, Sequence, Wire};
 
 /// A node of the session, by its place in [`Session::nodes`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeId(pub u16);
 
 /// A packet of the session, by its place in [`Session::packets`]. People see it as `packet 17`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PacketId(pub u32);
 
 /// A message of the session, by its place in [`Session::messages`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MessageId(pub u32);
 
 /// Nanoseconds on the session's one clock, from the session's first event.
@@ -23,6 +24,7 @@ pub struct MessageId(pub u32);
 pub struct SessionTime(pub i64);
 
 /// One play-through, as all its reels tell it.
+#[derive(Default)]
 pub struct Session {
     /// Ordered by protocol number where one is known, then by name.
     pub nodes: Vec<Node>,
@@ -38,10 +40,36 @@ pub struct Session {
     pub span: Range<SessionTime>,
     /// What could not be read or is not certain, each a sentence for people.
     pub warnings: Vec<String>,
+    /// Each node's sends and receipts, by the node's place, in the order of its own events.
+    pub crossings: Vec<Vec<Crossing>>,
+    /// The bytes that fragments carry, so that a joined message can be read without its packets.
+    pub fragments: BTreeMap<MessageId, Vec<u8>>,
+}
+
+/// A packet at the boundary of one node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Crossing {
+    /// The event in the node's reel.
+    pub number: EventNumber,
+    /// The packet.
+    pub packet: PacketId,
+    /// Which way it went.
+    pub way: Way,
+}
+
+/// See [`Crossing::way`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// The node sent it.
+    Out,
+    /// The node received it for the first time.
+    In,
+    /// The node received it again.
+    Again,
 }
 
 /// A node: one that was recorded, or one that the others talked to.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Node {
     /// The reel's name for it, or its endpoint.
     pub name: String,
@@ -57,12 +85,26 @@ pub struct Node {
     pub complete: bool,
     /// The rules that its packets say it goes by.
     pub rules: Option<RulesId>,
-    /// How far its clock may be off the session's; 0 where they share one.
+    /// How far its clock may be off the session's; 0 where they share one, [`u64::MAX`] where
+    /// nothing tells.
     pub clock_error_ns: u64,
+    /// Stretches that its reel does not hold, in the order of its events.
+    pub holes: Vec<Hole>,
+}
+
+/// A stretch of a node's time that its reel does not hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hole {
+    /// Between the events around it. It starts or ends where the reel does if nothing is around.
+    pub time: Range<SessionTime>,
+    /// The first event after it.
+    pub before: EventNumber,
+    /// Why, and how much: `switched off`, `17 events were dropped`.
+    pub why: String,
 }
 
 /// One datagram: sent once, received never, once or several times.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Packet {
     /// Who sent it.
     pub from: NodeId,
@@ -78,7 +120,7 @@ pub struct Packet {
     pub fate: Fate,
     /// Bytes of payload.
     pub length: u32,
-    /// The payload as text of the wire's facts.
+    /// See [`netreel_wire::PacketFacts::sequence`].
     pub sequence: Option<Sequence>,
     /// See [`netreel_wire::PacketFacts::ack`].
     pub ack: Option<Sequence>,
@@ -91,7 +133,7 @@ pub struct Packet {
 }
 
 /// A moment at a node: an event of its reel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stamp {
     /// In the node's reel.
     pub number: EventNumber,
@@ -100,7 +142,7 @@ pub struct Stamp {
 }
 
 /// What became of a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fate {
     /// It arrived.
     Received,
@@ -108,12 +150,14 @@ pub enum Fate {
     Lost,
     /// The send call failed.
     SendFailed,
-    /// Nobody can say: the receiver has no reel, or its reel ends too early.
+    /// Nobody can say: the receiver has no reel, or its reel ends too early or has a
+    /// hole there.
+    #[default]
     Unknown,
 }
 
 /// One message of a packet.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Message {
     /// The packet that carried it.
     pub packet: PacketId,
