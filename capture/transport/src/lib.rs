@@ -5,8 +5,18 @@
 //! world in virtual time, `Faults` makes any world worse, `Recorded` writes down what crossed, and
 //! `ReplayTransport` plays it back.
 
+mod draw;
+mod faults;
+mod gates;
 mod replay;
+mod sim;
 mod transport;
+mod udp;
 
+pub use draw::{Draw, mix};
+pub use faults::{Faults, LinkEnd, LinkFaults, Verdict};
+pub use gates::Gates;
 pub use replay::{Divergence, Events, ReplayTransport, Step};
+pub use sim::{SimClock, SimNet, SimTransport};
 pub use transport::{Datagram, InputError, Layer, ReceiveError, SendError, Transport};
+pub use udp::{BindError, UdpTransport};

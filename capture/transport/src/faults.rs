@@ -1,0 +1,337 @@
+//! Faults as middleware: any transport, made worse.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use netreel_reel::{Duration, Endpoint, Time};
+
+use crate::draw::{mix, unit};
+use crate::{Datagram, Gates, ReceiveError, SendError, Transport};
+
+/// One end of a link, by a number that does not change from run to run as ports do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LinkEnd(pub u16);
+
+/// What is wrong with one directed link.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LinkFaults {
+    /// How long every packet takes.
+    pub delay: Duration,
+    /// Up to how much longer it takes by chance. Jitter alone keeps the order of packets.
+    pub jitter: Duration,
+    /// The chance that a packet is lost, from 0 to 1.
+    pub loss: f64,
+    /// The chance that a packet arrives twice, from 0 to 1.
+    pub duplicate: f64,
+    /// The chance that later packets overtake a packet, from 0 to 1.
+    pub reorder: f64,
+    /// How much longer a packet takes that is overtaken, and the second of two copies.
+    pub reorder_by: Duration,
+}
+
+/// What becomes of one packet: a function of seed, link and the packet's number on the link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    /// It never arrives.
+    pub lost: bool,
+    /// How long it takes.
+    pub delay: Duration,
+    /// Later packets may overtake it.
+    pub overtaken: bool,
+    /// How long a second copy takes, where there is one.
+    pub copy: Option<Duration>,
+}
+
+/// Any transport with faults on its links, and [`Gates`].
+///
+/// Delayed packets are let go when the clock of the inner transport has passed their time and a
+/// `send`, `receive` or `tick` comes by.
+#[derive(Debug)]
+pub struct Faults<T> {
+    inner: T,
+    own: LinkEnd,
+    ends: BTreeMap<Endpoint, LinkEnd>,
+    gates: Gates,
+    egress: Lane,
+    ingress: Lane,
+    buffer: Vec<u8>,
+}
+
+impl Default for LinkFaults {
+    fn default() -> LinkFaults {
+        LinkFaults {
+            delay: Duration::ZERO,
+            jitter: Duration::ZERO,
+            loss: 0.0,
+            duplicate: 0.0,
+            reorder: 0.0,
+            reorder_by: Duration::from_millis(40),
+        }
+    }
+}
+
+impl LinkFaults {
+    /// A link on which every packet takes `delay`, and nothing else is wrong.
+    pub fn delayed(delay: Duration) -> LinkFaults {
+        LinkFaults {
+            delay,
+            ..LinkFaults::default()
+        }
+    }
+
+    /// What becomes of packet `n` (from 0) of the link from `from` to `to`.
+    pub fn verdict(&self, seed: u64, from: LinkEnd, to: LinkEnd, n: u64) -> Verdict {
+        let draw = |what: u64| unit(mix(&[seed, u64::from(from.0), u64::from(to.0), n, what]));
+        let delay = self.delay + self.jitter.mul_f64(draw(0));
+        let overtaken = draw(1) < self.reorder;
+        Verdict {
+            lost: draw(2) < self.loss,
+            delay: if overtaken {
+                delay + self.reorder_by
+            } else {
+                delay
+            },
+            overtaken,
+            copy: (draw(3) < self.duplicate).then(|| delay + self.reorder_by.mul_f64(draw(4))),
+        }
+    }
+}
+
+impl<T: Transport> Faults<T> {
+    /// No faults yet. `own` is this node's end of every link; `ends` gives the number of each
+    /// endpoint that it talks to. Packets from and to other endpoints pass untouched.
+    pub fn new(
+        inner: T,
+        seed: u64,
+        own: LinkEnd,
+        ends: impl IntoIterator<Item = (Endpoint, LinkEnd)>,
+    ) -> Faults<T> {
+        Faults {
+            inner,
+            own,
+            ends: ends.into_iter().collect(),
+            gates: Gates::default(),
+            egress: Lane::new(mix(&[seed, 0])),
+            ingress: Lane::new(mix(&[seed, 1])),
+            buffer: vec![0; 65_536],
+        }
+    }
+
+    /// Sets the faults of the link to `to`, applied as packets leave.
+    pub fn set_egress(&mut self, to: LinkEnd, faults: LinkFaults) {
+        self.egress.faults.insert(to, faults);
+    }
+
+    /// Sets the faults of the link from `from`, applied as packets arrive.
+    pub fn set_ingress(&mut self, from: LinkEnd, faults: LinkFaults) {
+        self.ingress.faults.insert(from, faults);
+    }
+
+    /// The node's gates.
+    pub fn gates(&self) -> Gates {
+        self.gates.clone()
+    }
+
+    /// The transport below.
+    pub fn inner_mut(&mut self) -> &mut T {
+        &mut self.inner
+    }
+
+    /// How many packets wait, for their time or for a gate.
+    pub fn waiting(&self) -> usize {
+        self.egress.waiting() + self.ingress.waiting()
+    }
+
+    fn let_go(&mut self) {
+        let now = self.inner.now();
+        let (gates, own) = (&self.gates, self.own);
+        self.egress.settle(now, |to| gates.is_shut(own, to));
+        self.ingress.settle(now, |from| gates.is_shut(from, own));
+        while let Some(held) = self.egress.ready.pop_front() {
+            // Whoever sent it was told long ago that it went.
+            let _ = self.inner.send(held.endpoint, &held.packet);
+        }
+    }
+}
+
+impl<T: Transport> Transport for Faults<T> {
+    fn now(&mut self) -> Time {
+        self.inner.now()
+    }
+
+    fn random(&mut self) -> u64 {
+        self.inner.random()
+    }
+
+    fn send(&mut self, to: Endpoint, packet: &[u8]) -> Result<(), SendError> {
+        self.let_go();
+        let Some(&end) = self.ends.get(&to) else {
+            return self.inner.send(to, packet);
+        };
+        if self.egress.passes(end) && !self.gates.is_shut(self.own, end) {
+            return self.inner.send(to, packet);
+        }
+        let now = self.inner.now();
+        let own = self.own;
+        self.egress.take(now, (own, end), end, to, packet);
+        self.let_go();
+        Ok(())
+    }
+
+    fn receive(&mut self, buffer: &mut [u8]) -> Result<Option<Datagram>, ReceiveError> {
+        while let Some(datagram) = self.inner.receive(&mut self.buffer)? {
+            let packet = self.buffer.get(..datagram.length).unwrap_or(&self.buffer);
+            let now = self.inner.now();
+            match self.ends.get(&datagram.from) {
+                Some(&end) => {
+                    self.ingress
+                        .take(now, (end, self.own), end, datagram.from, packet);
+                }
+                None => self.ingress.ready.push_back(Held {
+                    end: self.own,
+                    endpoint: datagram.from,
+                    packet: packet.to_vec(),
+                }),
+            }
+        }
+        self.let_go();
+        Ok(self.ingress.ready.pop_front().map(|held| {
+            let length = held.packet.len().min(buffer.len());
+            buffer[..length].copy_from_slice(&held.packet[..length]);
+            Datagram {
+                from: held.endpoint,
+                length,
+            }
+        }))
+    }
+
+    fn tick(&mut self, tick: u64, time: Time) {
+        self.let_go();
+        self.inner.tick(tick, time);
+    }
+
+    fn input(&mut self, call: &[u8]) {
+        self.inner.input(call);
+    }
+
+    fn note(&mut self, text: &str) {
+        self.inner.note(text);
+    }
+}
+
+/// All links of a node in one direction.
+#[derive(Debug)]
+struct Lane {
+    seed: u64,
+    faults: BTreeMap<LinkEnd, LinkFaults>,
+    /// How many packets each link has seen.
+    counts: BTreeMap<LinkEnd, u64>,
+    /// When the last packet of each link that kept its place is let go.
+    last: BTreeMap<LinkEnd, Time>,
+    /// Packets that wait for their time; the number keeps those of one time in order.
+    delayed: BTreeMap<(Time, u64), Held>,
+    taken: u64,
+    /// Packets whose time has come and whose gate is shut.
+    gated: BTreeMap<LinkEnd, VecDeque<Held>>,
+    ready: VecDeque<Held>,
+}
+
+#[derive(Clone, Debug)]
+struct Held {
+    end: LinkEnd,
+    endpoint: Endpoint,
+    packet: Vec<u8>,
+}
+
+impl Lane {
+    fn new(seed: u64) -> Lane {
+        Lane {
+            seed,
+            faults: BTreeMap::new(),
+            counts: BTreeMap::new(),
+            last: BTreeMap::new(),
+            delayed: BTreeMap::new(),
+            taken: 0,
+            gated: BTreeMap::new(),
+            ready: VecDeque::new(),
+        }
+    }
+
+    /// Whether a packet of this link need not be held at all.
+    fn passes(&self, end: LinkEnd) -> bool {
+        !self.faults.contains_key(&end)
+            && !self.gated.contains_key(&end)
+            && !self.delayed.values().any(|held| held.end == end)
+    }
+
+    fn take(
+        &mut self,
+        now: Time,
+        (from, to): (LinkEnd, LinkEnd),
+        end: LinkEnd,
+        endpoint: Endpoint,
+        packet: &[u8],
+    ) {
+        let n = self.counts.entry(end).or_insert(0);
+        let faults = self.faults.get(&end).copied().unwrap_or_default();
+        let verdict = faults.verdict(self.seed, from, to, *n);
+        *n += 1;
+        if verdict.lost {
+            return;
+        }
+        let held = Held {
+            end,
+            endpoint,
+            packet: packet.to_vec(),
+        };
+        let due = now + verdict.delay;
+        let last = self.last.entry(end).or_insert(Time::ZERO);
+        let due = if verdict.overtaken {
+            due
+        } else {
+            due.max(*last)
+        };
+        if !verdict.overtaken {
+            *last = due;
+        }
+        if let Some(delay) = verdict.copy {
+            self.hold((now + delay).max(due), held.clone());
+        }
+        self.hold(due, held);
+    }
+
+    fn hold(&mut self, due: Time, held: Held) {
+        self.delayed.insert((due, self.taken), held);
+        self.taken += 1;
+    }
+
+    /// Moves what may go to `ready`: first what a gate held that is open now, then what is due.
+    fn settle(&mut self, now: Time, is_shut: impl Fn(LinkEnd) -> bool) {
+        let open: Vec<LinkEnd> = self
+            .gated
+            .keys()
+            .copied()
+            .filter(|&end| !is_shut(end))
+            .collect();
+        for end in open {
+            self.ready
+                .extend(self.gated.remove(&end).into_iter().flatten());
+        }
+        while let Some(entry) = self.delayed.first_entry() {
+            if entry.key().0 > now {
+                break;
+            }
+            let held = entry.remove();
+            if is_shut(held.end) {
+                self.gated.entry(held.end).or_default().push_back(held);
+            } else {
+                self.ready.push_back(held);
+            }
+        }
+    }
+
+    fn waiting(&self) -> usize {
+        self.delayed.len()
+            + self.ready.len()
+            + self.gated.values().map(VecDeque::len).sum::<usize>()
+    }
+}
