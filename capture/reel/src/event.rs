@@ -29,7 +29,8 @@ pub enum Event<'a> {
     SendResult { of: EventNumber, outcome: SendOutcome },
     /// The layer was given a packet. Numbered after the call.
     Received { socket: SocketId, from: Endpoint, payload: &'a [u8] },
-    /// The layer asked for a packet and there was none.
+    /// The layer asked for a packet and there was none. Takes no clock read of its own: it has
+    /// the time of the event before it on its thread.
     PollEmpty { socket: SocketId },
     /// The layer asked for a packet and the call failed with an operating-system error code.
     ReceiveFailed { socket: SocketId, code: i32 },
@@ -88,6 +89,34 @@ pub enum EventKind {
     Dropped = 15,
     Stalled = 16,
     WriteFailed = 17,
+}
+
+impl EventKind {
+    /// Every kind, in the order of its number.
+    pub const ALL: [EventKind; 17] = [
+        EventKind::SocketOpened,
+        EventKind::SocketClosed,
+        EventKind::Sent,
+        EventKind::SendResult,
+        EventKind::Received,
+        EventKind::PollEmpty,
+        EventKind::ReceiveFailed,
+        EventKind::Clock,
+        EventKind::Random,
+        EventKind::Input,
+        EventKind::Tick,
+        EventKind::Note,
+        EventKind::Snapshot,
+        EventKind::Switched,
+        EventKind::Dropped,
+        EventKind::Stalled,
+        EventKind::WriteFailed,
+    ];
+
+    /// The kind with this number, as it stands in a reel; `None` for one that is not known here.
+    pub fn from_number(number: u8) -> Option<EventKind> {
+        EventKind::ALL.get(usize::from(number).checked_sub(1)?).copied()
+    }
 }
 
 impl Event<'_> {

@@ -4,12 +4,35 @@
 //! of its network layer. This crate knows how a reel is written in bytes and read back; it makes
 //! no system call, so that everything above it can be tested without a disk.
 
+mod decode;
+mod encode;
 mod event;
+mod frame;
 mod header;
 mod id;
+mod index;
+mod meta;
+mod plain;
+mod read_at;
+mod recover;
+mod reel;
+pub mod ring;
+mod scan;
+mod tag;
 mod time;
+mod varint;
+mod writer;
 
+pub use decode::{BlockProblem, Records};
 pub use event::{Event, EventKind, Record, SendOutcome};
+pub use frame::{EVENT_MAX, VERSION};
 pub use header::{ClockAnchor, Header, WireText};
 pub use id::{Endpoint, EventNumber, SocketId, ThreadId};
+pub use index::{BlockInfo, Totals};
+pub use plain::{OwnedRecord, PlainError, PlainHead, plain_parts, plain_read};
+pub use read_at::{ReadAt, ReadError};
+pub use recover::RingError;
+pub use reel::{Block, BlockError, CutWhy, Damage, Ending, Gap, GapWhy, OpenError, Recovery};
+pub use reel::{Reel, Walk};
 pub use time::{Duration, Time};
+pub use writer::{Append, AppendError, ReelWriter, WriteError};

@@ -1,0 +1,333 @@
+//! The bytes of a block to events.
+
+use std::collections::BTreeMap;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
+
+use crate::plain::{PlainError, plain_read};
+use crate::tag::{self, Context, LastTick, State};
+use crate::varint::{Cursor, unzigzag};
+use crate::{Endpoint, Event, EventNumber, Record, SendOutcome, SocketId, ThreadId, Time};
+
+/// The events of one block, in order.
+#[derive(Clone, Debug)]
+pub struct Records<'a> {
+    from: Cursor<'a>,
+    state: State,
+    next: u64,
+    pending: Option<Record<'a>>,
+    good_to: usize,
+    unknown: BTreeMap<u8, u64>,
+    holes: Vec<(EventNumber, u64)>,
+    problem: Option<BlockProblem>,
+}
+
+/// Where the items of a block stopped making sense.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("byte {at} of the block's body: {why}")]
+pub struct BlockProblem {
+    /// Bytes from the start of the block's body to the item that could not be read.
+    pub at: usize,
+    /// What is wrong with it.
+    pub why: &'static str,
+}
+
+enum Item<'a> {
+    /// A declaration, or an event of a kind that is not known here.
+    Silent,
+    One(Event<'a>, u64),
+    /// An event, and the one that was folded into it.
+    Two(Event<'a>, u64, Event<'a>, u64),
+}
+
+const CUT: &str = "the block ends inside an item";
+
+impl<'a> Records<'a> {
+    /// Reads the body of a block: first number, first time, items.
+    pub(crate) fn new(body: &'a [u8]) -> Records<'a> {
+        let mut from = Cursor::new(body);
+        let start = from.varint().zip(from.varint());
+        let (next, time) = start.unwrap_or((0, 0));
+        let problem = start.is_none().then_some(BlockProblem { at: 0, why: CUT });
+        Records {
+            good_to: from.at(),
+            from,
+            state: State::new(time),
+            next,
+            pending: None,
+            unknown: BTreeMap::new(),
+            holes: Vec::new(),
+            problem,
+        }
+    }
+
+    /// After the last event: what stopped the reading, if it was not the end.
+    pub fn problem(&self) -> Option<&BlockProblem> {
+        self.problem.as_ref()
+    }
+
+    /// How many events of kinds that this reader does not know were skipped, by kind.
+    pub fn unknown(&self) -> &BTreeMap<u8, u64> {
+        &self.unknown
+    }
+
+    /// Numbers that were taken and never used: the first of each run, and how many.
+    pub fn holes(&self) -> &[(EventNumber, u64)] {
+        &self.holes
+    }
+
+    /// The number that the next event would have.
+    pub fn next_number(&self) -> EventNumber {
+        EventNumber(self.next)
+    }
+
+    /// How many bytes of the body were read as whole items.
+    pub fn good_to(&self) -> usize {
+        self.good_to
+    }
+
+    /// The time of the first event; of the latest one once it was read.
+    pub(crate) fn time(&self) -> Time {
+        Time(self.state.time)
+    }
+
+    fn record(&mut self, event: Event<'a>, time: u64) -> Record<'a> {
+        let number = EventNumber(self.next);
+        self.next = self.next.wrapping_add(1);
+        let thread = ThreadId(self.context().thread);
+        Record { number, time: Time(time), thread, event }
+    }
+
+    fn context(&self) -> Context {
+        // `context` is checked against the table whenever it is set.
+        self.state.contexts.get(self.state.context).copied().unwrap_or(Context {
+            thread: 0,
+            socket: 0,
+            sent: None,
+        })
+    }
+
+    fn item(&mut self) -> Result<Item<'a>, &'static str> {
+        let tag = self.from.u8().ok_or(CUT)?;
+        if tag & tag::PLAIN != 0 {
+            return self.plain(tag & !tag::PLAIN);
+        }
+        match tag & 0xf0 {
+            tag::SENT_TAKEN | tag::SENT | tag::RECEIVED => return self.packet(tag),
+            _ => {}
+        }
+        let socket = SocketId(self.context().socket);
+        match tag {
+            tag::CONTEXT_NEW | tag::CONTEXT | tag::BACK | tag::HOLE => self.declaration(tag),
+            tag::ENDPOINT_V4 | tag::ENDPOINT_V6 | tag::ENDPOINT_PORT => {
+                let endpoint = self.endpoint(tag)?;
+                self.state.endpoints.push(endpoint);
+                Ok(Item::Silent)
+            }
+            tag::CLOCK_EXACT => {
+                let time = self.later()?;
+                Ok(Item::One(Event::Clock { value: Time(time) }, time))
+            }
+            tag::CLOCK => {
+                let time = self.later()?;
+                let off = unzigzag(self.varint()?) as u64;
+                Ok(Item::One(Event::Clock { value: Time(time.wrapping_add(off)) }, time))
+            }
+            tag::POLL_HERE => Ok(Item::One(Event::PollEmpty { socket }, self.state.time)),
+            tag::POLL => {
+                let time = self.later()?;
+                Ok(Item::One(Event::PollEmpty { socket }, time))
+            }
+            tag::RANDOM => {
+                let time = self.later()?;
+                let value = self.from.u64().ok_or(CUT)?;
+                Ok(Item::One(Event::Random { value }, time))
+            }
+            tag::INPUT => {
+                let time = self.later()?;
+                let call = self.from.counted().ok_or(CUT)?;
+                Ok(Item::One(Event::Input { call }, time))
+            }
+            tag::RESULT_TAKEN | tag::RESULT_SHORT | tag::RESULT_FAILED => self.result(tag),
+            tag::TICK => self.tick(None),
+            _ if tag & 0xf8 == tag::TICK_NEXT => self.tick(Some(tag)),
+            _ => Err("a tag that version 0 does not have"),
+        }
+    }
+
+    fn declaration(&mut self, tag: u8) -> Result<Item<'a>, &'static str> {
+        match tag {
+            tag::CONTEXT_NEW => {
+                let thread = u16::try_from(self.varint()?).map_err(|_| "a thread above 65535")?;
+                let socket = u16::try_from(self.varint()?).map_err(|_| "a socket above 65535")?;
+                self.state.contexts.push(Context { thread, socket, sent: None });
+                self.state.context = self.state.contexts.len() - 1;
+            }
+            tag::CONTEXT => {
+                let index = usize::try_from(self.varint()?).unwrap_or(usize::MAX);
+                if index >= self.state.contexts.len() {
+                    return Err("a context that was not declared");
+                }
+                self.state.context = index;
+            }
+            tag::BACK => {
+                let back = self.varint()?;
+                self.state.time = self.state.time.wrapping_sub(back);
+            }
+            _ => {
+                let count = self.varint()?;
+                self.holes.push((EventNumber(self.next), count));
+                self.next =
+                    self.next.checked_add(count).ok_or("a hole up to numbers above 2^64")?;
+            }
+        }
+        Ok(Item::Silent)
+    }
+
+    fn plain(&mut self, kind: u8) -> Result<Item<'a>, &'static str> {
+        let off = unzigzag(self.varint()?) as u64;
+        let body = self.from.counted().ok_or(CUT)?;
+        let time = self.state.time.wrapping_add(off);
+        self.state.time = time;
+        match plain_read(kind, body) {
+            Ok(event) => Ok(Item::One(event, time)),
+            Err(PlainError::UnknownKind) => {
+                *self.unknown.entry(kind).or_default() += 1;
+                self.next = self.next.wrapping_add(1);
+                Ok(Item::Silent)
+            }
+            Err(PlainError::BrokenBody) => Err("an event whose body is not one of its kind"),
+        }
+    }
+
+    fn packet(&mut self, tag: u8) -> Result<Item<'a>, &'static str> {
+        let nibble = tag & 0x0f;
+        let index = if nibble == tag::NIBBLE_FOLLOWS {
+            usize::try_from(self.varint()?).unwrap_or(usize::MAX)
+        } else {
+            usize::from(nibble)
+        };
+        let endpoint =
+            *self.state.endpoints.get(index).ok_or("an endpoint that was not declared")?;
+        let time = self.later()?;
+        let payload = self.from.counted().ok_or(CUT)?;
+        let socket = SocketId(self.context().socket);
+        if tag & 0xf0 == tag::RECEIVED {
+            return Ok(Item::One(Event::Received { socket, from: endpoint, payload }, time));
+        }
+        let number = self.next;
+        if let Some(context) = self.state.contexts.get_mut(self.state.context) {
+            context.sent = Some((number, Time(time)));
+        }
+        let sent = Event::Sent { socket, to: endpoint, payload };
+        if tag & 0xf0 == tag::SENT {
+            return Ok(Item::One(sent, time));
+        }
+        let of = EventNumber(number);
+        let result = Event::SendResult { of, outcome: SendOutcome::Sent };
+        Ok(Item::Two(sent, time, result, time))
+    }
+
+    fn result(&mut self, tag: u8) -> Result<Item<'a>, &'static str> {
+        let outcome = match tag {
+            tag::RESULT_TAKEN => SendOutcome::Sent,
+            tag::RESULT_SHORT => SendOutcome::Short(
+                u32::try_from(self.varint()?).map_err(|_| "more than 2^32 bytes taken")?,
+            ),
+            _ => SendOutcome::Failed(
+                i32::try_from(unzigzag(self.varint()?))
+                    .map_err(|_| "an error code above 2^31")?,
+            ),
+        };
+        let (of, time) = self.context().sent.ok_or("a result without a send")?;
+        Ok(Item::One(Event::SendResult { of: EventNumber(of), outcome }, time.0))
+    }
+
+    fn tick(&mut self, next: Option<u8>) -> Result<Item<'a>, &'static str> {
+        let last = self.state.tick;
+        let expected_at = last.map_or(self.state.time, |l| l.next_at());
+        let at = expected_at.wrapping_add(unzigzag(self.varint()?) as u64);
+        let (tick, virtual_ns) = match next {
+            Some(tag) => {
+                let last = last.ok_or("a next tick without one before it")?;
+                let error = tag::TICK_ERRORS
+                    .get(usize::from(tag & 3))
+                    .ok_or("a tag that version 0 does not have")?;
+                (last.tick.wrapping_add(1), last.next_virtual_ns().wrapping_add(*error as u64))
+            }
+            None => {
+                let (before, expected) = last.map_or((0, 0), |l| (l.tick, l.next_virtual_ns()));
+                let tick = before.wrapping_add(unzigzag(self.varint()?) as u64);
+                (tick, expected.wrapping_add(unzigzag(self.varint()?) as u64))
+            }
+        };
+        self.state.tick = Some(LastTick::after(last, tick, virtual_ns, at));
+        self.state.time = at;
+        let event = Event::Tick { tick, time: Time(virtual_ns) };
+        if next.is_some_and(|tag| tag & tag::TICK_CLOCK != 0) {
+            let time = self.later()?;
+            return Ok(Item::Two(event, at, Event::Clock { value: Time(time) }, time));
+        }
+        Ok(Item::One(event, at))
+    }
+
+    fn endpoint(&mut self, tag: u8) -> Result<Endpoint, &'static str> {
+        let from = &mut self.from;
+        Ok(match tag {
+            tag::ENDPOINT_V4 => {
+                let ip = Ipv4Addr::from(from.array::<4>().ok_or(CUT)?);
+                SocketAddr::V4(SocketAddrV4::new(ip, from.u16().ok_or(CUT)?))
+            }
+            tag::ENDPOINT_V6 => {
+                let ip = Ipv6Addr::from(from.array::<16>().ok_or(CUT)?);
+                let flowinfo = from.u32().ok_or(CUT)?;
+                let scope = from.u32().ok_or(CUT)?;
+                let port = from.u16().ok_or(CUT)?;
+                SocketAddr::V6(SocketAddrV6::new(ip, port, flowinfo, scope))
+            }
+            _ => {
+                let mut endpoint =
+                    *self.state.endpoints.last().ok_or("a port without an address before it")?;
+                endpoint.set_port(from.u16().ok_or(CUT)?);
+                endpoint
+            }
+        })
+    }
+
+    fn later(&mut self) -> Result<u64, &'static str> {
+        let delta = self.varint()?;
+        self.state.time = self.state.time.wrapping_add(delta);
+        Ok(self.state.time)
+    }
+
+    fn varint(&mut self) -> Result<u64, &'static str> {
+        self.from.varint().ok_or(CUT)
+    }
+}
+
+impl<'a> Iterator for Records<'a> {
+    type Item = Record<'a>;
+
+    fn next(&mut self) -> Option<Record<'a>> {
+        if let Some(record) = self.pending.take() {
+            return Some(record);
+        }
+        while self.problem.is_none() && !self.from.is_at_end() {
+            let at = self.from.at();
+            match self.item() {
+                Ok(Item::Silent) => self.good_to = self.from.at(),
+                Ok(Item::One(event, time)) => {
+                    self.good_to = self.from.at();
+                    return Some(self.record(event, time));
+                }
+                Ok(Item::Two(first, first_time, second, second_time)) => {
+                    self.good_to = self.from.at();
+                    let record = self.record(first, first_time);
+                    self.pending = Some(self.record(second, second_time));
+                    return Some(record);
+                }
+                Err(why) => self.problem = Some(BlockProblem { at, why }),
+            }
+        }
+        None
+    }
+}

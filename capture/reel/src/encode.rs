@@ -1,0 +1,364 @@
+//! Events to the bytes of a block.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+
+use crate::plain::plain_parts;
+use crate::tag::{self, Context, LastTick, State};
+use crate::varint::{put, zigzag};
+use crate::{Endpoint, Event, EventNumber, Record, SendOutcome};
+
+/// Collects the events of one block.
+#[derive(Debug)]
+pub(crate) struct BlockEncoder {
+    body: Vec<u8>,
+    state: State,
+    first: Option<Start>,
+    next: u64,
+    events: u64,
+    fold: Fold,
+    /// Only for looking up; its order is never seen.
+    endpoints: HashMap<Endpoint, usize>,
+}
+
+/// The number and the time of a block's first event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Start {
+    pub(crate) number: u64,
+    pub(crate) time: u64,
+}
+
+/// The latest item, where the next event may still be folded into it.
+#[derive(Clone, Copy, Debug)]
+enum Fold {
+    Nothing,
+    Sent { tag_at: usize, number: u64 },
+    Tick { tag_at: usize, thread: u16 },
+}
+
+impl BlockEncoder {
+    pub(crate) fn new() -> BlockEncoder {
+        BlockEncoder {
+            body: Vec::new(),
+            state: State::new(0),
+            first: None,
+            next: 0,
+            events: 0,
+            fold: Fold::Nothing,
+            endpoints: HashMap::new(),
+        }
+    }
+
+    /// The bytes so far: first number, first time, items.
+    pub(crate) fn body(&self) -> &[u8] {
+        &self.body
+    }
+
+    pub(crate) fn start(&self) -> Option<Start> {
+        self.first
+    }
+
+    pub(crate) fn events(&self) -> u64 {
+        self.events
+    }
+
+    /// Forgets all events; the memory stays.
+    pub(crate) fn clear(&mut self) {
+        self.body.clear();
+        self.state = State::new(0);
+        self.first = None;
+        self.events = 0;
+        self.fold = Fold::Nothing;
+        self.endpoints.clear();
+    }
+
+    /// Appends an event. Its number must be above those of the events before it.
+    pub(crate) fn push(&mut self, record: &Record<'_>) {
+        let number = record.number.0;
+        if self.first.is_none() {
+            self.first = Some(Start { number, time: record.time.0 });
+            self.state = State::new(record.time.0);
+            self.next = number;
+            put(&mut self.body, number);
+            put(&mut self.body, record.time.0);
+        }
+        if number > self.next {
+            self.body.push(tag::HOLE);
+            put(&mut self.body, number - self.next);
+            self.fold = Fold::Nothing;
+        }
+        self.next = number + 1;
+        self.events += 1;
+        if !self.folded(record) {
+            self.fold = Fold::Nothing;
+            self.item(record);
+        }
+    }
+
+    /// Writes the event as a bit of the item before it, where that can be.
+    fn folded(&mut self, record: &Record<'_>) -> bool {
+        match (self.fold, record.event) {
+            (
+                Fold::Sent { tag_at, number },
+                Event::SendResult { of: EventNumber(of), outcome: SendOutcome::Sent },
+            ) => {
+                let context = self.state.contexts[self.state.context];
+                let same = context.thread == record.thread.0
+                    && of == number
+                    && number + 1 == record.number.0
+                    && record.time.0 == self.state.time;
+                if same {
+                    self.body[tag_at] = self.body[tag_at] - tag::SENT + tag::SENT_TAKEN;
+                    self.fold = Fold::Nothing;
+                }
+                same
+            }
+            (Fold::Tick { tag_at, thread }, Event::Clock { value }) => {
+                let same = thread == record.thread.0
+                    && value == record.time
+                    && record.time.0 >= self.state.time;
+                if same {
+                    self.body[tag_at] |= tag::TICK_CLOCK;
+                    put(&mut self.body, record.time.0 - self.state.time);
+                    self.state.time = record.time.0;
+                    self.fold = Fold::Nothing;
+                }
+                same
+            }
+            _ => false,
+        }
+    }
+
+    fn item(&mut self, record: &Record<'_>) {
+        let thread = record.thread.0;
+        let time = record.time.0;
+        match record.event {
+            Event::Sent { socket, to, payload } => {
+                self.select(thread, Some(socket.0));
+                let endpoint = self.endpoint(to);
+                let tag_at = self.packet(tag::SENT, endpoint, time, payload);
+                let number = record.number.0;
+                self.state.contexts[self.state.context].sent = Some((number, record.time));
+                self.fold = Fold::Sent { tag_at, number };
+            }
+            Event::Received { socket, from, payload } => {
+                self.select(thread, Some(socket.0));
+                let endpoint = self.endpoint(from);
+                self.packet(tag::RECEIVED, endpoint, time, payload);
+            }
+            Event::SendResult { of, outcome } => {
+                if !self.short_result(record, of, outcome) {
+                    self.plain(record);
+                }
+            }
+            Event::PollEmpty { socket } => {
+                self.select(thread, Some(socket.0));
+                if time == self.state.time {
+                    self.body.push(tag::POLL_HERE);
+                } else {
+                    self.timed(tag::POLL, time);
+                }
+            }
+            Event::Clock { value } => {
+                self.select(thread, None);
+                if value == record.time {
+                    self.timed(tag::CLOCK_EXACT, time);
+                } else {
+                    self.timed(tag::CLOCK, time);
+                    put(&mut self.body, zigzag(value.0.wrapping_sub(time) as i64));
+                }
+            }
+            Event::Random { value } => {
+                self.select(thread, None);
+                self.timed(tag::RANDOM, time);
+                self.body.extend_from_slice(&value.to_le_bytes());
+            }
+            Event::Input { call } => {
+                self.select(thread, None);
+                self.timed(tag::INPUT, time);
+                put(&mut self.body, call.len() as u64);
+                self.body.extend_from_slice(call);
+            }
+            Event::Tick { tick, time: virtual_time } => {
+                self.select(thread, None);
+                self.tick(tick, virtual_time.0, time);
+                self.state.time = time;
+            }
+            Event::SocketOpened { .. }
+            | Event::SocketClosed { .. }
+            | Event::ReceiveFailed { .. }
+            | Event::Note { .. }
+            | Event::Snapshot { .. }
+            | Event::Switched { .. }
+            | Event::Dropped { .. }
+            | Event::Stalled { .. }
+            | Event::WriteFailed { .. } => self.plain(record),
+        }
+    }
+
+    fn packet(&mut self, kind: u8, endpoint: usize, time: u64, payload: &[u8]) -> usize {
+        let nibble = match u8::try_from(endpoint) {
+            Ok(small) if small < tag::NIBBLE_FOLLOWS => small,
+            _ => tag::NIBBLE_FOLLOWS,
+        };
+        self.back(time);
+        let tag_at = self.body.len();
+        self.body.push(kind | nibble);
+        if nibble == tag::NIBBLE_FOLLOWS {
+            put(&mut self.body, endpoint as u64);
+        }
+        put(&mut self.body, time - self.state.time);
+        self.state.time = time;
+        put(&mut self.body, payload.len() as u64);
+        self.body.extend_from_slice(payload);
+        tag_at
+    }
+
+    /// A result that names its send by being the latest of its context.
+    fn short_result(
+        &mut self,
+        record: &Record<'_>,
+        of: EventNumber,
+        outcome: SendOutcome,
+    ) -> bool {
+        let current = self.state.context;
+        let fits = |context: &Context| {
+            context.thread == record.thread.0 && context.sent == Some((of.0, record.time))
+        };
+        let found = if fits(&self.state.contexts[current]) {
+            Some(current)
+        } else {
+            self.state.contexts.iter().position(fits)
+        };
+        let Some(index) = found else { return false };
+        self.switch_to(index);
+        match outcome {
+            SendOutcome::Sent => self.body.push(tag::RESULT_TAKEN),
+            SendOutcome::Short(taken) => {
+                self.body.push(tag::RESULT_SHORT);
+                put(&mut self.body, u64::from(taken));
+            }
+            SendOutcome::Failed(code) => {
+                self.body.push(tag::RESULT_FAILED);
+                put(&mut self.body, zigzag(i64::from(code)));
+            }
+        }
+        true
+    }
+
+    fn tick(&mut self, tick: u64, virtual_ns: u64, at: u64) {
+        let tag_at = self.body.len();
+        let last = self.state.tick;
+        let error = last.and_then(|l| {
+            let error = virtual_ns.wrapping_sub(l.next_virtual_ns()) as i64;
+            let index = tag::TICK_ERRORS.iter().position(|e| *e == error)?;
+            (l.step_ns != 0 && tick == l.tick.wrapping_add(1)).then_some(index)
+        });
+        let expected_at = last.map_or(self.state.time, |l| l.next_at());
+        let late = zigzag(at.wrapping_sub(expected_at) as i64);
+        if let Some(index) = error {
+            self.body.push(tag::TICK_NEXT | index as u8);
+            put(&mut self.body, late);
+            let thread = self.state.contexts[self.state.context].thread;
+            self.fold = Fold::Tick { tag_at, thread };
+        } else {
+            let (before, expected_virtual) = last.map_or((0, 0), |l| (l.tick, l.next_virtual_ns()));
+            self.body.push(tag::TICK);
+            put(&mut self.body, late);
+            put(&mut self.body, zigzag(tick.wrapping_sub(before) as i64));
+            put(&mut self.body, zigzag(virtual_ns.wrapping_sub(expected_virtual) as i64));
+        }
+        self.state.tick = Some(LastTick::after(last, tick, virtual_ns, at));
+    }
+
+    /// The form that every kind has and every reader can skip: tag, time, length, body.
+    fn plain(&mut self, record: &Record<'_>) {
+        self.select(record.thread.0, None);
+        let (head, tail) = plain_parts(&record.event);
+        self.body.push(tag::PLAIN | record.event.kind() as u8);
+        put(&mut self.body, zigzag(record.time.0.wrapping_sub(self.state.time) as i64));
+        put(&mut self.body, (head.bytes().len() + tail.len()) as u64);
+        self.body.extend_from_slice(head.bytes());
+        self.body.extend_from_slice(tail);
+        self.state.time = record.time.0;
+    }
+
+    fn timed(&mut self, tag: u8, time: u64) {
+        self.back(time);
+        self.body.push(tag);
+        put(&mut self.body, time - self.state.time);
+        self.state.time = time;
+    }
+
+    /// Sets the block's clock back where `time` is before it: events of two threads may be
+    /// numbered in the other order than they were stamped.
+    fn back(&mut self, time: u64) {
+        if time < self.state.time {
+            self.body.push(tag::BACK);
+            put(&mut self.body, self.state.time - time);
+            self.state.time = time;
+        }
+    }
+
+    fn select(&mut self, thread: u16, socket: Option<u16>) {
+        let fits = |context: &Context| {
+            context.thread == thread && socket.is_none_or(|socket| context.socket == socket)
+        };
+        if fits(&self.state.contexts[self.state.context]) {
+            return;
+        }
+        if let Some(index) = self.state.contexts.iter().position(fits) {
+            self.switch_to(index);
+            return;
+        }
+        let socket = socket.unwrap_or(0);
+        self.body.push(tag::CONTEXT_NEW);
+        put(&mut self.body, u64::from(thread));
+        put(&mut self.body, u64::from(socket));
+        self.state.contexts.push(Context { thread, socket, sent: None });
+        self.state.context = self.state.contexts.len() - 1;
+    }
+
+    fn switch_to(&mut self, index: usize) {
+        if index != self.state.context {
+            self.body.push(tag::CONTEXT);
+            put(&mut self.body, index as u64);
+            self.state.context = index;
+        }
+    }
+
+    /// The endpoint's index in the block, declared here if it is new.
+    fn endpoint(&mut self, endpoint: Endpoint) -> usize {
+        let nearby = self.state.endpoints.iter().take(usize::from(tag::NIBBLE_FOLLOWS));
+        if let Some(index) = nearby.into_iter().position(|known| *known == endpoint) {
+            return index;
+        }
+        if let Some(index) = self.endpoints.get(&endpoint) {
+            return *index;
+        }
+        let before = self.state.endpoints.last();
+        let same_address = before.is_some_and(|before| {
+            let mut moved = *before;
+            moved.set_port(endpoint.port());
+            moved == endpoint
+        });
+        match endpoint {
+            _ if same_address => self.body.push(tag::ENDPOINT_PORT),
+            SocketAddr::V4(v4) => {
+                self.body.push(tag::ENDPOINT_V4);
+                self.body.extend_from_slice(&v4.ip().octets());
+            }
+            SocketAddr::V6(v6) => {
+                self.body.push(tag::ENDPOINT_V6);
+                self.body.extend_from_slice(&v6.ip().octets());
+                self.body.extend_from_slice(&v6.flowinfo().to_le_bytes());
+                self.body.extend_from_slice(&v6.scope_id().to_le_bytes());
+            }
+        }
+        self.body.extend_from_slice(&endpoint.port().to_le_bytes());
+        let index = self.state.endpoints.len();
+        self.state.endpoints.push(endpoint);
+        self.endpoints.insert(endpoint, index);
+        index
+    }
+}

@@ -1,0 +1,124 @@
+//! The frames that the bytes of a reel stand in: fixed header, blocks, index, footer.
+
+use crate::varint::Cursor;
+
+/// The format version that this crate writes, and the highest that it reads.
+pub const VERSION: u32 = 0;
+
+/// The first bytes of a reel. The line ends and the end-of-file mark break when somebody moves
+/// the file as text; the first byte keeps it from being taken for text.
+pub(crate) const REEL_MAGIC: [u8; 8] = *b"\x89REEL\r\n\x1a";
+/// The length of what stands before the header's own bytes.
+pub(crate) const REEL_HEAD: usize = 28;
+
+pub(crate) const BLOCK_MAGIC: [u8; 4] = *b"\xf7Blk";
+pub(crate) const INDEX_MAGIC: [u8; 4] = *b"\xf7Idx";
+/// The length of what stands before a block's body: magic, length, checksum.
+pub(crate) const FRAME_HEAD: usize = 12;
+
+pub(crate) const FOOTER_MAGIC: [u8; 4] = *b"\xf7End";
+pub(crate) const FOOTER: usize = 16;
+
+/// The largest single event, in bytes of its body.
+pub const EVENT_MAX: usize = 16 << 20;
+/// A block is sealed when its body reaches this length.
+pub(crate) const BLOCK_TARGET: usize = 64 << 10;
+/// The largest body of a block that a reader takes: a full block and the largest event.
+pub(crate) const BLOCK_MAX: usize = EVENT_MAX + 2 * BLOCK_TARGET;
+
+/// The fixed start of a reel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ReelHead {
+    pub(crate) version: u32,
+    pub(crate) length: u32,
+    pub(crate) identity: u64,
+    pub(crate) checksum: u32,
+}
+
+impl ReelHead {
+    pub(crate) fn read(bytes: &[u8; REEL_HEAD]) -> Option<ReelHead> {
+        let mut from = Cursor::new(bytes);
+        if from.array::<8>()? != REEL_MAGIC {
+            return None;
+        }
+        Some(ReelHead {
+            version: from.u32()?,
+            length: from.u32()?,
+            identity: from.u64()?,
+            checksum: from.u32()?,
+        })
+    }
+}
+
+/// The start of a reel, up to the first block.
+pub(crate) fn reel_head(meta: &[u8], identity: u64) -> Vec<u8> {
+    let mut out = Vec::with_capacity(REEL_HEAD + meta.len());
+    out.extend_from_slice(&REEL_MAGIC);
+    out.extend_from_slice(&VERSION.to_le_bytes());
+    out.extend_from_slice(&(meta.len() as u32).to_le_bytes());
+    out.extend_from_slice(&identity.to_le_bytes());
+    let checksum = checksum(&[&out, meta]);
+    out.extend_from_slice(&checksum.to_le_bytes());
+    out.extend_from_slice(meta);
+    out
+}
+
+/// CRC-32 (ISO-HDLC, as in zip and Ethernet) over the parts, one behind the other.
+pub(crate) fn checksum(parts: &[&[u8]]) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    for part in parts {
+        hasher.update(part);
+    }
+    hasher.finalize()
+}
+
+/// The bytes before the body of a block or an index.
+pub(crate) fn frame_head(magic: [u8; 4], body: &[u8]) -> [u8; FRAME_HEAD] {
+    let length = (body.len() as u32).to_le_bytes();
+    let checksum = checksum(&[&magic, &length, body]).to_le_bytes();
+    let mut out = [0; FRAME_HEAD];
+    out[..4].copy_from_slice(&magic);
+    out[4..8].copy_from_slice(&length);
+    out[8..].copy_from_slice(&checksum);
+    out
+}
+
+/// What the start of a frame claims.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FrameHead {
+    pub(crate) magic: [u8; 4],
+    pub(crate) length: u32,
+    pub(crate) checksum: u32,
+}
+
+impl FrameHead {
+    pub(crate) fn read(bytes: &[u8]) -> Option<FrameHead> {
+        let mut from = Cursor::new(bytes);
+        Some(FrameHead { magic: from.array()?, length: from.u32()?, checksum: from.u32()? })
+    }
+
+    pub(crate) fn fits(&self, body: &[u8]) -> bool {
+        body.len() == self.length as usize
+            && checksum(&[&self.magic, &self.length.to_le_bytes(), body]) == self.checksum
+    }
+}
+
+/// The last bytes of a reel that was ended in order.
+pub(crate) fn footer(index_at: u64) -> [u8; FOOTER] {
+    let mut out = [0; FOOTER];
+    out[..8].copy_from_slice(&index_at.to_le_bytes());
+    let checksum = checksum(&[&out[..8], &FOOTER_MAGIC]);
+    out[8..12].copy_from_slice(&checksum.to_le_bytes());
+    out[12..].copy_from_slice(&FOOTER_MAGIC);
+    out
+}
+
+/// Where the index starts, if these are the last bytes of a reel that was ended in order.
+pub(crate) fn read_footer(bytes: &[u8]) -> Option<u64> {
+    let mut from = Cursor::new(bytes);
+    let index_at = from.u64()?;
+    let sum = from.u32()?;
+    let magic: [u8; 4] = from.array()?;
+    let fits = magic == FOOTER_MAGIC && sum == checksum(&[&index_at.to_le_bytes(), &magic]);
+    fits.then_some(index_at)
+}

@@ -1,0 +1,161 @@
+//! What is known of a reel without reading its events: where blocks are, and totals.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Endpoint, Event, EventKind, EventNumber, Record, SocketId, Time};
+
+/// Where one block is, and what is in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlockInfo {
+    /// Bytes from the start of the reel to the block's frame. For what was recovered from
+    /// outside the file, the place where it would have been written.
+    pub offset: u64,
+    /// The length of the frame in bytes.
+    pub length: u64,
+    /// The number of its first event.
+    pub first: EventNumber,
+    /// How many events it holds that this reader knows.
+    pub events: u64,
+    /// The time of its first event.
+    pub time: Time,
+}
+
+/// What the events of a reel come to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Totals {
+    /// How many events there are of each kind, by the kind's number.
+    kinds: BTreeMap<u8, u64>,
+    /// How many events there are of kinds that this reader does not know.
+    unknown: BTreeMap<u8, u64>,
+    /// The lowest and the highest time of an event.
+    span: Option<(Time, Time)>,
+    /// The sockets, in the order of opening.
+    sockets: Vec<(SocketId, Endpoint)>,
+    /// Events that were dropped because the disk could not keep up.
+    dropped: u64,
+    /// Numbers that were taken and never used: first and count.
+    holes: Vec<(EventNumber, u64)>,
+}
+
+/// More holes than this are counted in the last one. A reel has as many as it had crashes.
+const HOLES_MAX: usize = 4096;
+
+impl Totals {
+    /// How many events there are of each kind that occurs.
+    pub fn counts(&self) -> BTreeMap<EventKind, u64> {
+        self.kinds
+            .iter()
+            .filter_map(|(kind, count)| Some((EventKind::from_number(*kind)?, *count)))
+            .collect()
+    }
+
+    /// How many events were skipped, by the number of a kind that is not known here.
+    pub fn unknown(&self) -> &BTreeMap<u8, u64> {
+        &self.unknown
+    }
+
+    /// How many events there are of the kinds that are known here.
+    pub fn events(&self) -> u64 {
+        self.kinds.values().fold(0, |sum, count| sum.saturating_add(*count))
+    }
+
+    /// The lowest and the highest time of an event; `None` for an empty reel.
+    pub fn span(&self) -> Option<(Time, Time)> {
+        self.span
+    }
+
+    /// The sockets with their local endpoints, in the order of opening.
+    pub fn sockets(&self) -> &[(SocketId, Endpoint)] {
+        &self.sockets
+    }
+
+    /// How many events were dropped while recording, because the disk could not keep up.
+    pub fn dropped(&self) -> u64 {
+        self.dropped
+    }
+
+    pub(crate) fn holes(&self) -> &[(EventNumber, u64)] {
+        &self.holes
+    }
+
+    pub(crate) fn add(&mut self, record: &Record<'_>) {
+        *self.kinds.entry(record.event.kind() as u8).or_default() += 1;
+        let time = record.time;
+        self.span = Some(match self.span {
+            None => (time, time),
+            Some((low, high)) => (low.min(time), high.max(time)),
+        });
+        match record.event {
+            Event::SocketOpened { socket, local } => self.sockets.push((socket, local)),
+            Event::Dropped { count } => self.dropped = self.dropped.saturating_add(count),
+            _ => {}
+        }
+    }
+
+    pub(crate) fn add_unknown(&mut self, kinds: &BTreeMap<u8, u64>) {
+        for (kind, count) in kinds {
+            let sum = self.unknown.entry(*kind).or_default();
+            *sum = sum.saturating_add(*count);
+        }
+    }
+
+    pub(crate) fn add_hole(&mut self, first: EventNumber, count: u64) {
+        if self.holes.len() < HOLES_MAX {
+            self.holes.push((first, count));
+        } else if let Some(last) = self.holes.last_mut() {
+            last.1 = last.1.saturating_add(count);
+        }
+    }
+}
+
+/// The index at the end of a reel, as it is stored: columns, each value as the difference to the
+/// one before it where that keeps it small.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Index {
+    totals: Totals,
+    lengths: Vec<u64>,
+    /// From the last number of the block before (its first number plus its events) to this one.
+    gaps: Vec<u64>,
+    events: Vec<u64>,
+    times: Vec<i64>,
+}
+
+impl Index {
+    pub(crate) fn new(blocks: &[BlockInfo], totals: Totals) -> Index {
+        let mut index = Index { totals, ..Index::default() };
+        let (mut number, mut time) = (0u64, 0u64);
+        for block in blocks {
+            index.lengths.push(block.length);
+            index.gaps.push(block.first.0.wrapping_sub(number));
+            index.events.push(block.events);
+            index.times.push(block.time.0.wrapping_sub(time) as i64);
+            number = block.first.0.wrapping_add(block.events);
+            time = block.time.0;
+        }
+        index
+    }
+
+    /// The blocks, which fill the reel from `start` to `end` without a gap, and the totals.
+    /// `None` where the columns contradict that or each other.
+    pub(crate) fn blocks(self, start: u64, end: u64) -> Option<(Vec<BlockInfo>, Totals)> {
+        let count = self.lengths.len();
+        if self.gaps.len() != count || self.events.len() != count || self.times.len() != count {
+            return None;
+        }
+        let mut blocks = Vec::with_capacity(count);
+        let (mut offset, mut number, mut time) = (start, 0u64, 0u64);
+        for at in 0..count {
+            let length = *self.lengths.get(at)?;
+            number = number.checked_add(*self.gaps.get(at)?)?;
+            time = time.wrapping_add(*self.times.get(at)? as u64);
+            let events = *self.events.get(at)?;
+            let first = EventNumber(number);
+            blocks.push(BlockInfo { offset, length, first, events, time: Time(time) });
+            offset = offset.checked_add(length)?;
+            number = number.checked_add(events)?;
+        }
+        (offset == end).then_some((blocks, self.totals))
+    }
+}

@@ -1,0 +1,274 @@
+//! The plain layout of an event: its kind, and a body with fixed-width little-endian fields.
+//!
+//! It stands in the ring file, where speed of writing counts, and in blocks for the kinds that
+//! are too rare to deserve a shorter form (see `docs/reel-format.md`).
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
+
+use crate::varint::Cursor;
+use crate::{Endpoint, Event, EventKind, EventNumber, SendOutcome, SocketId, Time};
+
+/// The longest fixed part of a body: a socket and an IPv6 endpoint.
+const HEAD_MAX: usize = 32;
+
+/// The fixed part of a body. The variable part is the event's own bytes, which follow it.
+#[derive(Clone, Copy)]
+pub struct PlainHead {
+    bytes: [u8; HEAD_MAX],
+    length: usize,
+}
+
+impl PlainHead {
+    /// The bytes of the fixed part.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.length]
+    }
+
+    #[inline]
+    fn put(&mut self, bytes: &[u8]) {
+        // The layouts below fit HEAD_MAX; a test holds each of them to it.
+        self.bytes[self.length..self.length + bytes.len()].copy_from_slice(bytes);
+        self.length += bytes.len();
+    }
+
+    #[inline]
+    fn put_endpoint(&mut self, endpoint: &Endpoint) {
+        match endpoint {
+            SocketAddr::V4(v4) => {
+                self.put(&[4]);
+                self.put(&v4.port().to_le_bytes());
+                self.put(&v4.ip().octets());
+            }
+            SocketAddr::V6(v6) => {
+                self.put(&[6]);
+                self.put(&v6.port().to_le_bytes());
+                self.put(&v6.ip().octets());
+                self.put(&v6.flowinfo().to_le_bytes());
+                self.put(&v6.scope_id().to_le_bytes());
+            }
+        }
+    }
+}
+
+/// Lays an event out: the fixed part, and the bytes that follow it.
+#[inline]
+pub fn plain_parts<'a>(event: &Event<'a>) -> (PlainHead, &'a [u8]) {
+    let mut head = PlainHead { bytes: [0; HEAD_MAX], length: 0 };
+    let mut tail: &'a [u8] = &[];
+    match event {
+        Event::Sent { socket, to: endpoint, payload }
+        | Event::Received { socket, from: endpoint, payload } => {
+            head.put(&socket.0.to_le_bytes());
+            head.put_endpoint(endpoint);
+            tail = payload;
+        }
+        Event::SocketOpened { socket, local } => {
+            head.put(&socket.0.to_le_bytes());
+            head.put_endpoint(local);
+        }
+        Event::SocketClosed { socket } | Event::PollEmpty { socket } => {
+            head.put(&socket.0.to_le_bytes());
+        }
+        Event::SendResult { of, outcome } => {
+            head.put(&of.0.to_le_bytes());
+            let (tag, value) = match *outcome {
+                SendOutcome::Sent => (0u8, 0u32),
+                SendOutcome::Short(taken) => (1, taken),
+                SendOutcome::Failed(code) => (2, code as u32),
+            };
+            head.put(&[tag]);
+            head.put(&value.to_le_bytes());
+        }
+        Event::ReceiveFailed { socket, code } => {
+            head.put(&socket.0.to_le_bytes());
+            head.put(&code.to_le_bytes());
+        }
+        Event::Clock { value } => head.put(&value.0.to_le_bytes()),
+        Event::Random { value } => head.put(&value.to_le_bytes()),
+        Event::Tick { tick, time } => {
+            head.put(&tick.to_le_bytes());
+            head.put(&time.0.to_le_bytes());
+        }
+        Event::Input { call: bytes }
+        | Event::Note { text: bytes }
+        | Event::Snapshot { state: bytes } => tail = bytes,
+        Event::Switched { on } => head.put(&[u8::from(*on)]),
+        Event::Dropped { count } => head.put(&count.to_le_bytes()),
+        Event::Stalled { nanos } => head.put(&nanos.to_le_bytes()),
+        Event::WriteFailed { code } => head.put(&code.to_le_bytes()),
+    }
+    (head, tail)
+}
+
+/// Why a plain event could not be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlainError {
+    /// This reader does not know the kind.
+    UnknownKind,
+    /// The kind is known, and the body is not one of its kind.
+    BrokenBody,
+}
+
+/// Reads an event back.
+pub fn plain_read(kind: u8, body: &[u8]) -> Result<Event<'_>, PlainError> {
+    let kind = EventKind::from_number(kind).ok_or(PlainError::UnknownKind)?;
+    let mut from = Cursor::new(body);
+    let event = read_known(kind, &mut from).ok_or(PlainError::BrokenBody)?;
+    // A later writer may have put more behind the fields that are known here.
+    Ok(event)
+}
+
+fn read_known<'a>(kind: EventKind, from: &mut Cursor<'a>) -> Option<Event<'a>> {
+    Some(match kind {
+        EventKind::SocketOpened => {
+            Event::SocketOpened { socket: socket(from)?, local: endpoint(from)? }
+        }
+        EventKind::SocketClosed => Event::SocketClosed { socket: socket(from)? },
+        EventKind::Sent => {
+            Event::Sent { socket: socket(from)?, to: endpoint(from)?, payload: from.rest() }
+        }
+        EventKind::SendResult => {
+            let of = EventNumber(from.u64()?);
+            let tag = from.u8()?;
+            let value = from.u32()?;
+            let outcome = match tag {
+                0 => SendOutcome::Sent,
+                1 => SendOutcome::Short(value),
+                2 => SendOutcome::Failed(value as i32),
+                _ => return None,
+            };
+            Event::SendResult { of, outcome }
+        }
+        EventKind::Received => {
+            Event::Received { socket: socket(from)?, from: endpoint(from)?, payload: from.rest() }
+        }
+        EventKind::PollEmpty => Event::PollEmpty { socket: socket(from)? },
+        EventKind::ReceiveFailed => {
+            Event::ReceiveFailed { socket: socket(from)?, code: from.u32()? as i32 }
+        }
+        EventKind::Clock => Event::Clock { value: Time(from.u64()?) },
+        EventKind::Random => Event::Random { value: from.u64()? },
+        EventKind::Input => Event::Input { call: from.rest() },
+        EventKind::Tick => Event::Tick { tick: from.u64()?, time: Time(from.u64()?) },
+        EventKind::Note => Event::Note { text: from.rest() },
+        EventKind::Snapshot => Event::Snapshot { state: from.rest() },
+        EventKind::Switched => Event::Switched { on: from.u8()? != 0 },
+        EventKind::Dropped => Event::Dropped { count: from.u64()? },
+        EventKind::Stalled => Event::Stalled { nanos: from.u64()? },
+        EventKind::WriteFailed => Event::WriteFailed { code: from.u32()? as i32 },
+    })
+}
+
+fn socket(from: &mut Cursor<'_>) -> Option<SocketId> {
+    from.u16().map(SocketId)
+}
+
+fn endpoint(from: &mut Cursor<'_>) -> Option<Endpoint> {
+    let family = from.u8()?;
+    let port = from.u16()?;
+    match family {
+        4 => Some(SocketAddr::new(IpAddr::V4(Ipv4Addr::from(from.array::<4>()?)), port)),
+        6 => {
+            let ip = Ipv6Addr::from(from.array::<16>()?);
+            let flowinfo = from.u32()?;
+            let scope = from.u32()?;
+            Some(SocketAddr::V6(SocketAddrV6::new(ip, port, flowinfo, scope)))
+        }
+        _ => None,
+    }
+}
+
+/// A record that owns its bytes, for whoever cannot hold on to the block that it came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnedRecord {
+    number: EventNumber,
+    time: Time,
+    thread: crate::ThreadId,
+    kind: EventKind,
+    body: Vec<u8>,
+}
+
+impl OwnedRecord {
+    /// Copies a record.
+    pub fn copy_of(record: &crate::Record<'_>) -> OwnedRecord {
+        let (head, tail) = plain_parts(&record.event);
+        let mut body = Vec::with_capacity(head.bytes().len() + tail.len());
+        body.extend_from_slice(head.bytes());
+        body.extend_from_slice(tail);
+        OwnedRecord {
+            number: record.number,
+            time: record.time,
+            thread: record.thread,
+            kind: record.event.kind(),
+            body,
+        }
+    }
+
+    /// The record, borrowing from `self`.
+    pub fn as_record(&self) -> crate::Record<'_> {
+        let event = read_known(self.kind, &mut Cursor::new(&self.body))
+            // The body was laid out by `copy_of` and cannot be reached from outside.
+            .unwrap_or(Event::Note { text: &self.body });
+        crate::Record { number: self.number, time: self.time, thread: self.thread, event }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Record, ThreadId};
+
+    fn check_round_trip(event: Event<'_>) {
+        let (head, tail) = plain_parts(&event);
+        let body = [head.bytes(), tail].concat();
+        assert_eq!(plain_read(event.kind() as u8, &body), Ok(event));
+        let fixed = head.bytes().len();
+        for cut in 0..fixed {
+            assert_eq!(
+                plain_read(event.kind() as u8, &body[..cut]),
+                Err(PlainError::BrokenBody),
+                "{event:?} cut to {cut} bytes"
+            );
+        }
+        let record = Record { number: EventNumber(7), time: Time(9), thread: ThreadId(2), event };
+        assert_eq!(OwnedRecord::copy_of(&record).as_record(), record);
+    }
+
+    #[test]
+    fn every_kind_is_read_back_and_refused_where_its_fixed_part_is_cut() {
+        let v4: Endpoint = "127.0.0.1:7000".parse().unwrap();
+        let v6: Endpoint = SocketAddrV6::new(Ipv6Addr::LOCALHOST, 1, 2, 3).into();
+        let socket = SocketId(3);
+        let of = EventNumber(5);
+        for event in [
+            Event::SocketOpened { socket, local: v6 },
+            Event::SocketClosed { socket },
+            Event::Sent { socket, to: v4, payload: b"abc" },
+            Event::Sent { socket, to: v6, payload: b"" },
+            Event::SendResult { of, outcome: SendOutcome::Sent },
+            Event::SendResult { of, outcome: SendOutcome::Short(12) },
+            Event::SendResult { of, outcome: SendOutcome::Failed(-11) },
+            Event::Received { socket, from: v6, payload: b"abc" },
+            Event::PollEmpty { socket },
+            Event::ReceiveFailed { socket, code: 111 },
+            Event::Clock { value: Time(u64::MAX) },
+            Event::Random { value: 42 },
+            Event::Input { call: b"jump" },
+            Event::Tick { tick: 1, time: Time(16) },
+            Event::Note { text: b"here" },
+            Event::Snapshot { state: b"all" },
+            Event::Switched { on: false },
+            Event::Dropped { count: 3 },
+            Event::Stalled { nanos: 4 },
+            Event::WriteFailed { code: 28 },
+        ] {
+            check_round_trip(event);
+        }
+    }
+
+    #[test]
+    fn a_kind_that_is_not_known_is_said_to_be_so() {
+        assert_eq!(plain_read(0, b""), Err(PlainError::UnknownKind));
+        assert_eq!(plain_read(99, b""), Err(PlainError::UnknownKind));
+    }
+}

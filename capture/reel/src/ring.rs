@@ -1,0 +1,326 @@
+//! The ring file: what was pushed and is not yet in the reel.
+//!
+//! One writer and one reader a ring, over memory that outlives the process (a mapped file beside
+//! the reel). A writer reserves room, takes a number from the one counter that all rings share,
+//! copies, and publishes by storing the tail; the reader gives room back by storing the head, and
+//! does so only once the events stand in the reel. What was published is therefore always in one
+//! of the two files. `docs/reel-format.md` has the layout.
+//!
+//! This file depends on `core` alone, so that a library which is loaded into foreign programs can
+//! include it as it stands.
+
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+/// The first bytes of a ring file.
+pub const RING_MAGIC: [u8; 8] = *b"\x89RING\r\n\x1a";
+/// The version of the layout.
+pub const RING_VERSION: u32 = 0;
+/// The length of the control page, and of the page before each ring's data.
+pub const RING_PAGE: usize = 4096;
+/// The length of a record before its body.
+pub const RECORD_HEAD: usize = 24;
+/// The smallest and the largest capacity of a ring, in bytes; it is a multiple of a page.
+pub const RING_CAPACITY: core::ops::RangeInclusive<usize> = RING_PAGE..=(1 << 30);
+
+/// Stands in place of a number: the rest of the ring up to its end is not used.
+const SKIP: u64 = u64::MAX;
+
+/// Keeps what different threads write in different cache lines.
+#[repr(C, align(64))]
+#[derive(Debug, Default)]
+pub struct Line<T>(pub T);
+
+/// The fixed part of the control page.
+#[repr(C)]
+#[derive(Debug, Default)]
+pub struct RingFixed {
+    /// [`RING_MAGIC`].
+    pub magic: [u8; 8],
+    /// [`RING_VERSION`].
+    pub version: u32,
+    /// The length of each ring's data in bytes.
+    pub capacity: u32,
+    /// The identity of the reel that this file belongs to.
+    pub identity: u64,
+}
+
+/// Set by the drainer when it had to give up.
+#[repr(C)]
+#[derive(Debug, Default)]
+pub struct RingStop {
+    /// 0, or the operating system's error code that ended the recording.
+    pub code: AtomicU32,
+    /// The number of the first event that was not written for it.
+    pub number: AtomicU64,
+}
+
+/// The first page of a ring file.
+#[repr(C)]
+#[derive(Debug, Default)]
+pub struct RingControl {
+    /// What does not change.
+    pub fixed: Line<RingFixed>,
+    /// The number that the next event takes. At byte 64.
+    pub next: Line<AtomicU64>,
+    /// How many sockets were numbered. At byte 128.
+    pub sockets: Line<AtomicU32>,
+    /// At byte 192.
+    pub stop: Line<RingStop>,
+}
+
+/// The page before a ring's data.
+#[repr(C)]
+#[derive(Debug, Default)]
+pub struct RingHead {
+    /// The thread's number plus 1; 0 while nobody uses the ring.
+    pub thread: Line<AtomicU32>,
+    /// Bytes ever published; the writer stores it. At byte 64.
+    pub tail: Line<AtomicU64>,
+    /// Bytes ever given back; the reader stores it. At byte 128.
+    pub head: Line<AtomicU64>,
+    /// Events that found no room and that no event tells of yet. At byte 192.
+    pub dropped: Line<AtomicU64>,
+}
+
+/// Where one ring is in memory.
+#[derive(Clone, Copy, Debug)]
+pub struct RingMemory {
+    /// The control page of the file.
+    pub control: *const RingControl,
+    /// The page before the data.
+    pub head: *const RingHead,
+    /// The data.
+    pub data: *mut u8,
+    /// The length of the data in bytes: a multiple of 8, in [`RING_CAPACITY`].
+    pub capacity: usize,
+}
+
+/// How much room an event with a body of `length` bytes takes in a ring.
+#[inline]
+pub const fn record_length(length: usize) -> usize {
+    (RECORD_HEAD + length + 7) & !7
+}
+
+/// The largest body that a ring of this capacity takes.
+pub const fn body_max(capacity: usize) -> usize {
+    (capacity / 2) - RECORD_HEAD - 8
+}
+
+/// The writing end of a ring.
+#[derive(Debug)]
+pub struct RingWriter {
+    memory: RingMemory,
+    tail: u64,
+    head_seen: u64,
+}
+
+// SAFETY: the pointers lead to memory that every thread may use: atomics, and bytes between tail
+// and head that only the owner of this value touches.
+unsafe impl Send for RingWriter {}
+
+impl RingWriter {
+    /// Takes the writing end.
+    ///
+    /// # Safety
+    /// `memory` describes a ring in the layout above that stays mapped, writable and backed by
+    /// storage for as long as this value lives, and nobody else writes to this ring.
+    pub unsafe fn new(memory: RingMemory) -> RingWriter {
+        // SAFETY: the caller vouches for the pointer.
+        let head = unsafe { &*memory.head };
+        let tail = head.tail.0.load(Ordering::Relaxed);
+        let head_seen = head.head.0.load(Ordering::Acquire);
+        RingWriter { memory, tail, head_seen }
+    }
+
+    /// The control page, which all rings share.
+    #[inline]
+    pub fn control(&self) -> &RingControl {
+        // SAFETY: `new` was promised that the memory stays.
+        unsafe { &*self.memory.control }
+    }
+
+    /// The page before the data.
+    #[inline]
+    pub fn head(&self) -> &RingHead {
+        // SAFETY: as above.
+        unsafe { &*self.memory.head }
+    }
+
+    /// The largest body that can ever be pushed.
+    pub fn body_max(&self) -> usize {
+        body_max(self.memory.capacity)
+    }
+
+    /// Whether an event with a body of `length` bytes can be pushed now.
+    #[inline]
+    pub fn has_room(&mut self, length: usize) -> bool {
+        let needed = self.needed(length);
+        if self.free() >= needed {
+            return true;
+        }
+        self.head_seen = self.head().head.0.load(Ordering::Acquire);
+        self.free() >= needed
+    }
+
+    #[inline]
+    fn free(&self) -> u64 {
+        (self.memory.capacity as u64).saturating_sub(self.tail.wrapping_sub(self.head_seen))
+    }
+
+    /// Room for the record, and for what is skipped so that it stands in one piece.
+    #[inline]
+    fn needed(&self, length: usize) -> u64 {
+        let record = record_length(length);
+        let to_end = self.memory.capacity - self.place();
+        (if record <= to_end { record } else { to_end + record }) as u64
+    }
+
+    #[inline]
+    fn place(&self) -> usize {
+        (self.tail % self.memory.capacity as u64) as usize
+    }
+
+    /// Pushes an event whose body is `head` followed by `tail`, and returns its number; `None`
+    /// where there is no room. Once it returned, the event survives the death of the process.
+    #[inline]
+    pub fn push(&mut self, time: u64, kind: u8, head: &[u8], tail: &[u8]) -> Option<u64> {
+        let length = head.len() + tail.len();
+        if length > self.body_max() || !self.has_room(length) {
+            return None;
+        }
+        let record = record_length(length);
+        let mut place = self.place();
+        let to_end = self.memory.capacity - place;
+        let mut after = self.tail;
+        if record > to_end {
+            // SAFETY: places and lengths are multiples of 8, so at least 8 bytes are left before
+            // the end, and `has_room` found them free.
+            unsafe { self.memory.data.add(place).cast::<u64>().write_unaligned(SKIP.to_le()) };
+            after += to_end as u64;
+            place = 0;
+        }
+        let number = self.control().next.0.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: `record` bytes from `place` on lie inside the data and are free: the reader does
+        // not look behind the tail, and nobody else writes.
+        unsafe {
+            let at = self.memory.data.add(place);
+            at.cast::<u64>().write_unaligned(number.to_le());
+            at.add(8).cast::<u64>().write_unaligned(time.to_le());
+            at.add(16).cast::<u32>().write_unaligned((length as u32).to_le());
+            at.add(20).cast::<u32>().write_unaligned(u32::from(kind).to_le());
+            let body = at.add(RECORD_HEAD);
+            core::ptr::copy_nonoverlapping(head.as_ptr(), body, head.len());
+            core::ptr::copy_nonoverlapping(tail.as_ptr(), body.add(head.len()), tail.len());
+        }
+        self.tail = after + record as u64;
+        self.head().tail.0.store(self.tail, Ordering::Release);
+        Some(number)
+    }
+}
+
+/// One event as it lies in a ring.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RingRecord<'a> {
+    /// Its number.
+    pub number: u64,
+    /// Its time in nanoseconds.
+    pub time: u64,
+    /// Its kind.
+    pub kind: u8,
+    /// Its body in the plain layout.
+    pub body: &'a [u8],
+}
+
+/// The reading end of a ring: the drainer's.
+#[derive(Debug)]
+pub struct RingReader {
+    memory: RingMemory,
+    at: u64,
+    tail_seen: u64,
+}
+
+// SAFETY: as for `RingWriter`; the reader touches only what was published.
+unsafe impl Send for RingReader {}
+
+impl RingReader {
+    /// Takes the reading end.
+    ///
+    /// # Safety
+    /// As for [`RingWriter::new`], with "reads from" in place of "writes to".
+    pub unsafe fn new(memory: RingMemory) -> RingReader {
+        // SAFETY: the caller vouches for the pointer.
+        let at = unsafe { &*memory.head }.head.0.load(Ordering::Relaxed);
+        RingReader { memory, at, tail_seen: at }
+    }
+
+    /// The page before the data.
+    pub fn head(&self) -> &RingHead {
+        // SAFETY: `new` was promised that the memory stays.
+        unsafe { &*self.memory.head }
+    }
+
+    /// The number of the event that [`next`](RingReader::next) would give.
+    #[inline]
+    pub fn peek(&mut self) -> Option<u64> {
+        self.record().map(|(record, _)| record.number)
+    }
+
+    /// Takes the next published event. Its room is not given back yet.
+    #[inline]
+    #[allow(clippy::should_implement_trait)] // the event borrows from the reader
+    pub fn next(&mut self) -> Option<RingRecord<'_>> {
+        let (record, after) = self.record()?;
+        self.at = after;
+        Some(record)
+    }
+
+    #[inline]
+    fn record<'a>(&mut self) -> Option<(RingRecord<'a>, u64)> {
+        if self.at == self.tail_seen {
+            self.tail_seen = self.head().tail.0.load(Ordering::Acquire);
+            if self.at == self.tail_seen {
+                return None;
+            }
+        }
+        // SAFETY: the data is mapped for as long as this reader lives, and what is borrowed from
+        // it here is published: the writer does not touch it until `give_back`, which needs
+        // `&mut self`. Only `next` hands it out, bound to the borrow of `self`.
+        let data = unsafe { core::slice::from_raw_parts(self.memory.data, self.memory.capacity) };
+        let (record, after) = read_record(data, self.at, self.tail_seen)?;
+        Some((record, after))
+    }
+
+    /// Gives back the room of all events taken so far: they stand in the reel now.
+    pub fn give_back(&mut self) {
+        self.head().head.0.store(self.at, Ordering::Release);
+    }
+}
+
+/// Reads the record at `at` (bytes ever written, not wrapped) of a ring that is published up to
+/// `tail`; returns it with the place behind it. `None` at the end and for bytes that make no
+/// sense.
+pub fn read_record(data: &[u8], at: u64, tail: u64) -> Option<(RingRecord<'_>, u64)> {
+    let capacity = data.len() as u64;
+    let mut at = at;
+    loop {
+        if at >= tail || tail - at > capacity {
+            return None;
+        }
+        let place = usize::try_from(at % capacity).ok()?;
+        let rest = data.get(place..)?;
+        let number = u64::from_le_bytes(rest.get(..8)?.try_into().ok()?);
+        if number == SKIP {
+            at = at.checked_add(rest.len() as u64)?;
+            continue;
+        }
+        let time = u64::from_le_bytes(rest.get(8..16)?.try_into().ok()?);
+        let length = u32::from_le_bytes(rest.get(16..20)?.try_into().ok()?) as usize;
+        let kind = *rest.get(20)?;
+        let body = rest.get(RECORD_HEAD..RECORD_HEAD.checked_add(length)?)?;
+        let after = at.checked_add(record_length(length) as u64)?;
+        if after > tail {
+            return None;
+        }
+        return Some((RingRecord { number, time, kind, body }, after));
+    }
+}

@@ -1,0 +1,200 @@
+//! Finding the blocks of a reel that has no index: one pass over the file, stepping over what is
+//! damaged.
+
+use std::ops::Range;
+
+use crate::decode::Records;
+use crate::frame::{BLOCK_MAGIC, BLOCK_MAX, FRAME_HEAD, FrameHead, INDEX_MAGIC};
+use crate::index::{BlockInfo, Totals};
+use crate::read_at::{ReadAt, ReadError, read_vec};
+use crate::reel::{CutWhy, Damage, Gap, GapWhy};
+use crate::{EventNumber, meta};
+
+/// What a pass over the blocks found.
+#[derive(Debug, Default)]
+pub(crate) struct Scan {
+    pub(crate) blocks: Vec<BlockInfo>,
+    pub(crate) totals: Totals,
+    pub(crate) gaps: Vec<Gap>,
+    pub(crate) damage: Vec<Damage>,
+    /// The number after the last event of a good block.
+    pub(crate) next: u64,
+    /// The body of a last block that was not written to its end.
+    pub(crate) torn: Option<Vec<u8>>,
+    /// Where the last whole block ends.
+    pub(crate) end: u64,
+    pub(crate) why: Option<CutWhy>,
+}
+
+/// How many bytes are looked at in one go for the start of the next block.
+const WINDOW: usize = 1 << 20;
+
+enum Found {
+    Block(Vec<u8>),
+    /// The frame starts as one does, and reaches behind the end of the file.
+    Beyond,
+    Index,
+    Nothing,
+}
+
+pub(crate) fn scan(source: &dyn ReadAt, start: u64, length: u64) -> Result<Scan, ReadError> {
+    let mut scan = Scan { end: start, ..Scan::default() };
+    let mut at = start;
+    // Bytes that may still be checked in vain: a file of nothing but block starts, each claiming
+    // to be long, must not cost the square of its length.
+    let mut budget = length.saturating_mul(4).saturating_add(WINDOW as u64);
+    let mut last_region = None;
+    while at < length {
+        match frame_at(source, at, length)? {
+            Found::Block(body) => {
+                let frame = (FRAME_HEAD + body.len()) as u64;
+                scan.block(at, frame, &body, last_region.take());
+                at += frame;
+                scan.end = at;
+            }
+            Found::Index => {
+                scan.why = Some(CutWhy::NoFooter);
+                return Ok(scan);
+            }
+            found => {
+                let resumed = next_block(source, at + 1, length, &mut budget)?;
+                let region = at..resumed.unwrap_or(length);
+                if resumed.is_none() {
+                    scan.tail(source, &found, region)?;
+                    return Ok(scan);
+                }
+                let why = "the checksum does not fit the block, or its start is not one";
+                scan.damage.push(Damage { bytes: region.clone(), why });
+                last_region = Some(region.clone());
+                at = region.end;
+            }
+        }
+    }
+    scan.why = Some(CutWhy::NoFooter);
+    Ok(scan)
+}
+
+impl Scan {
+    fn block(&mut self, offset: u64, length: u64, body: &[u8], damaged: Option<Range<u64>>) {
+        let mut records = Records::new(body);
+        let first = records.next_number();
+        let time = records.time();
+        if first.0 > self.next {
+            let why = if damaged.is_some() { GapWhy::Damaged } else { GapWhy::NeverPublished };
+            self.gap(EventNumber(self.next), first.0 - self.next, why);
+        }
+        let mut events = 0;
+        while let Some(record) = records.next() {
+            self.totals.add(&record);
+            events += 1;
+        }
+        self.totals.add_unknown(records.unknown());
+        for (first, count) in records.holes() {
+            self.gap(*first, *count, GapWhy::NeverPublished);
+        }
+        if let Some(problem) = records.problem() {
+            self.damage.push(Damage { bytes: offset..offset + length, why: problem.why });
+        }
+        self.next = self.next.max(records.next_number().0);
+        self.blocks.push(BlockInfo { offset, length, first, events, time });
+    }
+
+    pub(crate) fn gap(&mut self, first: EventNumber, count: u64, why: GapWhy) {
+        self.totals.add_hole(first, count);
+        self.gaps.push(Gap { first, count, why });
+    }
+
+    /// The bytes behind the last good block.
+    fn tail(
+        &mut self,
+        source: &dyn ReadAt,
+        found: &Found,
+        region: Range<u64>,
+    ) -> Result<(), ReadError> {
+        let rest = region.end - region.start;
+        if matches!(found, Found::Beyond) {
+            let body_at = region.start + FRAME_HEAD as u64;
+            let length = usize::try_from(region.end.saturating_sub(body_at)).unwrap_or(0);
+            self.torn = Some(read_vec(source, body_at, length.min(BLOCK_MAX))?);
+            self.why = Some(CutWhy::TornBlock);
+        } else if rest < FRAME_HEAD as u64 {
+            self.why = Some(CutWhy::TornBlock);
+        } else {
+            let mut head = [0; 4];
+            source.read_at(region.start, &mut head)?;
+            if head == INDEX_MAGIC {
+                self.why = Some(CutWhy::BrokenIndex);
+                return Ok(());
+            }
+            let why = "no block starts here, and none behind it";
+            self.damage.push(Damage { bytes: region, why });
+            self.why = Some(CutWhy::DamagedEnd);
+        }
+        Ok(())
+    }
+}
+
+fn frame_at(source: &dyn ReadAt, at: u64, length: u64) -> Result<Found, ReadError> {
+    let head = read_vec(source, at, FRAME_HEAD)?;
+    let Some(frame) = FrameHead::read(&head) else { return Ok(Found::Nothing) };
+    let max = match frame.magic {
+        BLOCK_MAGIC => BLOCK_MAX,
+        INDEX_MAGIC => meta::META_MAX,
+        _ => return Ok(Found::Nothing),
+    };
+    let body_at = at + FRAME_HEAD as u64;
+    let body_length = frame.length as usize;
+    if body_length > max {
+        return Ok(Found::Nothing);
+    }
+    if u64::from(frame.length) > length.saturating_sub(body_at) {
+        return Ok(if frame.magic == BLOCK_MAGIC { Found::Beyond } else { Found::Nothing });
+    }
+    let body = read_vec(source, body_at, body_length)?;
+    Ok(match frame.fits(&body) {
+        true if frame.magic == BLOCK_MAGIC => Found::Block(body),
+        true => Found::Index,
+        false => Found::Nothing,
+    })
+}
+
+/// The place of the next frame whose checksum fits.
+fn next_block(
+    source: &dyn ReadAt,
+    from: u64,
+    length: u64,
+    budget: &mut u64,
+) -> Result<Option<u64>, ReadError> {
+    let mut at = from;
+    while at < length {
+        let window = usize::try_from(length - at).unwrap_or(WINDOW).min(WINDOW);
+        let bytes = read_vec(source, at, window)?;
+        for (place, four) in bytes.windows(4).enumerate() {
+            if four != BLOCK_MAGIC && four != INDEX_MAGIC {
+                continue;
+            }
+            let candidate = at + place as u64;
+            let claimed = bytes.get(place + 4..place + 8).and_then(|l| l.try_into().ok());
+            let cost = claimed.map_or(FRAME_HEAD as u64, |l| u64::from(u32::from_le_bytes(l)));
+            let left = length - candidate;
+            if cost <= left {
+                if *budget < cost {
+                    return Ok(None);
+                }
+                *budget -= cost;
+            }
+            if matches!(frame_at(source, candidate, length)?, Found::Block(_) | Found::Index) {
+                return Ok(Some(candidate));
+            }
+        }
+        if bytes.len() < 4 || (bytes.len() < window) {
+            return Ok(None);
+        }
+        // The last three bytes may be the start of what is looked for.
+        at += (bytes.len() - 3) as u64;
+        if length - at < 4 {
+            return Ok(None);
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,193 @@
+//! Writing down what crosses the seam.
+
+use netreel_reel::{Endpoint, Event, EventNumber, SendOutcome, SocketId, Time};
+
+use crate::pusher::Pusher;
+use crate::{Datagram, ReceiveError, SendError, Transport};
+
+/// Any transport, recorded: every call and its answer becomes an event. Never changes bytes,
+/// results or order.
+///
+/// A send is numbered before its call, a receive after it, so that the reel's order is one that
+/// could have happened.
+#[derive(Debug)]
+pub struct Recorded<T: Transport, C: StampClock<T> = InnerClock> {
+    inner: T,
+    clock: C,
+    pusher: Pusher,
+    socket: SocketId,
+    latest: Time,
+}
+
+/// Where the times in the reel come from.
+pub trait StampClock<T> {
+    /// The time now, on the clock of the reel.
+    fn stamp(&mut self, inner: &mut T) -> Time;
+
+    /// The time of a clock read that the layer did and that was told `value`.
+    fn stamp_of_read(&mut self, inner: &mut T, value: Time) -> Time;
+}
+
+/// The inner transport's own clock: `CLOCK_MONOTONIC` under `UdpTransport`, virtual time in a
+/// simulated world. A clock read of the layer is stamped with what the layer was told.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct InnerClock;
+
+impl<T: Transport> StampClock<T> for InnerClock {
+    #[inline]
+    fn stamp(&mut self, inner: &mut T) -> Time {
+        inner.now()
+    }
+    #[inline]
+    fn stamp_of_read(&mut self, _: &mut T, value: Time) -> Time {
+        value
+    }
+}
+
+/// `CLOCK_MONOTONIC`, for an inner transport whose own clock is another one.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct MonotonicClock;
+
+impl<T> StampClock<T> for MonotonicClock {
+    #[inline]
+    fn stamp(&mut self, _: &mut T) -> Time {
+        monotonic_now()
+    }
+    #[inline]
+    fn stamp_of_read(&mut self, _: &mut T, _: Time) -> Time {
+        monotonic_now()
+    }
+}
+
+/// Reads `CLOCK_MONOTONIC`.
+#[inline]
+pub fn monotonic_now() -> Time {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    Time((now.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(now.tv_nsec as u64))
+}
+
+impl<T: Transport> Recorded<T> {
+    /// Records `inner`, whose socket is bound to `local`, stamped by the inner transport's clock.
+    pub fn new(inner: T, pusher: Pusher, local: Endpoint) -> Recorded<T> {
+        Recorded::with_clock(inner, pusher, local, InnerClock)
+    }
+}
+
+impl<T: Transport, C: StampClock<T>> Recorded<T, C> {
+    /// Records `inner`, stamped by `clock`.
+    pub fn with_clock(mut inner: T, mut pusher: Pusher, local: Endpoint, mut clock: C) -> Self {
+        let latest = clock.stamp(&mut inner);
+        let socket = pusher.open_socket();
+        pusher.push(latest, Event::SocketOpened { socket, local });
+        Recorded { inner, clock, pusher, socket, latest }
+    }
+
+    /// The recorded transport. What is done to it directly is not recorded.
+    pub fn inner(&self) -> &T {
+        &self.inner
+    }
+
+    /// The recorded transport. What is done to it directly is not recorded.
+    pub fn inner_mut(&mut self) -> &mut T {
+        &mut self.inner
+    }
+
+    /// The socket's number in the reel.
+    pub fn socket(&self) -> SocketId {
+        self.socket
+    }
+
+    /// Switches recording on or off. While it is off, a call costs one load more than without a
+    /// recorder. A reel with a pause in it cannot be replayed.
+    pub fn switch(&mut self, on: bool) {
+        let time = self.clock.stamp(&mut self.inner);
+        self.latest = time;
+        self.pusher.switch(on, time);
+    }
+
+    /// Records the engine's state, in its own encoding: a replay can start here.
+    pub fn snapshot(&mut self, state: &[u8]) {
+        self.record(Event::Snapshot { state });
+    }
+
+    fn record(&mut self, event: Event<'_>) -> Option<EventNumber> {
+        if !self.pusher.is_on() {
+            return None;
+        }
+        self.latest = self.clock.stamp(&mut self.inner);
+        self.pusher.push(self.latest, event)
+    }
+}
+
+impl<T: Transport, C: StampClock<T>> Transport for Recorded<T, C> {
+    fn now(&mut self) -> Time {
+        let value = self.inner.now();
+        if self.pusher.is_on() {
+            self.latest = self.clock.stamp_of_read(&mut self.inner, value);
+            self.pusher.push(self.latest, Event::Clock { value });
+        }
+        value
+    }
+
+    fn random(&mut self) -> u64 {
+        let value = self.inner.random();
+        self.record(Event::Random { value });
+        value
+    }
+
+    fn send(&mut self, to: Endpoint, packet: &[u8]) -> Result<(), SendError> {
+        let of = self.record(Event::Sent { socket: self.socket, to, payload: packet });
+        let result = self.inner.send(to, packet);
+        if let Some(of) = of {
+            let outcome = match result {
+                Ok(()) => SendOutcome::Sent,
+                Err(SendError::Short(taken)) => SendOutcome::Short(taken),
+                Err(SendError::Os(code)) => SendOutcome::Failed(code),
+            };
+            // No second clock read: a result has the time of its send.
+            self.pusher.push(self.latest, Event::SendResult { of, outcome });
+        }
+        result
+    }
+
+    fn receive(&mut self, buffer: &mut [u8]) -> Result<Option<Datagram>, ReceiveError> {
+        let result = self.inner.receive(buffer);
+        let socket = self.socket;
+        match &result {
+            Ok(Some(Datagram { from, length })) => {
+                let payload = buffer.get(..*length).unwrap_or(buffer);
+                self.record(Event::Received { socket, from: *from, payload });
+            }
+            // No clock read of its own: an engine may poll far more often than packets come.
+            Ok(None) => {
+                self.pusher.push(self.latest, Event::PollEmpty { socket });
+            }
+            Err(ReceiveError(code)) => {
+                self.record(Event::ReceiveFailed { socket, code: *code });
+            }
+        }
+        result
+    }
+
+    fn tick(&mut self, tick: u64, time: Time) {
+        self.inner.tick(tick, time);
+        self.record(Event::Tick { tick, time });
+    }
+
+    fn input(&mut self, call: &[u8]) {
+        self.inner.input(call);
+        self.record(Event::Input { call });
+    }
+
+    fn note(&mut self, text: &str) {
+        self.inner.note(text);
+        self.record(Event::Note { text: text.as_bytes() });
+    }
+}
+
+impl<T: Transport, C: StampClock<T>> Drop for Recorded<T, C> {
+    fn drop(&mut self) {
+        let socket = self.socket;
+        self.record(Event::SocketClosed { socket });
+    }
+}
