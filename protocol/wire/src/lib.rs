@@ -3,6 +3,7 @@
 //! A [`Wire`] is compiled from text at run time. It gives the facts of a packet quickly
 //! ([`Wire::facts`]) or every field of it ([`Wire::decode`]).
 
+mod display;
 mod error;
 mod facts;
 mod tree;

@@ -1,0 +1,63 @@
+//! How a value reads in print.
+
+use std::fmt;
+
+use crate::tree::Value;
+
+/// Bytes of a value that are printed; the rest is counted.
+const BYTES_SHOWN: usize = 16;
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::None => Ok(()),
+            Value::Unsigned(value) => write!(f, "{value}"),
+            Value::Signed(value) => write!(f, "{value}"),
+            Value::Float(value) => write!(f, "{value}"),
+            Value::Quantized { raw, value } => write!(f, "{value:.4} (raw {raw})"),
+            Value::Enum { raw, name: Some(name) } => write!(f, "{name} ({raw})"),
+            Value::Enum { raw, name: None } => write!(f, "{raw} (no name)"),
+            Value::Text(text) => write!(f, "{text:?}"),
+            Value::Bytes(bytes) => {
+                for byte in bytes.iter().take(BYTES_SHOWN) {
+                    write!(f, "{byte:02x} ")?;
+                }
+                let more = if bytes.len() > BYTES_SHOWN { "... " } else { "" };
+                write!(f, "{more}({} bytes)", bytes.len())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(value: Value, text: &str) {
+        assert_eq!(value.to_string(), text);
+    }
+
+    #[test]
+    fn a_quantised_float_shows_both_sides() {
+        check(Value::Quantized { raw: 3, value: 0.5 }, "0.5000 (raw 3)");
+    }
+
+    #[test]
+    fn an_enum_without_a_name_says_so() {
+        check(Value::Enum { raw: 9, name: None }, "9 (no name)");
+    }
+
+    #[test]
+    fn long_bytes_are_cut_and_counted() {
+        check(
+            Value::Bytes(vec![0xab; 17]),
+            &format!("{}... (17 bytes)", "ab ".repeat(16)),
+        );
+    }
+
+    #[test]
+    fn text_is_quoted() {
+        check(Value::Text("a\nb".into()), r#""a\nb""#);
+    }
+}
