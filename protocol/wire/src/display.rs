@@ -11,6 +11,7 @@ impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Value::None => Ok(()),
+            Value::Bool(value) => write!(f, "{value}"),
             Value::Unsigned(value) => write!(f, "{value}"),
             Value::Signed(value) => write!(f, "{value}"),
             Value::Float(value) => write!(f, "{value}"),
