@@ -1,5 +1,17 @@
 //! What followed from the packets: deliveries, beliefs, findings.
 
+mod acks;
+mod belief;
+mod build;
+mod finding;
+mod join;
+mod lanes;
+mod links;
+mod nodes;
+mod sequence;
+mod settled;
+mod streams;
+
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -23,8 +35,10 @@ pub struct History {
     pub links: BTreeMap<(NodeId, NodeId), Link>,
     /// Ordered by time, then node, then rule.
     pub findings: Vec<Finding>,
-    /// Messages that travelled in fragments, by the last fragment of each that was sent first.
-    pub joined: BTreeMap<MessageId, Joined>,
+    /// Messages that travelled in fragments, ordered by link, then by place in the stream.
+    pub joined: Vec<Joined>,
+    /// For each copy of each fragment, what it is a part of: a place in [`History::joined`].
+    pub joined_of: BTreeMap<MessageId, u32>,
     /// Reliable messages that never reached the engine that they were sent to, as far as the reels
     /// tell; by the copy that was sent first.
     pub undelivered: Vec<MessageId>,
@@ -33,7 +47,7 @@ pub struct History {
 /// A message that travelled in fragments.
 #[derive(Clone, Debug)]
 pub struct Joined {
-    /// Its fragments, in order.
+    /// Its fragments, in order, each by the copy that was sent first.
     pub fragments: Vec<MessageId>,
     /// What the wire says of it. The bit ranges are in [`Joined::payload`].
     pub facts: MessageFacts,
@@ -49,7 +63,8 @@ pub struct Delivery {
     /// The event at that node that made the delivery possible: the receipt that closed the last gap
     /// before it; for what the node did itself, the send.
     pub at: Stamp,
-    /// The message. For what was sent again, the copy that arrived first.
+    /// The message. For what was sent again, the copy that arrived first; for what travelled in
+    /// fragments, the last of them, and [`History::facts`] has the facts of the whole.
     pub message: MessageId,
     /// Whether the node did it itself.
     pub local: bool,
@@ -107,7 +122,8 @@ pub struct Span {
     pub belief: Belief,
     /// The highest migration counter that the node had heard, where the protocol has one.
     pub counter: Option<u64>,
-    /// The delivery that began it: a place in [`History::deliveries`].
+    /// The delivery that began it, or the last before the hole that began it: a place in
+    /// [`History::deliveries`].
     pub because: u32,
 }
 

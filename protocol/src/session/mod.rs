@@ -1,10 +1,22 @@
 //! The packets of a session: every reel's, on one clock, each send matched to its receive.
 
+mod build;
+mod cast;
+mod clock;
+mod error;
+mod fate;
+mod lookup;
+mod matching;
+mod scan;
+
+pub use build::ReelInput;
+pub use error::SessionError;
+
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use netreel_reel::{Endpoint, EventNumber};
+use netreel_reel::{Endpoint, EventNumber, Reel};
 use netreel_wire::{KindId, MessageFacts, RulesId, Sequence, Wire};
 
 /// A node of the session, by its place in [`Session::nodes`].
@@ -40,6 +52,8 @@ pub struct Session {
     pub span: Range<SessionTime>,
     /// What could not be read or is not certain, each a sentence for people.
     pub warnings: Vec<String>,
+    /// Each node's reel, by the node's place; `None` for a node that was not recorded.
+    pub reels: Vec<Option<Arc<Reel>>>,
     /// Each node's sends and receipts, by the node's place, in the order of its own events.
     pub crossings: Vec<Vec<Crossing>>,
     /// The bytes that fragments carry, so that a joined message can be read without its packets.

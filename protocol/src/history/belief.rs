@@ -1,0 +1,381 @@
+//! What one node believes of one object: the receiver's rules of the wire, step by step.
+
+use netreel_wire::{
+    CreateRule, MessageFacts, Role, Rules, StaleRule, UnknownDestroy, UnknownMigrate, UpdateFrom,
+};
+
+use super::{Belief, Effect};
+use crate::session::NodeId;
+
+/// One node's state of one object.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Believer {
+    state: State,
+    /// The highest migration counter heard.
+    counter: Option<u64>,
+    /// Where the newest UPDATE that was taken came from, and its packet's place on that link.
+    newest_update: Option<(NodeId, i64)>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum State {
+    /// Nothing was heard of it.
+    #[default]
+    Absent,
+    Alive {
+        owner: Option<u64>,
+    },
+    Dead,
+    /// The reel has a hole in which anything may have happened.
+    Unknown,
+}
+
+/// Who says a message, and where its packet lies on the link.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Speaker {
+    /// The link's sender.
+    pub from: NodeId,
+    /// The protocol number of the node that said it first.
+    pub peer: Option<u64>,
+    /// The packet's place on the link's line of sequence numbers.
+    pub place: Option<i64>,
+}
+
+impl Believer {
+    /// The belief, once something was heard.
+    pub fn belief(&self) -> Option<Belief> {
+        match self.state {
+            State::Absent => None,
+            State::Alive { owner: Some(owner) } => Some(Belief::Owned(owner)),
+            State::Alive { owner: None } | State::Unknown => Some(Belief::Unknown),
+            State::Dead => Some(Belief::Destroyed),
+        }
+    }
+
+    /// The highest migration counter heard.
+    pub fn counter(&self) -> Option<u64> {
+        self.counter
+    }
+
+    /// The reel lacks a stretch: what was true before it need not be true after it.
+    pub fn forget(&mut self) {
+        self.state = State::Unknown;
+        self.newest_update = None;
+    }
+
+    /// Takes one message about the object.
+    pub fn take(
+        &mut self,
+        role: Role,
+        facts: &MessageFacts,
+        rules: Option<&Rules>,
+        speaker: Speaker,
+    ) -> Effect {
+        let Some(rules) = rules else {
+            self.state = State::Unknown;
+            return Effect::Unknown;
+        };
+        if self.state == State::Unknown
+            && !(rules.stale == StaleRule::Never && settles(role, rules))
+        {
+            self.raise(facts.migration_counter);
+            return Effect::Unknown;
+        }
+        match role {
+            Role::Create => self.create(facts, rules, speaker),
+            Role::Migrate | Role::MigrateOrder => self.migrate(facts, rules),
+            Role::Update => self.update(facts, rules, speaker),
+            Role::Destroy => self.destroy(facts, rules),
+            _ => Effect::Plain,
+        }
+    }
+
+    fn create(&mut self, facts: &MessageFacts, rules: &Rules, speaker: Speaker) -> Effect {
+        let counter = facts.migration_counter;
+        if rules.create == CreateRule::Newer && self.is_old(counter) {
+            return Effect::IgnoredStale;
+        }
+        self.state = State::Alive {
+            owner: facts.owner.or(speaker.peer),
+        };
+        self.newest_update = None;
+        self.raise(counter);
+        Effect::Created
+    }
+
+    fn migrate(&mut self, facts: &MessageFacts, rules: &Rules) -> Effect {
+        let counter = facts.migration_counter;
+        if rules.stale == StaleRule::Counter && self.is_old(counter) {
+            return Effect::IgnoredStale;
+        }
+        let alive = matches!(self.state, State::Alive { .. });
+        if !alive && rules.unknown_migrate == UnknownMigrate::Drop {
+            return Effect::IgnoredUnknown;
+        }
+        self.state = State::Alive {
+            owner: facts.new_owner,
+        };
+        self.raise(counter);
+        if alive {
+            Effect::Migrated
+        } else {
+            Effect::CreatedByMigrate
+        }
+    }
+
+    fn update(&mut self, facts: &MessageFacts, rules: &Rules, speaker: Speaker) -> Effect {
+        if rules.stale == StaleRule::Counter && self.is_old(facts.migration_counter) {
+            return Effect::IgnoredStale;
+        }
+        let State::Alive { owner } = self.state else {
+            return Effect::IgnoredUnknown;
+        };
+        if rules.update_from == UpdateFrom::Owner && owner != speaker.peer {
+            return Effect::IgnoredNotOwner;
+        }
+        if let Some(place) = speaker.place {
+            match self.newest_update {
+                Some((from, newest)) if from == speaker.from && place < newest => {
+                    return Effect::IgnoredOutOfOrder;
+                }
+                _ => self.newest_update = Some((speaker.from, place)),
+            }
+        }
+        Effect::Updated
+    }
+
+    fn destroy(&mut self, facts: &MessageFacts, rules: &Rules) -> Effect {
+        let counter = facts.migration_counter;
+        if rules.stale == StaleRule::Counter && self.is_old(counter) {
+            return Effect::IgnoredStale;
+        }
+        match (self.state, rules.unknown_destroy) {
+            (State::Absent | State::Dead, UnknownDestroy::Drop) => return Effect::IgnoredUnknown,
+            (State::Absent | State::Dead, UnknownDestroy::Tombstone) => {
+                self.state = State::Dead;
+                self.raise(counter);
+                return Effect::Tombstoned;
+            }
+            (State::Alive { .. } | State::Unknown, _) => {}
+        }
+        self.state = State::Dead;
+        self.raise(counter);
+        Effect::Destroyed
+    }
+
+    /// A lower counter is old, and so is anything at the same counter after DESTROY.
+    fn is_old(&self, counter: Option<u64>) -> bool {
+        let heard = self.counter.unwrap_or(0);
+        let counter = counter.unwrap_or(0);
+        counter < heard || (self.state == State::Dead && counter == heard)
+    }
+
+    fn raise(&mut self, counter: Option<u64>) {
+        self.counter = self.counter.max(counter);
+    }
+}
+
+/// Whether the outcome is the same whatever was true of the object before.
+fn settles(role: Role, rules: &Rules) -> bool {
+    match role {
+        Role::Create => rules.create == CreateRule::Always,
+        Role::Migrate | Role::MigrateOrder => rules.unknown_migrate == UnknownMigrate::Create,
+        Role::Destroy => true,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HISTORIC: Rules = Rules {
+        name: String::new(),
+        unknown_migrate: UnknownMigrate::Drop,
+        unknown_destroy: UnknownDestroy::Drop,
+        create: CreateRule::Always,
+        stale: StaleRule::Never,
+        update_from: UpdateFrom::Anyone,
+    };
+    const COUNTED: Rules = Rules {
+        name: String::new(),
+        unknown_migrate: UnknownMigrate::Create,
+        unknown_destroy: UnknownDestroy::Tombstone,
+        create: CreateRule::Newer,
+        stale: StaleRule::Counter,
+        update_from: UpdateFrom::Owner,
+    };
+
+    /// Messages as `(role, peer that is named or speaks, counter)`; `forget` is `Role::Other`.
+    fn check(
+        rules: &Rules,
+        messages: &[(Role, u64, u64)],
+        effects: &[Effect],
+        belief: Option<Belief>,
+    ) {
+        let mut believer = Believer::default();
+        let mut found = Vec::new();
+        for (place, &(role, peer, counter)) in messages.iter().enumerate() {
+            if role == Role::Other {
+                believer.forget();
+                continue;
+            }
+            let facts = MessageFacts {
+                owner: Some(peer),
+                new_owner: Some(peer),
+                migration_counter: (rules.stale == StaleRule::Counter).then_some(counter),
+                ..MessageFacts::default()
+            };
+            let place = Some(place as i64);
+            let speaker = Speaker {
+                from: NodeId(0),
+                peer: Some(peer),
+                place,
+            };
+            found.push(believer.take(role, &facts, Some(rules), speaker));
+        }
+        assert_eq!(found, effects);
+        assert_eq!(believer.belief(), belief);
+    }
+
+    use Role::{Create, Destroy, Migrate, Other, Update};
+
+    #[test]
+    fn historic_rules_drop_what_comes_before_create_and_keep_the_zombie() {
+        check(
+            &HISTORIC,
+            &[
+                (Migrate, 2, 0),
+                (Update, 2, 0),
+                (Destroy, 2, 0),
+                (Create, 1, 0),
+            ],
+            &[
+                Effect::IgnoredUnknown,
+                Effect::IgnoredUnknown,
+                Effect::IgnoredUnknown,
+                Effect::Created,
+            ],
+            Some(Belief::Owned(1)),
+        );
+    }
+
+    #[test]
+    fn counted_rules_create_by_migrate_and_ignore_the_late_create() {
+        check(
+            &COUNTED,
+            &[
+                (Migrate, 2, 1),
+                (Update, 2, 1),
+                (Destroy, 2, 1),
+                (Create, 1, 0),
+            ],
+            &[
+                Effect::CreatedByMigrate,
+                Effect::Updated,
+                Effect::Destroyed,
+                Effect::IgnoredStale,
+            ],
+            Some(Belief::Destroyed),
+        );
+    }
+
+    #[test]
+    fn a_destroy_of_the_unknown_leaves_a_tombstone_that_stops_create() {
+        check(
+            &COUNTED,
+            &[(Destroy, 2, 1), (Create, 1, 0)],
+            &[Effect::Tombstoned, Effect::IgnoredStale],
+            Some(Belief::Destroyed),
+        );
+    }
+
+    #[test]
+    fn an_object_comes_back_at_a_higher_counter() {
+        check(
+            &COUNTED,
+            &[(Create, 1, 0), (Destroy, 1, 0), (Migrate, 2, 1)],
+            &[Effect::Created, Effect::Destroyed, Effect::CreatedByMigrate],
+            Some(Belief::Owned(2)),
+        );
+    }
+
+    #[test]
+    fn an_older_migrate_does_not_take_the_object_back() {
+        check(
+            &COUNTED,
+            &[(Create, 1, 0), (Migrate, 2, 2), (Migrate, 1, 1)],
+            &[Effect::Created, Effect::Migrated, Effect::IgnoredStale],
+            Some(Belief::Owned(2)),
+        );
+    }
+
+    #[test]
+    fn an_update_from_somebody_else_does_not_count() {
+        check(
+            &COUNTED,
+            &[(Create, 1, 0), (Update, 2, 0)],
+            &[Effect::Created, Effect::IgnoredNotOwner],
+            Some(Belief::Owned(1)),
+        );
+    }
+
+    #[test]
+    fn an_update_behind_a_newer_one_is_out_of_order() {
+        let mut believer = Believer::default();
+        let facts = MessageFacts {
+            owner: Some(1),
+            ..MessageFacts::default()
+        };
+        let at = |place| Speaker {
+            from: NodeId(0),
+            peer: Some(1),
+            place: Some(place),
+        };
+        let mut take = |role, place| believer.take(role, &facts, Some(&HISTORIC), at(place));
+        assert_eq!(take(Create, 1), Effect::Created);
+        assert_eq!(take(Update, 5), Effect::Updated);
+        assert_eq!(take(Update, 4), Effect::IgnoredOutOfOrder);
+        assert_eq!(take(Update, 6), Effect::Updated);
+    }
+
+    #[test]
+    fn after_a_hole_nobody_can_say_what_a_counted_message_did() {
+        check(
+            &COUNTED,
+            &[(Create, 1, 0), (Other, 0, 0), (Destroy, 1, 0)],
+            &[Effect::Created, Effect::Unknown],
+            Some(Belief::Unknown),
+        );
+    }
+
+    #[test]
+    fn after_a_hole_a_historic_destroy_is_certain() {
+        check(
+            &HISTORIC,
+            &[
+                (Create, 1, 0),
+                (Other, 0, 0),
+                (Migrate, 2, 0),
+                (Destroy, 1, 0),
+            ],
+            &[Effect::Created, Effect::Unknown, Effect::Destroyed],
+            Some(Belief::Destroyed),
+        );
+    }
+
+    #[test]
+    fn without_rules_nothing_can_be_said() {
+        let mut believer = Believer::default();
+        let speaker = Speaker {
+            from: NodeId(0),
+            peer: None,
+            place: None,
+        };
+        let effect = believer.take(Create, &MessageFacts::default(), None, speaker);
+        assert_eq!(
+            (effect, believer.belief()),
+            (Effect::Unknown, Some(Belief::Unknown))
+        );
+    }
+}

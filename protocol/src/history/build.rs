@@ -1,0 +1,93 @@
+//! From a session to its history.
+
+use netreel_wire::MessageFacts;
+
+use super::acks::Acks;
+use super::join::Joins;
+use super::nodes::{Facts, NodeHistory};
+use super::streams::Streams;
+use super::{Belief, History, Span, finding, lanes, links};
+use crate::session::{MessageId, NodeId, Session, SessionTime};
+
+impl History {
+    /// Works out what followed from the packets of a session.
+    pub fn build(session: &Session) -> History {
+        let acks = Acks::new(session);
+        let streams = Streams::new(session);
+        let joins = Joins::new(session, &streams);
+        let facts = Facts {
+            session,
+            acks: &acks,
+            streams: &streams,
+            joins: &joins,
+        };
+        let mut nodes: Vec<(NodeId, NodeHistory)> = Vec::new();
+        for (place, node) in session.nodes.iter().enumerate() {
+            let id = NodeId(place as u16);
+            if node.recorded {
+                nodes.push((id, facts.node(id, node)));
+            }
+        }
+        let undelivered = undelivered(&streams, &nodes);
+        let joined_of = joins.of_messages(session, &streams);
+        let links = links::links(session, &acks.acked, |message| {
+            streams.is_resend(MessageId(message))
+        });
+        let mut history = History {
+            acked: acks.acked,
+            resends: streams.resends,
+            links,
+            joined: joins.joined,
+            joined_of,
+            undelivered,
+            ..History::default()
+        };
+        lanes::merge(session, nodes, &mut history);
+        lanes::orphan(session, &mut history);
+        history.findings = finding::all(session, &history);
+        history
+    }
+
+    /// What the wire says of a message; of a fragment, what it says of the whole, once all of it
+    /// was sent.
+    pub fn facts<'a>(
+        &'a self,
+        session: &'a Session,
+        message: MessageId,
+    ) -> Option<&'a MessageFacts> {
+        match self.joined_of.get(&message) {
+            Some(&whole) => self.joined.get(whole as usize).map(|joined| &joined.facts),
+            None => session.message(message).map(|message| &message.facts),
+        }
+    }
+
+    /// What a node believed of an object at a moment; `None` before it heard of it.
+    pub fn belief_at(&self, object: u64, node: NodeId, time: SessionTime) -> Option<&Span> {
+        let lane = self.objects.get(&object)?.lanes.get(&node)?;
+        let after = lane.partition_point(|span| span.time.start <= time);
+        lane.get(after.checked_sub(1)?)
+    }
+
+    /// What a node believed of an object when its reel ended.
+    pub fn last_belief(&self, object: u64, node: NodeId) -> Option<Belief> {
+        Some(self.objects.get(&object)?.lanes.get(&node)?.last()?.belief)
+    }
+}
+
+/// See [`History::undelivered`].
+fn undelivered(streams: &Streams, nodes: &[(NodeId, NodeHistory)]) -> Vec<MessageId> {
+    let mut undelivered = Vec::new();
+    for (&(from, to), stream) in &streams.links {
+        let Some((_, history)) = nodes.iter().find(|(node, _)| *node == to) else {
+            continue;
+        };
+        let missing = match history.waits_for.get(&from) {
+            Some(&next) => stream.range(next..),
+            None if history.lost_track.contains(&from) => continue,
+            None => stream.range(..),
+        };
+        undelivered.extend(missing.map(|(_, &message)| message));
+    }
+    undelivered.sort_unstable();
+    undelivered
+}

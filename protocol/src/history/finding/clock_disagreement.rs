@@ -1,0 +1,71 @@
+//! `clock-disagreement`: packets seem to arrive before they were sent.
+
+use std::collections::BTreeMap;
+
+use super::words::length;
+use crate::history::{Evidence, Finding, History, Level};
+use crate::session::{MessageId, NodeId, Packet, PacketId, Session};
+
+pub(super) const RULE: &str = "clock-disagreement";
+
+/// More packets of the same link are counted, not listed.
+const EVIDENCE_MAX: usize = 4;
+
+pub(super) fn find(session: &Session, _: &History) -> Vec<Finding> {
+    let mut links: BTreeMap<(NodeId, NodeId), (u64, i64, Vec<Evidence>)> = BTreeMap::new();
+    for (place, packet) in session.packets.iter().enumerate() {
+        let (Some(sent), Some(received)) = (packet.sent, packet.received) else {
+            continue;
+        };
+        if received.time >= sent.time {
+            continue;
+        }
+        let (count, worst_ns, evidence) = links.entry((packet.from, packet.to)).or_default();
+        *count += 1;
+        *worst_ns = (sent.time.0.saturating_sub(received.time.0)).max(*worst_ns);
+        if evidence.len() < EVIDENCE_MAX {
+            evidence.extend(both_ends(PacketId(place as u32), packet));
+        }
+    }
+    links
+        .into_iter()
+        .filter_map(|((from, to), (count, worst_ns, evidence))| {
+            let time = evidence.iter().map(|each| each.time).max()?;
+            Some(Finding {
+                rule: RULE,
+                level: Level::Warning,
+                node: to,
+                object: None,
+                time,
+                sentence: format!(
+                    "{count} packets from {} to {} seem to arrive up to {} before they were sent: \
+                     their clocks disagree",
+                    session.name(from),
+                    session.name(to),
+                    length(worst_ns),
+                ),
+                evidence,
+            })
+        })
+        .collect()
+}
+
+fn both_ends(id: PacketId, packet: &Packet) -> Vec<Evidence> {
+    let ends = [
+        (packet.received, packet.to, "received"),
+        (packet.sent, packet.from, "sent"),
+    ];
+    ends.into_iter()
+        .filter_map(|(stamp, node, what)| {
+            let stamp = stamp?;
+            Some(Evidence {
+                what: what.to_owned(),
+                message: MessageId(packet.messages.start),
+                packet: id,
+                node,
+                number: stamp.number,
+                time: stamp.time,
+            })
+        })
+        .collect()
+}

@@ -1,0 +1,47 @@
+//! `incomplete-reel`: a reel was cut or lacks a stretch, so that the story has gaps.
+
+use crate::history::{Finding, History, Level};
+use crate::session::{NodeId, Session};
+
+pub(super) const RULE: &str = "incomplete-reel";
+
+pub(super) fn find(session: &Session, _: &History) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (place, node) in session
+        .nodes
+        .iter()
+        .enumerate()
+        .filter(|(_, node)| node.recorded)
+    {
+        let mut why: Vec<String> = Vec::new();
+        let mut time = node.span.end;
+        if let Some(hole) = node.holes.last() {
+            time = hole.time.end;
+            why.extend(node.holes.iter().take(3).map(|hole| hole.why.clone()));
+            if node.holes.len() > 3 {
+                why.push(format!("and {} more holes", node.holes.len() - 3));
+            }
+        }
+        if !node.complete {
+            time = node.span.end;
+            why.push("it ends before the recording was closed".to_owned());
+        }
+        if why.is_empty() {
+            continue;
+        }
+        findings.push(Finding {
+            rule: RULE,
+            level: Level::Warning,
+            node: NodeId(place as u16),
+            object: None,
+            time,
+            sentence: format!(
+                "the reel of {} does not hold all that happened: {}",
+                node.name,
+                why.join("; ")
+            ),
+            evidence: Vec::new(),
+        });
+    }
+    findings
+}

@@ -1,0 +1,93 @@
+//! `migrate-before-create`: a MIGRATE reached a node that did not know the object yet.
+
+use super::words::{Told, length, told_of};
+use crate::history::{Effect, Finding, History, Level, Object};
+use crate::session::{NodeId, Session};
+use netreel_wire::Role;
+
+pub(super) const RULE: &str = "migrate-before-create";
+
+pub(super) fn find(session: &Session, history: &History) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (&id, object) in &history.objects {
+        let nodes: std::collections::BTreeSet<NodeId> = object
+            .deliveries
+            .iter()
+            .filter_map(|&place| history.deliveries.get(place as usize))
+            .map(|delivery| delivery.node)
+            .collect();
+        for node in nodes {
+            findings.extend(at_node(session, history, id, object, node));
+        }
+    }
+    findings
+}
+
+fn at_node(
+    session: &Session,
+    history: &History,
+    id: u64,
+    object: &Object,
+    node: NodeId,
+) -> Option<Finding> {
+    let mut early: Vec<Told<'_>> = Vec::new();
+    let mut create = None;
+    let mut ended = false;
+    for told in told_of(session, history, object, node) {
+        match (told.role, told.delivery.effect) {
+            (Role::Create, _) => {
+                create = Some(told);
+                break;
+            }
+            (_, Effect::Unknown) => break,
+            (Role::Destroy, _) => ended = true,
+            (Role::Migrate | Role::MigrateOrder, effect) if !told.delivery.local && !ended => {
+                if matches!(effect, Effect::IgnoredUnknown | Effect::CreatedByMigrate) {
+                    early.push(told);
+                }
+            }
+            _ => {}
+        }
+    }
+    let first = early.first()?;
+    let dropped = first.delivery.effect == Effect::IgnoredUnknown;
+    let name = session.name(node);
+    let what_came = match create {
+        Some(create) => format!(
+            "CREATE ({}) came {} later",
+            create.packet_words(),
+            length(create.delivery.at.time.0 - first.delivery.at.time.0)
+        ),
+        None => "CREATE had not come when its reel ended".to_owned(),
+    };
+    let (level, what_it_did) = if dropped {
+        (
+            Level::Error,
+            "dropped it, because it did not know the object",
+        )
+    } else {
+        (Level::Info, "created the object by it")
+    };
+    let sentence = format!(
+        "{name} got {} of object {id} ({}) before CREATE and {what_it_did}; {what_came}",
+        first.words(session),
+        first.packet_words(),
+    );
+    let what = if dropped {
+        "dropped"
+    } else {
+        "created the object"
+    };
+    let mut evidence: Vec<_> = early.iter().map(|told| told.evidence(what)).collect();
+    evidence.extend(create.map(|told| told.evidence("delivered")));
+    let time = evidence.last()?.time;
+    Some(Finding {
+        rule: RULE,
+        level,
+        node,
+        object: Some(id),
+        time,
+        sentence,
+        evidence,
+    })
+}

@@ -1,0 +1,100 @@
+//! `stale-message-ignored`: a node knew that a message was old, and did nothing.
+
+use std::collections::BTreeMap;
+
+use netreel_wire::Role;
+
+use super::words::{Told, told};
+use crate::history::{Effect, Finding, History, Level};
+use crate::session::{NodeId, Session};
+
+pub(super) const RULE: &str = "stale-message-ignored";
+
+/// An UPDATE that repeats the same story is counted, not told again.
+const EVIDENCE_MAX: usize = 8;
+
+pub(super) fn find(session: &Session, history: &History) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (&id, object) in &history.objects {
+        let mut newest: BTreeMap<NodeId, Told<'_>> = BTreeMap::new();
+        let mut updates: BTreeMap<(NodeId, Option<u64>, Option<u64>), (Vec<Told<'_>>, Told<'_>)> =
+            BTreeMap::new();
+        for told in object
+            .deliveries
+            .iter()
+            .filter_map(|&place| told(session, history, place))
+        {
+            let node = told.delivery.node;
+            match told.delivery.effect {
+                Effect::IgnoredStale => {
+                    let Some(&newer) = newest.get(&node) else {
+                        continue;
+                    };
+                    if told.role == Role::Update {
+                        let key = (node, told.speaker, told.counter);
+                        updates
+                            .entry(key)
+                            .or_insert((Vec::new(), newer))
+                            .0
+                            .push(told);
+                    } else {
+                        findings.push(finding(session, id, &[told], newer));
+                    }
+                }
+                Effect::Created
+                | Effect::CreatedByMigrate
+                | Effect::Migrated
+                | Effect::Destroyed
+                | Effect::Tombstoned => drop(newest.insert(node, told)),
+                _ => {}
+            }
+        }
+        for (stale, newer) in updates.values() {
+            findings.push(finding(session, id, stale, *newer));
+        }
+    }
+    findings
+}
+
+fn finding(session: &Session, object: u64, stale: &[Told<'_>], newer: Told<'_>) -> Finding {
+    let node = newer.delivery.node;
+    let name = session.name(node);
+    let first = stale.first().unwrap_or(&newer);
+    let times = match stale.len() {
+        0 | 1 => String::new(),
+        count => format!(" and {} more like it", count - 1),
+    };
+    let had_done = if newer.delivery.local {
+        "had done"
+    } else {
+        "had got"
+    };
+    let sentence = format!(
+        "{name} ignored {} of object {object} ({}){times} as old: it {had_done} {} ({})",
+        first.words(session),
+        first.packet_words(),
+        newer.words(session),
+        newer.packet_words(),
+    );
+    let mut evidence = vec![newer.evidence(if newer.delivery.local {
+        "sent"
+    } else {
+        "delivered"
+    })];
+    evidence.extend(
+        stale
+            .iter()
+            .take(EVIDENCE_MAX)
+            .map(|told| told.evidence("ignored as old")),
+    );
+    let time = stale.last().unwrap_or(&newer).delivery.at.time;
+    Finding {
+        rule: RULE,
+        level: Level::Info,
+        node,
+        object: Some(object),
+        time,
+        sentence,
+        evidence,
+    }
+}

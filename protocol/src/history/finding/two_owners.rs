@@ -1,0 +1,163 @@
+//! `two-owners`: two nodes each believe that they own an object at the same time.
+
+use super::words::{Told, length, told};
+use crate::history::settled::{Settled, settled};
+use crate::history::{Belief, Finding, History, Level, Object, Span};
+use crate::session::{NodeId, Session, SessionTime};
+
+pub(super) const RULE: &str = "two-owners";
+
+pub(super) fn find(session: &Session, history: &History) -> Vec<Finding> {
+    let departed = crate::history::lanes::own_departures(session);
+    let mut findings = Vec::new();
+    for (&id, object) in &history.objects {
+        let claims = claims(session, object, &departed);
+        for (place, one) in claims.iter().enumerate() {
+            for other in claims.iter().skip(place + 1) {
+                // Sorted by start: whatever starts after this one's end overlaps it no more.
+                if other.start >= one.end {
+                    break;
+                }
+                if one.node != other.node {
+                    findings.extend(finding(session, history, id, *one, *other));
+                }
+            }
+        }
+    }
+    findings
+}
+
+/// A stretch in which a node believes that it owns the object itself.
+#[derive(Clone, Copy)]
+struct Claim<'a> {
+    node: NodeId,
+    start: SessionTime,
+    end: SessionTime,
+    /// The span that follows it at the same node.
+    next: Option<&'a Span>,
+    span: &'a Span,
+}
+
+fn claims<'a>(
+    session: &Session,
+    object: &'a Object,
+    departed: &std::collections::BTreeMap<NodeId, SessionTime>,
+) -> Vec<Claim<'a>> {
+    let mut claims = Vec::new();
+    for (&node, lane) in &object.lanes {
+        let peer = session
+            .nodes
+            .get(usize::from(node.0))
+            .and_then(|node| node.peer);
+        for (place, span) in lane.iter().enumerate() {
+            if peer.is_none_or(|peer| span.belief != Belief::Owned(peer)) {
+                continue;
+            }
+            let left = departed
+                .get(&node)
+                .copied()
+                .unwrap_or(SessionTime(i64::MAX));
+            let (start, end) = (span.time.start, span.time.end.min(left));
+            claims.push(Claim {
+                node,
+                start,
+                end,
+                next: lane.get(place + 1),
+                span,
+            });
+        }
+    }
+    claims.sort_by_key(|claim| (claim.start, claim.node));
+    claims
+}
+
+fn finding(
+    session: &Session,
+    history: &History,
+    id: u64,
+    one: Claim<'_>,
+    other: Claim<'_>,
+) -> Option<Finding> {
+    let (older, newer) = match (one.span.counter, other.span.counter) {
+        (Some(first), Some(second)) if second < first => (other, one),
+        _ => (one, other),
+    };
+    let (start, end) = (newer.start.max(older.start), newer.end.min(older.end));
+    let because = told(session, history, newer.span.because)?;
+    let before = told(session, history, older.span.because)?;
+    let (old, new) = (session.name(older.node), session.name(newer.node));
+    let same_counter = older.span.counter.is_some() && older.span.counter == newer.span.counter;
+    let both_last = older.next.is_none() && newer.next.is_none();
+    let settled = || settled(session, history, id, &[older.node, newer.node]);
+    let (level, why) = if same_counter {
+        let counter = older.span.counter.unwrap_or_default();
+        (Level::Error, format!("both at counter {counter}"))
+    } else if both_last {
+        match settled() {
+            Settled::Yes => (Level::Error, "still so when all is delivered".to_owned()),
+            Settled::Unknown(why) => (Level::Info, format!("until the reels end; {why}")),
+        }
+    } else {
+        (
+            Level::Info,
+            undelivered_words(session, history, &older, &newer, &old),
+        )
+    };
+    let sentence = format!(
+        "{old} and {new} both believed that they own object {id} for {}: {new} since {} ({}); {why}",
+        length(end.0.saturating_sub(start.0)),
+        because.words(session),
+        because.packet_words(),
+    );
+    let mut evidence = vec![
+        before.evidence(done(&before)),
+        because.evidence(done(&because)),
+    ];
+    if let Some(ended) = older
+        .next
+        .and_then(|span| told(session, history, span.because))
+    {
+        evidence.push(ended.evidence(done(&ended)));
+    }
+    let time = evidence.iter().map(|each| each.time).max()?;
+    Some(Finding {
+        rule: RULE,
+        level,
+        node: older.node,
+        object: Some(id),
+        time,
+        sentence,
+        evidence,
+    })
+}
+
+fn done(told: &Told<'_>) -> &'static str {
+    if told.delivery.local {
+        "sent"
+    } else {
+        "delivered"
+    }
+}
+
+/// Why an overlap ended.
+fn undelivered_words(
+    session: &Session,
+    history: &History,
+    older: &Claim<'_>,
+    newer: &Claim<'_>,
+    old: &str,
+) -> String {
+    let first = if older.end <= newer.end { older } else { newer };
+    let ended = first
+        .next
+        .and_then(|span| told(session, history, span.because));
+    match ended {
+        Some(ended) => format!(
+            "until {} got {} ({})",
+            session.name(first.node),
+            ended.words(session),
+            ended.packet_words()
+        ),
+        None => format!("until {old} left"),
+    }
+}

@@ -1,0 +1,97 @@
+//! `undecodable-packet`: the wire does not explain all bits of a packet.
+
+use std::collections::BTreeMap;
+
+use netreel_wire::KindId;
+
+use crate::history::{Evidence, Finding, History, Level};
+use crate::session::{MessageId, NodeId, Packet, PacketId, Session};
+
+pub(super) const RULE: &str = "undecodable-packet";
+
+/// More packets of the same sort are counted, not listed.
+const EVIDENCE_MAX: usize = 8;
+
+pub(super) fn find(session: &Session, _: &History) -> Vec<Finding> {
+    let mut groups: BTreeMap<(NodeId, Option<KindId>), (u64, Vec<(PacketId, &Packet)>)> =
+        BTreeMap::new();
+    for (place, packet) in session.packets.iter().enumerate() {
+        if packet.diagnostics == 0 {
+            continue;
+        }
+        // A decode stops in the last message that it began.
+        let last = packet
+            .messages
+            .end
+            .checked_sub(1)
+            .filter(|&last| last >= packet.messages.start);
+        let kind = last
+            .and_then(|last| session.message(MessageId(last)))
+            .and_then(|m| m.kind());
+        let (count, examples) = groups.entry((packet.from, kind)).or_default();
+        *count += 1;
+        if examples.len() < EVIDENCE_MAX {
+            examples.push((PacketId(place as u32), packet));
+        }
+    }
+    groups
+        .into_iter()
+        .filter_map(|((node, kind), (count, examples))| {
+            finding(session, node, kind, count, &examples)
+        })
+        .collect()
+}
+
+fn finding(
+    session: &Session,
+    node: NodeId,
+    kind: Option<KindId>,
+    count: u64,
+    examples: &[(PacketId, &Packet)],
+) -> Option<Finding> {
+    let kinds = session.wire.as_ref().map_or(&[][..], |wire| wire.kinds());
+    let kind = kind.and_then(|kind| kinds.get(usize::from(kind.0)));
+    let place = match kind {
+        Some(kind) => format!("in or after a message of kind {}", kind.name),
+        None => "before their first message".to_owned(),
+    };
+    let (first, _) = examples.first()?;
+    let packets = if count == 1 {
+        "1 packet".to_owned()
+    } else {
+        format!("{count} packets")
+    };
+    let sentence = format!(
+        "the wire does not explain {packets} from {}, {place}; the first is packet {}",
+        session.name(node),
+        first.0,
+    );
+    let evidence: Vec<Evidence> = examples
+        .iter()
+        .filter_map(|&(id, packet)| {
+            let stamp = packet.sent.or(packet.received)?;
+            Some(Evidence {
+                what: "not explained by the wire".to_owned(),
+                message: MessageId(packet.messages.start),
+                packet: id,
+                node: if packet.sent.is_some() {
+                    packet.from
+                } else {
+                    packet.to
+                },
+                number: stamp.number,
+                time: stamp.time,
+            })
+        })
+        .collect();
+    let time = evidence.last()?.time;
+    Some(Finding {
+        rule: RULE,
+        level: Level::Warning,
+        node,
+        object: None,
+        time,
+        sentence,
+        evidence,
+    })
+}

@@ -1,0 +1,121 @@
+//! What the rules share: deliveries as evidence and as words.
+
+use netreel_wire::Role;
+
+use crate::history::{Delivery, Evidence, History};
+use crate::session::{NodeId, PacketId, Session};
+
+/// A delivery about an object, with what the rules ask of it.
+#[derive(Clone, Copy)]
+pub(super) struct Told<'a> {
+    pub delivery: &'a Delivery,
+    pub role: Role,
+    pub counter: Option<u64>,
+    /// The owner that a CREATE names, or the new owner that a MIGRATE names.
+    pub owner: Option<u64>,
+    /// The protocol number of the node that said it first.
+    pub speaker: Option<u64>,
+    pub packet: PacketId,
+}
+
+/// What one node was told of one object, in the order of delivery.
+pub(super) fn told_of<'a>(
+    session: &'a Session,
+    history: &'a History,
+    object: &'a crate::history::Object,
+    node: NodeId,
+) -> impl Iterator<Item = Told<'a>> {
+    object
+        .deliveries
+        .iter()
+        .filter_map(move |&place| told(session, history, place))
+        .filter(move |told| told.delivery.node == node)
+}
+
+/// One delivery.
+pub(super) fn told<'a>(session: &'a Session, history: &'a History, place: u32) -> Option<Told<'a>> {
+    let delivery = history.deliveries.get(place as usize)?;
+    let facts = history.facts(session, delivery.message)?;
+    let packet = session.message(delivery.message)?.packet;
+    let sender = session.packet(packet)?.from;
+    let sender = session
+        .nodes
+        .get(usize::from(sender.0))
+        .and_then(|node| node.peer);
+    Some(Told {
+        delivery,
+        role: session.role(facts),
+        counter: facts.migration_counter,
+        owner: facts.owner.or(facts.new_owner),
+        speaker: facts.origin.or(sender),
+        packet,
+    })
+}
+
+impl Told<'_> {
+    /// As a piece of a finding's proof; `what` follows the message's word: `MIGRATE dropped`.
+    pub fn evidence(&self, what: &str) -> Evidence {
+        Evidence {
+            what: format!("{} {what}", word(self.role)),
+            message: self.delivery.message,
+            packet: self.packet,
+            node: self.delivery.node,
+            number: self.delivery.at.number,
+            time: self.delivery.at.time,
+        }
+    }
+
+    /// `MIGRATE to B at counter 1`, without the packet.
+    pub fn words(&self, session: &Session) -> String {
+        let mut words = word(self.role).to_owned();
+        match (self.role, self.owner) {
+            (Role::Migrate | Role::MigrateOrder, Some(owner)) => {
+                words.push_str(&format!(" to {}", session.peer_name(owner)));
+            }
+            (Role::Destroy | Role::Create | Role::Update, _) => {
+                if let Some(speaker) = self.speaker {
+                    words.push_str(&format!(" by {}", session.peer_name(speaker)));
+                }
+            }
+            _ => {}
+        }
+        if let Some(counter) = self.counter {
+            words.push_str(&format!(" at counter {counter}"));
+        }
+        words
+    }
+
+    /// `packet 881`.
+    pub fn packet_words(&self) -> String {
+        format!("packet {}", self.packet.0)
+    }
+}
+
+/// What people call a message of this role.
+pub(super) fn word(role: Role) -> &'static str {
+    match role {
+        Role::Connect => "CONNECT",
+        Role::Disconnect => "LEAVE",
+        Role::Create => "CREATE",
+        Role::Update => "UPDATE",
+        Role::Destroy => "DESTROY",
+        Role::Migrate => "MIGRATE",
+        Role::MigrateOrder => "the order to migrate",
+        Role::Rpc => "RPC",
+        Role::Fragment => "FRAGMENT",
+        Role::Ping => "PING",
+        Role::Pong => "PONG",
+        Role::Other => "a message",
+    }
+}
+
+/// `205.1 ms`: a length of time for people.
+pub(super) fn length(nanos: i64) -> String {
+    let nanos = nanos as f64;
+    match nanos.abs() {
+        length if length >= 1e9 => format!("{:.3} s", nanos / 1e9),
+        length if length >= 1e6 => format!("{:.1} ms", nanos / 1e6),
+        length if length >= 1e3 => format!("{:.1} µs", nanos / 1e3),
+        _ => format!("{nanos} ns"),
+    }
+}

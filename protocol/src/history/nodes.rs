@@ -1,0 +1,364 @@
+//! One node's history: what its engine was handed, in which order, and what it made of it.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use netreel_wire::{MessageFacts, Role, Rules};
+
+use super::acks::Acks;
+use super::belief::{Believer, Speaker};
+use super::join::Joins;
+use super::streams::Streams;
+use super::{Belief, Delivery, Effect, Span};
+use crate::session::{MessageId, Node, NodeId, Packet, PacketId, Session, SessionTime, Stamp, Way};
+
+/// What the packets of all nodes say together.
+pub(super) struct Facts<'a> {
+    pub session: &'a Session,
+    pub acks: &'a Acks,
+    pub streams: &'a Streams,
+    pub joins: &'a Joins,
+}
+
+/// The history of one node.
+#[derive(Default)]
+pub(super) struct NodeHistory {
+    /// In the order of the node's events.
+    pub deliveries: Vec<Delivery>,
+    /// Per object, spans whose `because` is a place in [`NodeHistory::deliveries`].
+    pub lanes: BTreeMap<u64, Vec<Span>>,
+    /// For each sender the place in its stream that the engine waits for at the end.
+    pub waits_for: BTreeMap<NodeId, i64>,
+    /// The senders of whose stream nothing came after a hole.
+    pub lost_track: Vec<NodeId>,
+}
+
+impl Facts<'_> {
+    /// Goes through a node's sends and receipts.
+    pub fn node(&self, id: NodeId, node: &Node) -> NodeHistory {
+        let mut walk = Walk {
+            facts: self,
+            id,
+            node,
+            rules: self.rules(node),
+            inboxes: BTreeMap::new(),
+            acts: BTreeMap::new(),
+            objects: BTreeMap::new(),
+            history: NodeHistory::default(),
+        };
+        let mut holes = node.holes.iter().peekable();
+        for (crossing, stamp) in self.session.crossings(id) {
+            while let Some(hole) = holes.next_if(|hole| hole.before <= crossing.number) {
+                walk.hole(hole.time.start);
+            }
+            let Some(packet) = self.session.packet(crossing.packet) else {
+                continue;
+            };
+            match crossing.way {
+                Way::Out => walk.sent(packet, stamp),
+                Way::In => walk.received(crossing.packet, packet, stamp),
+                Way::Again => {}
+            }
+        }
+        for hole in holes {
+            walk.hole(hole.time.start);
+        }
+        walk.finish()
+    }
+
+    /// The rules that a node goes by; one that never said gets what the others say.
+    fn rules(&self, node: &Node) -> Option<&Rules> {
+        let said = node
+            .rules
+            .or_else(|| self.session.nodes.iter().find_map(|other| other.rules));
+        self.session
+            .wire
+            .as_ref()?
+            .rules()
+            .get(usize::from(said?.0))
+    }
+
+    fn peer(&self, node: NodeId) -> Option<u64> {
+        self.session
+            .nodes
+            .get(usize::from(node.0))
+            .and_then(|node| node.peer)
+    }
+}
+
+/// A walk along one node's events.
+struct Walk<'a> {
+    facts: &'a Facts<'a>,
+    id: NodeId,
+    node: &'a Node,
+    rules: Option<&'a Rules>,
+    inboxes: BTreeMap<NodeId, Inbox>,
+    acts: BTreeMap<(u64, Role, Option<u64>), Acts>,
+    objects: BTreeMap<u64, Believer>,
+    history: NodeHistory,
+}
+
+/// What has arrived of one sender's stream.
+#[derive(Default)]
+struct Inbox {
+    /// The place that is delivered next; `None` after a hole, until something arrives.
+    next: Option<i64>,
+    /// Arrived, but behind a gap.
+    waiting: BTreeMap<i64, MessageId>,
+}
+
+/// How often the node did one thing to one object at one counter, told by the messages that it
+/// sent about it.
+#[derive(Default)]
+struct Acts {
+    done: u64,
+    told: BTreeMap<NodeId, u64>,
+}
+
+impl Walk<'_> {
+    /// What the node did itself is done when it first tells anybody.
+    fn sent(&mut self, packet: &Packet, stamp: Stamp) {
+        for message in ids(&packet.messages) {
+            if self.facts.streams.is_resend(message) {
+                continue;
+            }
+            let facts = match self.part(packet, message) {
+                Some(part) if part.is_first => self.whole(part.whole),
+                Some(_) => None,
+                None => self
+                    .facts
+                    .session
+                    .message(message)
+                    .map(|message| &message.facts),
+            };
+            let Some(facts) = facts else { continue };
+            let role = self.facts.session.role(facts);
+            let relayed = facts
+                .origin
+                .is_some_and(|origin| Some(origin) != self.node.peer);
+            let acts = matches!(
+                role,
+                Role::Create | Role::Migrate | Role::MigrateOrder | Role::Destroy
+            );
+            if relayed || !acts {
+                continue;
+            }
+            let Some(object) = facts.object else { continue };
+            // The n-th telling on one link is the n-th act, whoever was told first.
+            let key = (object, told_as(role), facts.migration_counter);
+            let acts = self.acts.entry(key).or_default();
+            let told = acts.told.entry(packet.to).or_default();
+            *told += 1;
+            if *told > acts.done {
+                acts.done = *told;
+                let place = None;
+                let speaker = Speaker {
+                    from: self.id,
+                    peer: self.node.peer,
+                    place,
+                };
+                self.deliver(message, facts, role, speaker, stamp, true);
+            }
+        }
+    }
+
+    fn received(&mut self, id: PacketId, packet: &Packet, stamp: Stamp) {
+        for message in ids(&packet.messages) {
+            let Some(place) = self.facts.streams.place(message) else {
+                self.hand_over(message, Some(id), packet.from, stamp);
+                continue;
+            };
+            let first = self.first_place(packet.from);
+            let inbox = self.inboxes.entry(packet.from).or_insert_with(|| Inbox {
+                next: first,
+                waiting: BTreeMap::new(),
+            });
+            let next = *inbox.next.get_or_insert(place);
+            if place >= next {
+                inbox.waiting.entry(place).or_insert(message);
+            }
+            loop {
+                let Some(inbox) = self.inboxes.get_mut(&packet.from) else {
+                    break;
+                };
+                let Some(next) = inbox.next else { break };
+                let Some(message) = inbox.waiting.remove(&next) else {
+                    break;
+                };
+                inbox.next = Some(next + 1);
+                self.hand_over(message, None, packet.from, stamp);
+            }
+        }
+    }
+
+    /// Where the stream of a sender begins, as far as anybody recorded it.
+    fn first_place(&self, from: NodeId) -> Option<i64> {
+        let stream = self.facts.streams.links.get(&(from, self.id))?;
+        stream.first_key_value().map(|(&place, _)| place)
+    }
+
+    /// A message reaches the engine.
+    fn hand_over(
+        &mut self,
+        message: MessageId,
+        packet: Option<PacketId>,
+        from: NodeId,
+        stamp: Stamp,
+    ) {
+        let Some(known) = self.facts.session.message(message) else {
+            return;
+        };
+        let carrier = packet.unwrap_or(known.packet);
+        let part = self
+            .facts
+            .session
+            .packet(carrier)
+            .and_then(|each| self.part(each, message));
+        let facts = match part {
+            Some(part) if part.is_last => match self.whole(part.whole) {
+                Some(whole) => whole,
+                None => return,
+            },
+            Some(_) => return,
+            None => &known.facts,
+        };
+        let role = self.facts.session.role(facts);
+        let place = self
+            .facts
+            .acks
+            .places
+            .get(carrier.0 as usize)
+            .copied()
+            .flatten();
+        let peer = facts.origin.or_else(|| self.facts.peer(from));
+        self.deliver(
+            message,
+            facts,
+            role,
+            Speaker { from, peer, place },
+            stamp,
+            false,
+        );
+    }
+
+    fn deliver(
+        &mut self,
+        message: MessageId,
+        facts: &MessageFacts,
+        role: Role,
+        speaker: Speaker,
+        at: Stamp,
+        local: bool,
+    ) {
+        let because = self.history.deliveries.len() as u32;
+        let effect = match facts.object.filter(|_| is_about_object(role)) {
+            None => Effect::Plain,
+            Some(object) => {
+                let believer = self.objects.entry(object).or_default();
+                let effect = believer.take(role, facts, self.rules, speaker);
+                let (belief, counter) = (believer.belief(), believer.counter());
+                self.believe(object, belief, counter, at.time, because);
+                effect
+            }
+        };
+        self.history.deliveries.push(Delivery {
+            node: self.id,
+            at,
+            message,
+            local,
+            effect,
+        });
+    }
+
+    /// Begins a span where a belief changed.
+    fn believe(
+        &mut self,
+        object: u64,
+        belief: Option<Belief>,
+        counter: Option<u64>,
+        time: SessionTime,
+        because: u32,
+    ) {
+        let Some(belief) = belief else { return };
+        let lane = self.history.lanes.entry(object).or_default();
+        if let Some(last) = lane.last_mut() {
+            if (last.belief, last.counter) == (belief, counter) {
+                return;
+            }
+            last.time.end = time;
+        }
+        let end = self.node.span.end.max(time);
+        lane.push(Span {
+            time: time..end,
+            belief,
+            counter,
+            because,
+        });
+    }
+
+    /// The reel lacks what came here: what was waited for may have arrived, and anything may have
+    /// happened to any object.
+    fn hole(&mut self, time: SessionTime) {
+        for inbox in self.inboxes.values_mut() {
+            inbox.next = None;
+            inbox.waiting.clear();
+        }
+        let objects: Vec<u64> = self.objects.keys().copied().collect();
+        for object in objects {
+            let Some(believer) = self.objects.get_mut(&object) else {
+                continue;
+            };
+            believer.forget();
+            let (belief, counter) = (believer.belief(), believer.counter());
+            let lane = self.history.lanes.get(&object);
+            if let Some(because) = lane.and_then(|lane| lane.last()).map(|span| span.because) {
+                self.believe(object, belief, counter, time, because);
+            }
+        }
+    }
+
+    fn finish(mut self) -> NodeHistory {
+        for (&from, inbox) in &self.inboxes {
+            match inbox.next {
+                Some(next) => drop(self.history.waits_for.insert(from, next)),
+                None => self.history.lost_track.push(from),
+            }
+        }
+        self.history
+    }
+
+    fn part(&self, packet: &Packet, message: MessageId) -> Option<super::join::Part> {
+        let place = self.facts.streams.place(message)?;
+        self.facts.joins.part((packet.from, packet.to), place)
+    }
+}
+
+impl<'a> Walk<'a> {
+    fn whole(&self, place: u32) -> Option<&'a MessageFacts> {
+        self.facts
+            .joins
+            .joined
+            .get(place as usize)
+            .map(|joined| &joined.facts)
+    }
+}
+
+/// Whether messages of this role change what a node believes of an object.
+pub(super) fn is_about_object(role: Role) -> bool {
+    matches!(
+        role,
+        Role::Create | Role::Update | Role::Destroy | Role::Migrate | Role::MigrateOrder
+    )
+}
+
+/// An order and the MIGRATE that says the same are one act.
+fn told_as(role: Role) -> Role {
+    match role {
+        Role::MigrateOrder => Role::Migrate,
+        role => role,
+    }
+}
+
+fn ids(messages: &Range<u32>) -> impl Iterator<Item = MessageId> + use<> {
+    messages.clone().map(MessageId)
+}

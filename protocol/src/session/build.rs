@@ -1,0 +1,696 @@
+//! From reels to a session.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use netreel_reel::{Ending, Header, Reel, Time};
+use netreel_wire::{PacketFacts, RulesId, Wire};
+
+use super::cast::{Cast, utc_ns};
+use super::clock::{Alignment, align};
+use super::matching::{End, Matched, Side, assign, groups, samples, sort};
+use super::scan::{RawHole, Scan};
+use super::{
+    Crossing, Fate, Hole, Message, MessageId, Node, NodeId, Packet, PacketId, Session,
+    SessionError, SessionTime, Stamp, Way, fate,
+};
+
+/// How many packets of a node are looked at to learn its number in the protocol.
+const LOOKED_AT: usize = 32;
+
+/// A reel, and what messages call it.
+pub struct ReelInput {
+    /// The file's name.
+    pub name: String,
+    /// The reel.
+    pub reel: Arc<Reel>,
+}
+
+impl Session {
+    /// Reads the reels of one play-through. The wire is the one inside the reels unless one is
+    /// given.
+    ///
+    /// # Errors
+    /// There is no reel, the reels belong to different sessions or never met, or there is more in
+    /// them than ids can number. All else that is wrong is in [`Session::warnings`].
+    pub fn build(reels: Vec<ReelInput>, wire: Option<Arc<Wire>>) -> Result<Session, SessionError> {
+        let mut warnings = Vec::new();
+        let mut sources = sources(reels, &mut warnings);
+        if sources.is_empty() {
+            return Err(SessionError::NoReels);
+        }
+        one_session(&sources)?;
+        let wire = wire.or_else(|| wire_inside(&sources, &mut warnings));
+        drop_copies(&mut sources, &mut warnings);
+        let scans: Vec<Scan> = sources
+            .iter_mut()
+            .map(|each| std::mem::take(&mut each.scan))
+            .collect();
+        let headers: Vec<&Header> = sources.iter().map(|each| each.reel.header()).collect();
+        let names: Vec<String> = sources.iter().map(|each| each.node.clone()).collect();
+        let cast = Cast::new(&names, &headers, &scans, &mut warnings);
+        let mut ends = ends(&cast, &headers, &scans)?;
+        sort(&mut ends, &scans);
+        let anchors: Vec<_> = headers.iter().map(|header| &header.clock).collect();
+        let clocks = align(&anchors, &samples(&ends, &scans));
+        let met = met(&ends, &scans);
+        one_meeting(&sources, &scans, &met, &mut warnings)?;
+
+        let mut builder = Builder::new(&sources, scans, cast, clocks, wire, warnings);
+        builder.nodes();
+        builder.packets(&ends)?;
+        builder.crossings();
+        let from_start = builder.from_start();
+        fate::decide(
+            &mut builder.session.packets,
+            &builder.session.nodes,
+            &from_start,
+        );
+        builder.doubts();
+        Ok(builder.session)
+    }
+}
+
+/// A reel that takes part.
+struct Source {
+    /// The file's name.
+    file: String,
+    /// The node's name.
+    node: String,
+    reel: Arc<Reel>,
+    scan: Scan,
+}
+
+fn sources(reels: Vec<ReelInput>, warnings: &mut Vec<String>) -> Vec<Source> {
+    let mut sources = Vec::new();
+    for ReelInput { name, reel } in reels {
+        let scan = Scan::new(&reel);
+        let node = match reel.header().node.as_str() {
+            "" => name.strip_suffix(".reel").unwrap_or(&name).to_owned(),
+            node => node.to_owned(),
+        };
+        if scan.events == 0 {
+            warnings.push(format!("{name} holds no event"));
+        }
+        if let Ending::Cut { at_byte, why } = reel.ending() {
+            warnings.push(format!(
+                "{name} was cut at byte {at_byte} ({why}): what {node} shows at its end is not an \
+                 outcome"
+            ));
+        }
+        for hole in &scan.holes {
+            warnings.push(format!(
+                "{name} has a hole before event {}: {}",
+                hole.before, hole.why
+            ));
+        }
+        sources.push(Source {
+            file: name,
+            node,
+            reel,
+            scan,
+        });
+    }
+    sources
+}
+
+/// All reels that name a session name the same one.
+fn one_session(sources: &[Source]) -> Result<(), SessionError> {
+    let mut named = sources
+        .iter()
+        .filter(|each| each.reel.header().session != [0; 16]);
+    let Some(first) = named.next() else {
+        return Ok(());
+    };
+    let id = first.reel.header().session;
+    match named.find(|each| each.reel.header().session != id) {
+        None => Ok(()),
+        Some(second) => Err(SessionError::DifferentSessions {
+            first: first.file.clone(),
+            first_id: hex(&id),
+            second: second.file.clone(),
+            second_id: hex(&second.reel.header().session),
+        }),
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The first wire inside a reel that compiles.
+fn wire_inside(sources: &[Source], warnings: &mut Vec<String>) -> Option<Arc<Wire>> {
+    let mut texts: Vec<(&Source, &str, &str)> = Vec::new();
+    for source in sources {
+        if let Some(wire) = source.reel.header().wires.first() {
+            if !texts.iter().any(|(_, _, text)| *text == wire.text) {
+                texts.push((source, &wire.name, &wire.text));
+            }
+        }
+    }
+    if texts.is_empty() {
+        warnings.push(
+            "no reel holds a wire and none was given: packets are shown as bytes; give one with \
+             --wire FILE"
+                .to_owned(),
+        );
+    }
+    for (place, (source, name, text)) in texts.iter().enumerate() {
+        match Wire::compile(name, text) {
+            Ok(wire) => {
+                if texts.len() > 1 {
+                    warnings.push(format!(
+                        "the reels hold {} different wires: all packets are read by {name} of {}",
+                        texts.len(),
+                        source.file,
+                    ));
+                }
+                return Some(Arc::new(wire));
+            }
+            Err(error) => {
+                let what_now = if place + 1 == texts.len() {
+                    "packets are shown as bytes"
+                } else {
+                    "the next is tried"
+                };
+                warnings.push(format!(
+                    "the wire inside {}: {error}; {what_now}",
+                    source.file
+                ));
+            }
+        }
+    }
+    None
+}
+
+/// Of two reels of the same run of the same node, keeps the longer.
+fn drop_copies(sources: &mut Vec<Source>, warnings: &mut Vec<String>) {
+    let mut place = 0;
+    while place < sources.len() {
+        let same = |other: &Source| {
+            let this = &sources[place];
+            let shared = this
+                .scan
+                .sockets
+                .values()
+                .any(|endpoint| other.scan.sockets.values().any(|theirs| theirs == endpoint));
+            other.node == this.node && shared && overlap(this, other)
+        };
+        let Some(other) = (place + 1..sources.len()).find(|&other| same(&sources[other])) else {
+            place += 1;
+            continue;
+        };
+        let (kept, dropped) = if sources[other].scan.events > sources[place].scan.events {
+            (other, place)
+        } else {
+            (place, other)
+        };
+        warnings.push(format!(
+            "{} was recorded twice: {} is used, {} is left out",
+            sources[kept].node, sources[kept].file, sources[dropped].file,
+        ));
+        sources.remove(dropped);
+    }
+}
+
+/// Whether two reels ran at the same time, by the calendar.
+fn overlap(one: &Source, other: &Source) -> bool {
+    let span = |source: &Source| {
+        let header = source.reel.header();
+        source
+            .scan
+            .span
+            .map(|(first, last)| (utc_ns(header, first), utc_ns(header, last)))
+    };
+    match (span(one), span(other)) {
+        (Some(one), Some(other)) => one.0 <= other.1 && other.0 <= one.1,
+        _ => true,
+    }
+}
+
+/// Both ends of every packet, with the members that they belong to.
+fn ends(cast: &Cast, headers: &[&Header], scans: &[Scan]) -> Result<Vec<End>, SessionError> {
+    let limit = |what: &str, count: usize, max: u64| SessionError::TooLarge {
+        what: format!("{count} {what}, and ids go up to {max}"),
+    };
+    if cast.members.len() > usize::from(u16::MAX) {
+        return Err(limit(
+            "nodes and endpoints",
+            cast.members.len(),
+            u64::from(u16::MAX),
+        ));
+    }
+    let mut ends = Vec::new();
+    for (reel, (scan, header)) in scans.iter().zip(headers).enumerate() {
+        let sides = [(Side::Send, &scan.sends), (Side::Receive, &scan.receives)];
+        for (side, packets) in sides {
+            if u32::try_from(packets.len()).is_err() {
+                return Err(limit(
+                    "packets in one reel",
+                    packets.len(),
+                    u64::from(u32::MAX),
+                ));
+            }
+            for (place, raw) in packets.iter().enumerate() {
+                let utc = utc_ns(header, raw.time);
+                let peer = cast.member_at(raw.peer, utc).unwrap_or(reel) as u16;
+                let (from, to) = match side {
+                    Side::Send => (reel as u16, peer),
+                    Side::Receive => (peer, reel as u16),
+                };
+                ends.push(End::new(from, to, side, reel as u16, place as u32, raw));
+            }
+        }
+    }
+    Ok(ends)
+}
+
+/// The pairs of reels that have a packet in common.
+fn met(ends: &[End], scans: &[Scan]) -> Vec<(usize, usize)> {
+    let mut pairs: Vec<(usize, usize)> = groups(ends, scans)
+        .filter_map(|group| {
+            let (first, last) = (group.first()?, group.last()?);
+            (first.side != last.side).then_some((usize::from(first.reel), usize::from(last.reel)))
+        })
+        .collect();
+    pairs.sort_unstable();
+    pairs.dedup();
+    pairs
+}
+
+/// Every reel with packets is tied to the first by packets in common, or at least by a session id.
+fn one_meeting(
+    sources: &[Source],
+    scans: &[Scan],
+    met: &[(usize, usize)],
+    warnings: &mut Vec<String>,
+) -> Result<(), SessionError> {
+    let talked = |place: usize| {
+        scans
+            .get(place)
+            .is_some_and(|scan| !(scan.sends.is_empty() && scan.receives.is_empty()))
+    };
+    let Some(first) = (0..sources.len()).find(|&place| talked(place)) else {
+        return Ok(());
+    };
+    let mut reached = vec![false; sources.len()];
+    reached[first] = true;
+    for _ in 0..sources.len() {
+        for &(one, other) in met {
+            let either = reached[one] || reached[other];
+            reached[one] = either;
+            reached[other] = either;
+        }
+    }
+    for place in (0..sources.len()).filter(|&place| talked(place) && !reached[place]) {
+        let reel = sources[place].file.clone();
+        let others: Vec<&str> = sources
+            .iter()
+            .enumerate()
+            .filter(|&(other, _)| reached[other])
+            .map(|(_, source)| source.file.as_str())
+            .collect();
+        let others = others.join(", ");
+        if sources[place].reel.header().session == [0; 16] {
+            return Err(SessionError::NeverMet { reel, others });
+        }
+        warnings.push(format!(
+            "{reel} is from the same session as {others}, but they have no packet in common"
+        ));
+    }
+    Ok(())
+}
+
+/// A session under way.
+struct Builder<'a> {
+    sources: &'a [Source],
+    scans: Vec<Scan>,
+    cast: Cast,
+    clocks: Vec<Alignment>,
+    /// The session's zero on the clock of the first reel.
+    zero_ns: i128,
+    /// For each member its node.
+    node_of: Vec<NodeId>,
+    session: Session,
+}
+
+impl<'a> Builder<'a> {
+    fn new(
+        sources: &'a [Source],
+        scans: Vec<Scan>,
+        cast: Cast,
+        clocks: Vec<Alignment>,
+        wire: Option<Arc<Wire>>,
+        warnings: Vec<String>,
+    ) -> Builder<'a> {
+        let first = scans.iter().zip(&clocks).filter_map(|(scan, clock)| {
+            scan.span
+                .map(|(first, _)| i128::from(first.0) + clock.offset_ns)
+        });
+        let zero_ns = first.min().unwrap_or(0);
+        let anchor = sources.first().map(|source| &source.reel.header().clock);
+        let start_utc_ns = anchor.map_or(0, |anchor| {
+            clamp(i128::from(anchor.utc_ns) + zero_ns - i128::from(anchor.monotonic.0))
+        });
+        let session = Session {
+            wire,
+            start_utc_ns,
+            warnings,
+            ..Session::default()
+        };
+        Builder {
+            sources,
+            scans,
+            cast,
+            clocks,
+            zero_ns,
+            node_of: Vec::new(),
+            session,
+        }
+    }
+
+    fn time(&self, reel: usize, time: Time) -> SessionTime {
+        let offset_ns = self.clocks.get(reel).map_or(0, |clock| clock.offset_ns);
+        SessionTime(clamp(i128::from(time.0) + offset_ns - self.zero_ns))
+    }
+
+    /// Fills in the nodes, ordered, and the session's span.
+    fn nodes(&mut self) {
+        let said = self.first_words();
+        let mut order: Vec<usize> = (0..self.cast.members.len()).collect();
+        order.sort_by_key(|&member| {
+            let peer = said[member].0;
+            (
+                peer.is_none(),
+                peer,
+                &self.cast.members[member].name,
+                member,
+            )
+        });
+        self.node_of = vec![NodeId(0); order.len()];
+        for (place, &member) in order.iter().enumerate() {
+            self.node_of[member] = NodeId(place as u16);
+            let (peer, rules) = said[member];
+            let node = self.node(member, peer, rules);
+            self.session.nodes.push(node);
+            let reel = self.cast.members[member].reel;
+            self.session.reels.push(
+                reel.and_then(|reel| self.sources.get(reel))
+                    .map(|each| each.reel.clone()),
+            );
+        }
+        let spans = || {
+            self.session
+                .nodes
+                .iter()
+                .filter(|node| node.recorded)
+                .map(|node| &node.span)
+        };
+        let first = spans().map(|span| span.start).min().unwrap_or_default();
+        let last = spans().map(|span| span.end).max().unwrap_or_default();
+        self.session.span = first..last;
+    }
+
+    fn node(&self, member: usize, peer: Option<u64>, rules: Option<RulesId>) -> Node {
+        let member = &self.cast.members[member];
+        let mut node = Node {
+            name: member.name.clone(),
+            peer,
+            endpoints: member.endpoints.clone(),
+            rules,
+            ..Node::default()
+        };
+        let Some(reel) = member.reel else { return node };
+        let scan = &self.scans[reel];
+        node.recorded = true;
+        node.complete = matches!(self.sources[reel].reel.ending(), Ending::Clean) && !scan.open_end;
+        node.span = match scan.span {
+            Some((first, last)) => self.time(reel, first)..self.time(reel, last),
+            None => SessionTime(0)..SessionTime(0),
+        };
+        node.clock_error_ns = self.clocks[reel].error_ns;
+        node.holes = scan
+            .holes
+            .iter()
+            .map(|hole| self.hole(reel, hole))
+            .collect();
+        node
+    }
+
+    fn hole(&self, reel: usize, hole: &RawHole) -> Hole {
+        let time = self.time(reel, hole.from)..self.time(reel, hole.until);
+        Hole {
+            time,
+            before: hole.before,
+            why: hole.why.clone(),
+        }
+    }
+
+    /// What each member's first packets say of their sender: its number and its rules.
+    fn first_words(&self) -> Vec<(Option<u64>, Option<RulesId>)> {
+        let mut said = vec![(None, None); self.cast.members.len()];
+        let Some(wire) = self.session.wire.clone() else {
+            return said;
+        };
+        let mut looked_at = vec![0; said.len()];
+        let mut facts = PacketFacts::default();
+        let mut look = |member: usize, payload: &[u8]| {
+            let (Some(said), Some(looked_at)) = (said.get_mut(member), looked_at.get_mut(member))
+            else {
+                return;
+            };
+            if *looked_at < LOOKED_AT && (said.0.is_none() || said.1.is_none()) {
+                *looked_at += 1;
+                wire.facts(payload, &mut facts);
+                said.0 = said.0.or(facts.sender);
+                said.1 = said.1.or(facts.rules);
+            }
+        };
+        for (reel, scan) in self.scans.iter().enumerate() {
+            for send in scan.sends.iter().take(LOOKED_AT) {
+                look(reel, scan.payload(send));
+            }
+        }
+        for (scan, source) in self.scans.iter().zip(self.sources) {
+            for receive in &scan.receives {
+                let utc = utc_ns(source.reel.header(), receive.time);
+                if let Some(member) = self.cast.member_at(receive.peer, utc) {
+                    if self.cast.members[member].reel.is_none() {
+                        look(member, scan.payload(receive));
+                    }
+                }
+            }
+        }
+        said
+    }
+
+    /// Matches, orders and decodes all packets.
+    fn packets(&mut self, ends: &[End]) -> Result<(), SessionError> {
+        let mut matched: Vec<Matched> = Vec::new();
+        for group in groups(ends, &self.scans) {
+            let Some(first) = group.first() else { continue };
+            let error_ns = |member: u16| {
+                let node = self.node_of.get(usize::from(member))?;
+                self.session
+                    .nodes
+                    .get(usize::from(node.0))
+                    .map(|node| node.clock_error_ns)
+            };
+            let tolerance = error_ns(first.from)
+                .unwrap_or(0)
+                .saturating_add(error_ns(first.to).unwrap_or(0));
+            let tolerance_ns = i64::try_from(tolerance).unwrap_or(i64::MAX);
+            let time = |end: &End| {
+                end.raw(&self.scans)
+                    .map_or(0, |raw| self.time(usize::from(end.reel), raw.time).0)
+            };
+            assign(group, tolerance_ns, time, &mut matched);
+        }
+        let mut ordered: Vec<(SessionTime, NodeId, Packet, End)> = matched
+            .iter()
+            .filter_map(|each| self.packet(each))
+            .collect();
+        drop(matched);
+        ordered.sort_unstable_by_key(|(time, node, packet, _)| {
+            let stamp = packet.sent.or(packet.received).unwrap_or_default();
+            (*time, *node, stamp.number)
+        });
+        let too_many = |what: &str, count: usize| SessionError::TooLarge {
+            what: format!("{count} {what}, and ids go up to {}", u32::MAX),
+        };
+        if u32::try_from(ordered.len()).is_err() {
+            return Err(too_many("packets", ordered.len()));
+        }
+        self.session.packets.reserve_exact(ordered.len());
+        let mut facts = PacketFacts::default();
+        for (_, _, mut packet, end) in ordered {
+            decode(
+                &mut self.session,
+                &mut packet,
+                end.payload(&self.scans),
+                &mut facts,
+            );
+            self.session.packets.push(packet);
+            if u32::try_from(self.session.messages.len()).is_err() {
+                return Err(too_many("messages", self.session.messages.len()));
+            }
+        }
+        Ok(())
+    }
+
+    fn stamp(&self, end: &End) -> Option<Stamp> {
+        let raw = end.raw(&self.scans)?;
+        Some(Stamp {
+            number: raw.number,
+            time: self.time(usize::from(end.reel), raw.time),
+        })
+    }
+
+    /// A packet without what the wire says of it; when it was first seen and by whom; and the end
+    /// that holds its bytes.
+    fn packet(&self, matched: &Matched) -> Option<(SessionTime, NodeId, Packet, End)> {
+        let source = matched.sent.or(matched.received.first().copied())?;
+        let raw = source.raw(&self.scans)?;
+        let node = |member: u16| self.node_of.get(usize::from(member)).copied();
+        let (from, to) = (node(source.from)?, node(source.to)?);
+        let sent = matched.sent.as_ref().and_then(|end| self.stamp(end));
+        let mut receipts = matched.received.iter().filter_map(|end| self.stamp(end));
+        let received = receipts.next();
+        let fate = match (received, sent.is_some() && raw.failed) {
+            (Some(_), _) => Fate::Received,
+            (None, true) => Fate::SendFailed,
+            (None, false) => Fate::Unknown,
+        };
+        let packet = Packet {
+            from,
+            to,
+            sent,
+            received,
+            duplicates: receipts.collect(),
+            fate,
+            length: raw.length,
+            ..Packet::default()
+        };
+        let (stamp, seen_by) = sent
+            .map(|stamp| (stamp, from))
+            .or(received.map(|at| (at, to)))?;
+        Some((stamp.time, seen_by, packet, source))
+    }
+
+    /// Lists for each node what it sent and received, in the order of its reel.
+    fn crossings(&mut self) {
+        let session = &mut self.session;
+        session.crossings = vec![Vec::new(); session.nodes.len()];
+        for (place, packet) in session.packets.iter().enumerate() {
+            let id = PacketId(place as u32);
+            let out = packet.sent.map(|stamp| (packet.from, stamp, Way::Out));
+            let first = packet.received.map(|stamp| (packet.to, stamp, Way::In));
+            let again = packet
+                .duplicates
+                .iter()
+                .map(|&stamp| (packet.to, stamp, Way::Again));
+            for (node, stamp, way) in out.into_iter().chain(first).chain(again) {
+                if let Some(crossings) = session.crossings.get_mut(usize::from(node.0)) {
+                    crossings.push(Crossing {
+                        number: stamp.number,
+                        packet: id,
+                        way,
+                    });
+                }
+            }
+        }
+        for crossings in &mut session.crossings {
+            crossings.sort_unstable_by_key(|crossing| crossing.number);
+        }
+    }
+
+    /// For each node whether nothing can have reached it before its reel began.
+    fn from_start(&self) -> Vec<bool> {
+        let mut from_start = vec![false; self.node_of.len()];
+        for (member, node) in self.cast.members.iter().zip(&self.node_of) {
+            if let Some(scan) = member.reel.and_then(|reel| self.scans.get(reel)) {
+                from_start[usize::from(node.0)] = scan.from_start;
+            }
+        }
+        from_start
+    }
+
+    /// Says what the packets leave in doubt.
+    fn doubts(&mut self) {
+        let session = &mut self.session;
+        for node in &session.nodes {
+            if node.recorded && node.clock_error_ns == u64::MAX {
+                session.warnings.push(format!(
+                    "no packets both ways tie the clock of {} to the others: it is placed by the \
+                     calendar and may be far off",
+                    node.name
+                ));
+            }
+        }
+        let mut strays = BTreeMap::new();
+        let mut early = BTreeMap::new();
+        for packet in &session.packets {
+            let link = (packet.from, packet.to);
+            let from = session.nodes.get(usize::from(packet.from.0));
+            let sender = from.filter(|node| node.recorded);
+            match (packet.sent, packet.received) {
+                (None, Some(at)) if sender.is_some_and(|node| covers(node, at.time)) => {
+                    *strays.entry(link).or_insert(0u64) += 1;
+                }
+                (Some(sent), Some(received)) if received.time < sent.time => {
+                    let (count, worst_ns) = early.entry(link).or_insert((0u64, 0i64));
+                    *count += 1;
+                    *worst_ns = (sent.time.0 - received.time.0).max(*worst_ns);
+                }
+                _ => {}
+            }
+        }
+        for ((from, to), count) in strays {
+            let (from, to) = (session.name(from), session.name(to));
+            session.warnings.push(format!(
+                "{to} received {count} packets from {from} that the reel of {from} does not hold"
+            ));
+        }
+        for ((from, to), (count, worst_ns)) in early {
+            let (from, to) = (session.name(from), session.name(to));
+            session.warnings.push(format!(
+                "{count} packets from {from} to {to} seem to arrive before they were sent, by up \
+                 to {worst_ns} ns: the clocks disagree"
+            ));
+        }
+    }
+}
+
+/// Fills in what the wire says of the next packet, and appends its messages.
+fn decode(session: &mut Session, packet: &mut Packet, payload: &[u8], facts: &mut PacketFacts) {
+    let first = session.messages.len() as u32;
+    packet.messages = first..first;
+    let Some(wire) = &session.wire else { return };
+    wire.facts(payload, facts);
+    packet.sequence = facts.sequence;
+    packet.ack = facts.ack;
+    packet.ack_bits = facts.ack_bits;
+    packet.diagnostics = facts.diagnostics;
+    let id = PacketId(session.packets.len() as u32);
+    for facts in facts.messages.drain(..) {
+        if let Some(bits) = facts.fragment_data.clone() {
+            let message = MessageId(session.messages.len() as u32);
+            session
+                .fragments
+                .insert(message, wire.bytes_at(payload, bits));
+        }
+        session.messages.push(Message { packet: id, facts });
+    }
+    packet.messages.end = session.messages.len() as u32;
+}
+
+/// Whether the node recorded without a hole around this time.
+fn covers(node: &Node, time: SessionTime) -> bool {
+    let within = |span: &Range<SessionTime>| span.start <= time && time <= span.end;
+    within(&node.span) && !node.holes.iter().any(|hole| within(&hole.time))
+}
+
+fn clamp(nanos: i128) -> i64 {
+    i64::try_from(nanos).unwrap_or(if nanos < 0 { i64::MIN } else { i64::MAX })
+}

@@ -1,0 +1,202 @@
+//! Who took part: a node for every reel, and one for every endpoint that no reel owns.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use netreel_reel::{Endpoint, Header, Time};
+
+use super::scan::{RawPacket, Scan};
+
+/// How many packets of a foreign endpoint are looked at to see whose they are.
+const LOOKED_AT: usize = 256;
+/// Shorter payloads are too alike to tell whose they are.
+const TELLING_LENGTH: u32 = 8;
+
+/// The nodes of a session before they are put in order, and whose endpoint is whose.
+pub(super) struct Cast {
+    /// First the reels' nodes, in the order of the reels.
+    pub members: Vec<Member>,
+    owners: BTreeMap<Endpoint, Vec<usize>>,
+}
+
+/// One node.
+pub(super) struct Member {
+    pub name: String,
+    /// Its reel, by place; `None` for a node that was not recorded.
+    pub reel: Option<usize>,
+    pub endpoints: Vec<Endpoint>,
+    /// When its reel ran, in nanoseconds since 1970.
+    utc: Option<(i128, i128)>,
+}
+
+impl Cast {
+    /// Gathers the nodes. Says in `warnings` what had to be guessed.
+    pub fn new(
+        names: &[String],
+        headers: &[&Header],
+        scans: &[Scan],
+        warnings: &mut Vec<String>,
+    ) -> Cast {
+        let mut cast = Cast {
+            members: Vec::new(),
+            owners: BTreeMap::new(),
+        };
+        let mut open_ports: BTreeMap<u16, Vec<usize>> = BTreeMap::new();
+        let mut taken: BTreeMap<&str, u32> = BTreeMap::new();
+        for (reel, (name, scan)) in names.iter().zip(scans).enumerate() {
+            let times = taken.entry(name).or_insert(0);
+            *times += 1;
+            let shown = if *times == 1 {
+                name.clone()
+            } else {
+                format!("{name} ({times})")
+            };
+            if *times > 1 {
+                warnings.push(format!(
+                    "several reels call their node {name}: one of them is shown as {shown}"
+                ));
+            }
+            let endpoints: BTreeSet<Endpoint> = scan.sockets.values().copied().collect();
+            for &endpoint in &endpoints {
+                if endpoint.ip().is_unspecified() {
+                    open_ports.entry(endpoint.port()).or_default().push(reel);
+                } else {
+                    cast.owners.entry(endpoint).or_default().push(reel);
+                }
+            }
+            let utc = headers
+                .get(reel)
+                .zip(scan.span)
+                .map(|(header, (first, last))| (utc_ns(header, first), utc_ns(header, last)));
+            let endpoints = endpoints.into_iter().collect();
+            cast.members.push(Member {
+                name: shown,
+                reel: Some(reel),
+                endpoints,
+                utc,
+            });
+        }
+        cast.adopt_foreign(scans, &open_ports, warnings);
+        cast
+    }
+
+    /// The node that an endpoint belonged to at a moment; several reels may own it one after the
+    /// other.
+    pub fn member_at(&self, endpoint: Endpoint, utc_ns: i128) -> Option<usize> {
+        let owners = self.owners.get(&endpoint)?;
+        if let [only] = owners.as_slice() {
+            return Some(*only);
+        }
+        let distance = |member: usize| {
+            let (first, last) = self
+                .members
+                .get(member)
+                .and_then(|each| each.utc)
+                .unwrap_or((0, 0));
+            (first - utc_ns).max(utc_ns - last).max(0)
+        };
+        owners
+            .iter()
+            .copied()
+            .min_by_key(|&member| distance(member))
+    }
+
+    /// Finds out who is behind each endpoint that no socket is bound to.
+    fn adopt_foreign(
+        &mut self,
+        scans: &[Scan],
+        open_ports: &BTreeMap<u16, Vec<usize>>,
+        warnings: &mut Vec<String>,
+    ) {
+        let mut foreign: BTreeSet<Endpoint> = BTreeSet::new();
+        for scan in scans {
+            let mut last = None;
+            for packet in scan.sends.iter().chain(&scan.receives) {
+                if last != Some(packet.peer) && !self.owners.contains_key(&packet.peer) {
+                    foreign.insert(packet.peer);
+                }
+                last = Some(packet.peer);
+            }
+        }
+        if foreign.is_empty() {
+            return;
+        }
+        let translated = translated(scans, &foreign);
+        for endpoint in foreign {
+            let by_port = open_ports.get(&endpoint.port()).map(Vec::as_slice);
+            if let Some([only]) = by_port {
+                // A socket bound to every address of its machine is reached at each of them.
+                self.own(endpoint, *only);
+            } else if let Some(&reel) = translated.get(&endpoint) {
+                warnings.push(format!(
+                    "{endpoint} is {}, seen through an address translation: the packets are the \
+                     same",
+                    self.members
+                        .get(reel)
+                        .map_or("", |member| member.name.as_str()),
+                ));
+                self.own(endpoint, reel);
+            } else {
+                let member = self.members.len();
+                self.members.push(Member {
+                    name: endpoint.to_string(),
+                    reel: None,
+                    endpoints: Vec::new(),
+                    utc: None,
+                });
+                self.own(endpoint, member);
+            }
+        }
+    }
+
+    fn own(&mut self, endpoint: Endpoint, member: usize) {
+        self.owners.entry(endpoint).or_default().push(member);
+        if let Some(member) = self.members.get_mut(member) {
+            member.endpoints.push(endpoint);
+        }
+    }
+}
+
+/// A reel's time on the calendar, by its anchor.
+pub(super) fn utc_ns(header: &Header, time: Time) -> i128 {
+    i128::from(header.clock.utc_ns) + i128::from(time.0) - i128::from(header.clock.monotonic.0)
+}
+
+/// Foreign endpoints whose packets are byte for byte those of one recorded node.
+fn translated(scans: &[Scan], foreign: &BTreeSet<Endpoint>) -> BTreeMap<Endpoint, usize> {
+    let mut senders: HashMap<(u64, u32), Option<usize>> = HashMap::new();
+    for (reel, scan) in scans.iter().enumerate() {
+        for send in telling(&scan.sends) {
+            senders
+                .entry((send.hash, send.length))
+                .and_modify(|sender| *sender = sender.filter(|&known| known == reel))
+                .or_insert(Some(reel));
+        }
+    }
+    let mut votes: BTreeMap<Endpoint, (usize, BTreeMap<usize, usize>)> = BTreeMap::new();
+    for (reel, scan) in scans.iter().enumerate() {
+        for receive in telling(&scan.receives).filter(|each| foreign.contains(&each.peer)) {
+            let (looked_at, votes) = votes.entry(receive.peer).or_default();
+            if *looked_at >= LOOKED_AT {
+                continue;
+            }
+            *looked_at += 1;
+            match senders.get(&(receive.hash, receive.length)) {
+                Some(&Some(sender)) if sender != reel => *votes.entry(sender).or_insert(0) += 1,
+                _ => {}
+            }
+        }
+    }
+    votes
+        .into_iter()
+        .filter_map(|(endpoint, (looked_at, votes))| {
+            let (reel, most) = votes.into_iter().max_by_key(|&(_, count)| count)?;
+            (most * 2 > looked_at).then_some((endpoint, reel))
+        })
+        .collect()
+}
+
+fn telling(packets: &[RawPacket]) -> impl Iterator<Item = &RawPacket> {
+    packets
+        .iter()
+        .filter(|packet| packet.length >= TELLING_LENGTH)
+}

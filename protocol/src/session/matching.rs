@@ -1,0 +1,209 @@
+//! Which receipt belongs to which send.
+//!
+//! On each directed link, equal payloads are one group. Within a group the oldest send that is not
+//! taken gets the next receipt; a receipt with no send left is a further receipt of the last one.
+
+use super::clock::Sample;
+use super::scan::{RawPacket, Scan};
+
+/// One end of a packet's way.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct End {
+    /// The nodes that it goes from and to, by member.
+    pub from: u16,
+    pub to: u16,
+    pub side: Side,
+    /// The reel, by place.
+    pub reel: u16,
+    /// In the reel's sends or receives.
+    pub place: u32,
+    hash: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Side {
+    Send,
+    Receive,
+}
+
+/// A packet with all its ends.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Matched {
+    pub sent: Option<End>,
+    /// In the order of the receiver's reel.
+    pub received: Vec<End>,
+}
+
+impl End {
+    pub fn new(from: u16, to: u16, side: Side, reel: u16, place: u32, raw: &RawPacket) -> End {
+        End {
+            from,
+            to,
+            side,
+            reel,
+            place,
+            hash: raw.hash,
+        }
+    }
+
+    /// The packet in its reel.
+    pub fn raw<'a>(&self, scans: &'a [Scan]) -> Option<&'a RawPacket> {
+        let scan = scans.get(usize::from(self.reel))?;
+        match self.side {
+            Side::Send => scan.sends.get(self.place as usize),
+            Side::Receive => scan.receives.get(self.place as usize),
+        }
+    }
+
+    /// The packet's bytes.
+    pub fn payload<'a>(&self, scans: &'a [Scan]) -> &'a [u8] {
+        let scan = scans.get(usize::from(self.reel));
+        scan.zip(self.raw(scans))
+            .map_or(&[], |(scan, raw)| scan.payload(raw))
+    }
+
+    fn link(&self) -> (u16, u16, u64) {
+        (self.from, self.to, self.hash)
+    }
+}
+
+/// Puts ends of equal payload on the same link next to each other.
+pub(super) fn sort(ends: &mut [End], scans: &[Scan]) {
+    ends.sort_unstable_by(|a, b| {
+        a.link()
+            .cmp(&b.link())
+            .then_with(|| a.payload(scans).cmp(b.payload(scans)))
+            .then_with(|| (a.side, a.reel, a.place).cmp(&(b.side, b.reel, b.place)))
+    });
+}
+
+/// Groups of sorted ends with the same link and payload.
+pub(super) fn groups<'a>(ends: &'a [End], scans: &'a [Scan]) -> impl Iterator<Item = &'a [End]> {
+    ends.chunk_by(|a, b| a.link() == b.link() && a.payload(scans) == b.payload(scans))
+}
+
+/// The packets that leave no doubt which send a receipt belongs to.
+pub(super) fn samples(ends: &[End], scans: &[Scan]) -> Vec<Sample> {
+    let mut samples = Vec::new();
+    for group in groups(ends, scans) {
+        let [send, receive] = group else { continue };
+        if (send.side, receive.side) != (Side::Send, Side::Receive) {
+            continue;
+        }
+        let (Some(sent), Some(received)) = (send.raw(scans), receive.raw(scans)) else {
+            continue;
+        };
+        samples.push(Sample {
+            from: usize::from(send.reel),
+            to: usize::from(receive.reel),
+            sent: sent.time,
+            received: received.time,
+        });
+    }
+    samples
+}
+
+/// Matches one group. `time` places an end on the session's clock; clocks may be off each other by
+/// `tolerance_ns`.
+pub(super) fn assign(
+    group: &[End],
+    tolerance_ns: i64,
+    time: impl Fn(&End) -> i64,
+    matched: &mut Vec<Matched>,
+) {
+    let split = group.partition_point(|end| end.side == Side::Send);
+    let (sends, receives) = group.split_at(split);
+    let base = matched.len();
+    matched.extend(sends.iter().map(|&send| Matched {
+        sent: Some(send),
+        received: Vec::new(),
+    }));
+    if let ([_], _) = (sends, receives) {
+        // By far the most frequent group: one send.
+        matched[base].received = receives.to_vec();
+        return;
+    }
+    let mut taken = 0;
+    for &receive in receives {
+        let latest_ns = time(&receive).saturating_add(tolerance_ns);
+        let possible = sends.partition_point(|send| time(send) <= latest_ns);
+        if taken < possible.max(usize::from(taken == 0)).min(sends.len()) {
+            matched[base + taken].received.push(receive);
+            taken += 1;
+        } else if taken > 0 {
+            matched[base + taken - 1].received.push(receive);
+        } else {
+            matched.push(Matched {
+                sent: None,
+                received: vec![receive],
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Sends and receipts of one payload at these times; gives for each send its receipts.
+    fn check(sends: &[i64], receives: &[i64], expected: &[&[i64]], strays: usize) {
+        let end = |side, place: usize| End {
+            from: 0,
+            to: 1,
+            side,
+            reel: u16::from(side == Side::Receive),
+            place: place as u32,
+            hash: 0,
+        };
+        let mut group: Vec<End> = (0..sends.len())
+            .map(|place| end(Side::Send, place))
+            .collect();
+        group.extend((0..receives.len()).map(|place| end(Side::Receive, place)));
+        let time = |end: &End| match end.side {
+            Side::Send => sends[end.place as usize],
+            Side::Receive => receives[end.place as usize],
+        };
+        let mut matched = Vec::new();
+        assign(&group, 0, time, &mut matched);
+        let found: Vec<Vec<i64>> = matched
+            .iter()
+            .filter(|each| each.sent.is_some())
+            .map(|each| each.received.iter().map(time).collect())
+            .collect();
+        assert_eq!(found, expected);
+        assert_eq!(
+            matched.iter().filter(|each| each.sent.is_none()).count(),
+            strays
+        );
+    }
+
+    #[test]
+    fn one_send_takes_every_receipt() {
+        check(&[10], &[20, 30], &[&[20, 30]], 0);
+    }
+
+    #[test]
+    fn a_send_without_a_receipt_has_none() {
+        check(&[10], &[], &[&[]], 0);
+    }
+
+    #[test]
+    fn a_receipt_without_a_send_is_a_stray() {
+        check(&[], &[20], &[], 1);
+    }
+
+    #[test]
+    fn equal_payloads_are_taken_in_order() {
+        check(&[10, 11], &[20, 30], &[&[20], &[30]], 0);
+    }
+
+    #[test]
+    fn a_second_receipt_before_the_second_send_is_a_duplicate_of_the_first() {
+        check(&[10, 40], &[20, 30], &[&[20, 30], &[]], 0);
+    }
+
+    #[test]
+    fn a_receipt_before_every_send_still_goes_to_the_first() {
+        check(&[10, 40], &[5], &[&[5], &[]], 0);
+    }
+}
