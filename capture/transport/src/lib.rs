@@ -16,6 +16,9 @@ mod sim;
 mod transport;
 mod udp;
 
+// What a network layer needs of the ground floor, so that it can depend on this crate alone.
+pub use netreel_reel::{Duration, Endpoint, Time};
+
 pub use draw::{Draw, mix};
 pub use faults::{Faults, LinkEnd, LinkFaults, Verdict};
 pub use gates::Gates;

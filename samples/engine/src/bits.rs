@@ -1,0 +1,202 @@
+//! Bits in and out of bytes; the first bit is the lowest of the first byte.
+
+/// Writes bits one after another; nothing is aligned.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BitWriter {
+    bytes: Vec<u8>,
+    bits: usize,
+}
+
+/// Reads what a [`BitWriter`] wrote, or anything else: no input makes it panic.
+#[derive(Clone, Debug)]
+pub struct BitReader<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+/// Bytes that do not say what they should.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("at bit {at_bit}: {why}")]
+pub struct Malformed {
+    /// Where reading stopped, in bits from the start.
+    pub at_bit: usize,
+    /// What was wrong there.
+    pub why: &'static str,
+}
+
+impl BitWriter {
+    /// Nothing written yet.
+    pub fn new() -> BitWriter {
+        BitWriter::default()
+    }
+
+    /// How many bits have been written.
+    pub fn len(&self) -> usize {
+        self.bits
+    }
+
+    /// Whether nothing has been written.
+    pub fn is_empty(&self) -> bool {
+        self.bits == 0
+    }
+
+    /// Writes the lowest `count` bits (at most 64) of `value`.
+    pub fn bits(&mut self, value: u64, count: u32) {
+        let (mut value, mut left) = (value, count.min(64));
+        while left > 0 {
+            let used = (self.bits % 8) as u32;
+            if used == 0 {
+                self.bytes.push(0);
+            }
+            let take = left.min(8 - used);
+            let chunk = (value & ((1 << take) - 1)) as u8;
+            if let Some(last) = self.bytes.last_mut() {
+                *last |= chunk << used;
+            }
+            self.bits += take as usize;
+            value = value.checked_shr(take).unwrap_or(0);
+            left -= take;
+        }
+    }
+
+    /// Writes one bit.
+    pub fn flag(&mut self, value: bool) {
+        self.bits(u64::from(value), 1);
+    }
+
+    /// Writes an unsigned number in groups of seven bits, the lowest first (LEB128).
+    pub fn leb128(&mut self, mut value: u64) {
+        while value >= 0x80 {
+            self.bits(value & 0x7F | 0x80, 8);
+            value >>= 7;
+        }
+        self.bits(value, 8);
+    }
+
+    /// Writes a signed number, small magnitudes short.
+    pub fn zigzag(&mut self, value: i64) {
+        self.leb128(((value << 1) ^ (value >> 63)) as u64);
+    }
+
+    /// Writes whole bytes.
+    pub fn bytes(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.bits(u64::from(byte), 8);
+        }
+    }
+
+    /// Writes what another writer holds.
+    pub fn append(&mut self, other: &BitWriter) {
+        let whole = other.bits / 8;
+        self.bytes(&other.bytes[..whole]);
+        if let Some(&last) = other.bytes.get(whole) {
+            self.bits(u64::from(last), (other.bits % 8) as u32);
+        }
+    }
+
+    /// The bytes, the last one filled up with zero bits.
+    pub fn finish(self) -> Vec<u8> {
+        self.bytes
+    }
+}
+
+impl<'a> BitReader<'a> {
+    /// Reads from the first bit of `bytes`.
+    pub fn new(bytes: &'a [u8]) -> BitReader<'a> {
+        BitReader { bytes, at: 0 }
+    }
+
+    /// How many bits are left.
+    pub fn left(&self) -> usize {
+        self.bytes.len() * 8 - self.at
+    }
+
+    /// An error at the current bit.
+    pub fn malformed(&self, why: &'static str) -> Malformed {
+        Malformed {
+            at_bit: self.at,
+            why,
+        }
+    }
+
+    /// Reads `count` bits, at most 64.
+    pub fn bits(&mut self, count: u32) -> Result<u64, Malformed> {
+        if count > 64 || self.left() < count as usize {
+            return Err(self.malformed("the bytes end too early"));
+        }
+        let (mut value, mut got) = (0u64, 0);
+        while got < count {
+            let byte = self.bytes.get(self.at / 8).copied().unwrap_or(0);
+            let used = (self.at % 8) as u32;
+            let take = (count - got).min(8 - used);
+            let chunk = u64::from(byte >> used) & ((1 << take) - 1);
+            value |= chunk << got;
+            got += take;
+            self.at += take as usize;
+        }
+        Ok(value)
+    }
+
+    /// Reads one bit.
+    pub fn flag(&mut self) -> Result<bool, Malformed> {
+        Ok(self.bits(1)? == 1)
+    }
+
+    /// Reads eight bits.
+    pub fn byte(&mut self) -> Result<u8, Malformed> {
+        Ok(self.bits(8)? as u8)
+    }
+
+    /// Reads sixteen bits.
+    pub fn short(&mut self) -> Result<u16, Malformed> {
+        Ok(self.bits(16)? as u16)
+    }
+
+    /// Reads what [`BitWriter::leb128`] wrote; more than 64 bits are malformed.
+    pub fn leb128(&mut self) -> Result<u64, Malformed> {
+        let mut value = 0u64;
+        for group in 0..10 {
+            let byte = self.bits(8)?;
+            let part = byte & 0x7F;
+            if group == 9 && part > 1 {
+                return Err(self.malformed("a number of more than 64 bits"));
+            }
+            value |= part << (group * 7);
+            if byte & 0x80 == 0 {
+                return Ok(value);
+            }
+        }
+        Err(self.malformed("a number of more than 64 bits"))
+    }
+
+    /// Reads what [`BitWriter::zigzag`] wrote.
+    pub fn zigzag(&mut self) -> Result<i64, Malformed> {
+        let value = self.leb128()?;
+        Ok((value >> 1) as i64 ^ -((value & 1) as i64))
+    }
+
+    /// Reads `count` whole bytes; allocates only what is really there.
+    pub fn bytes(&mut self, count: usize) -> Result<Vec<u8>, Malformed> {
+        if self.left() / 8 < count {
+            return Err(self.malformed("the bytes end too early"));
+        }
+        (0..count).map(|_| self.byte()).collect()
+    }
+
+    /// Reads `count` bytes of UTF-8.
+    pub fn text(&mut self, count: usize) -> Result<String, Malformed> {
+        let bytes = self.bytes(count)?;
+        String::from_utf8(bytes).map_err(|_| self.malformed("text that is not UTF-8"))
+    }
+
+    /// Checks that less than a byte is left, all of it zero.
+    pub fn end(&mut self) -> Result<(), Malformed> {
+        if self.left() >= 8 {
+            return Err(self.malformed("bytes are left over"));
+        }
+        match self.bits(self.left() as u32)? {
+            0 => Ok(()),
+            _ => Err(self.malformed("the filling bits are not zero")),
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! What the game can ask of the layer, in bytes that a recording keeps.
+
+use crate::bits::{BitReader, BitWriter, Malformed};
+use crate::message::{Argument, ObjectId, Peer, read_text, write_text};
+use crate::types::Value;
+
+/// One call of the game into the layer.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Call {
+    /// Creates an object that this node owns; its id is
+    /// [`NetLayer::next_object`](crate::NetLayer::next_object) before the call.
+    Spawn {
+        /// The number of its type.
+        kind: u8,
+        /// A value for each field of the type.
+        values: Vec<Value>,
+    },
+    /// Sets a field of an object that this node owns.
+    Set {
+        /// Which object.
+        object: ObjectId,
+        /// The place of the field in the type.
+        field: u8,
+        /// The new value.
+        value: Value,
+    },
+    /// Destroys an object that this node owns.
+    Destroy {
+        /// Which object.
+        object: ObjectId,
+    },
+    /// Asks HOST to be made the owner of an object.
+    Request {
+        /// Which object.
+        object: ObjectId,
+    },
+    /// HOST alone: makes a peer the owner of an object.
+    Migrate {
+        /// Which object.
+        object: ObjectId,
+        /// Its new owner.
+        to: Peer,
+    },
+    /// Calls a procedure of other peers.
+    Rpc {
+        /// One peer, or everybody. What a client says in client-server, the server relays to
+        /// everybody where it is reliable, and keeps for itself where it is not.
+        to: Option<Peer>,
+        /// Unreliable calls are sent once; the events `Arrived` and `Lost` tell what became of
+        /// them.
+        reliable: bool,
+        /// The procedure: at most 255 bytes.
+        name: String,
+        /// At most 15.
+        arguments: Vec<Argument>,
+    },
+    /// Leaves the session. When HOST leaves, it ends.
+    Leave,
+}
+
+impl Call {
+    /// The bytes of the call.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = BitWriter::new();
+        match self {
+            Call::Spawn { kind, values } => {
+                out.bits(0, 4);
+                out.bits(u64::from(*kind), 4);
+                out.leb128(values.len() as u64);
+                values.iter().for_each(|value| write_value(value, &mut out));
+            }
+            Call::Set {
+                object,
+                field,
+                value,
+            } => {
+                out.bits(1, 4);
+                out.leb128(object.0);
+                out.bits(u64::from(*field), 8);
+                write_value(value, &mut out);
+            }
+            Call::Destroy { object } => {
+                out.bits(2, 4);
+                out.leb128(object.0);
+            }
+            Call::Request { object } => {
+                out.bits(3, 4);
+                out.leb128(object.0);
+            }
+            Call::Migrate { object, to } => {
+                out.bits(4, 4);
+                out.leb128(object.0);
+                out.bits(u64::from(to.0), 4);
+            }
+            Call::Rpc {
+                to,
+                reliable,
+                name,
+                arguments,
+            } => {
+                out.bits(5, 4);
+                out.flag(to.is_some());
+                out.bits(to.map_or(0, |peer| u64::from(peer.0)), 4);
+                out.flag(*reliable);
+                write_text(name, 8, &mut out);
+                let count = arguments.len().min(15);
+                out.bits(count as u64, 4);
+                arguments
+                    .iter()
+                    .take(count)
+                    .for_each(|argument| argument.write(&mut out));
+            }
+            Call::Leave => out.bits(6, 4),
+        }
+        out.finish()
+    }
+
+    /// Reads what [`encode`](Call::encode) wrote.
+    pub fn decode(bytes: &[u8]) -> Result<Call, Malformed> {
+        let mut bits = BitReader::new(bytes);
+        let call = match bits.bits(4)? {
+            0 => {
+                let kind = bits.bits(4)? as u8;
+                let count = bits.leb128()?;
+                let values = (0..count)
+                    .map(|_| read_value(&mut bits))
+                    .collect::<Result<_, _>>()?;
+                Call::Spawn { kind, values }
+            }
+            1 => Call::Set {
+                object: ObjectId(bits.leb128()?),
+                field: bits.byte()?,
+                value: read_value(&mut bits)?,
+            },
+            2 => Call::Destroy {
+                object: ObjectId(bits.leb128()?),
+            },
+            3 => Call::Request {
+                object: ObjectId(bits.leb128()?),
+            },
+            4 => Call::Migrate {
+                object: ObjectId(bits.leb128()?),
+                to: Peer(bits.bits(4)? as u8),
+            },
+            5 => {
+                let to_one = bits.flag()?;
+                let to = Peer(bits.bits(4)? as u8);
+                let reliable = bits.flag()?;
+                let name = read_text(8, &mut bits)?;
+                let count = bits.bits(4)?;
+                let arguments = (0..count)
+                    .map(|_| Argument::read(&mut bits))
+                    .collect::<Result<_, _>>()?;
+                Call::Rpc {
+                    to: to_one.then_some(to),
+                    reliable,
+                    name,
+                    arguments,
+                }
+            }
+            6 => Call::Leave,
+            _ => return Err(bits.malformed("a call that nobody knows")),
+        };
+        bits.end()?;
+        Ok(call)
+    }
+}
+
+fn write_value(value: &Value, out: &mut BitWriter) {
+    match value {
+        Value::Number(number) => {
+            out.bits(0, 2);
+            out.bits(number.to_bits(), 64);
+        }
+        Value::Vector(numbers) => {
+            out.bits(1, 2);
+            out.leb128(numbers.len() as u64);
+            numbers
+                .iter()
+                .for_each(|number| out.bits(number.to_bits(), 64));
+        }
+        Value::Integer(number) => {
+            out.bits(2, 2);
+            out.zigzag(*number);
+        }
+        Value::Text(text) => {
+            out.bits(3, 2);
+            write_text(text, 16, out);
+        }
+    }
+}
+
+fn read_value(bits: &mut BitReader<'_>) -> Result<Value, Malformed> {
+    Ok(match bits.bits(2)? {
+        0 => Value::Number(f64::from_bits(bits.bits(64)?)),
+        1 => {
+            let count = bits.leb128()?;
+            let number = |_| bits.bits(64).map(f64::from_bits);
+            Value::Vector((0..count).map(number).collect::<Result<_, _>>()?)
+        }
+        2 => Value::Integer(bits.zigzag()?),
+        _ => Value::Text(read_text(16, bits)?),
+    })
+}

@@ -1,0 +1,238 @@
+//! What the game asks for.
+
+use std::collections::BTreeMap;
+
+use super::NetLayer;
+use crate::call::Call;
+use crate::event::{EndReason, Event, Refusal};
+use crate::link::{LinkState, write_unreliable};
+use crate::message::{Argument, Body, Counter, Message, ObjectId, Peer, State};
+use crate::object::{Announced, Heard, Object};
+use crate::start::Topology;
+use crate::types::Value;
+
+impl NetLayer {
+    /// Does what a call asks for, or says why not.
+    pub(super) fn call(&mut self, call: Call) -> Result<(), Refusal> {
+        if self.ended {
+            return Err(Refusal::Ended);
+        }
+        match call {
+            Call::Spawn { kind, values } => self.spawn(kind, &values),
+            Call::Set {
+                object,
+                field,
+                value,
+            } => self.set(object, field, &value),
+            Call::Destroy { object } => self.destroy(object),
+            Call::Request { object } => self.request(object),
+            Call::Migrate { object, to } => self.migrate(object, to),
+            Call::Rpc {
+                to,
+                reliable,
+                name,
+                arguments,
+            } => self.rpc(to, reliable, name, arguments),
+            Call::Leave => {
+                self.tell_all(self.start.own, &Body::Leave, None);
+                self.end(EndReason::OwnLeave);
+                Ok(())
+            }
+        }
+    }
+
+    fn spawn(&mut self, kind: u8, values: &[Value]) -> Result<(), Refusal> {
+        let values = self
+            .types
+            .get(kind)
+            .and_then(|object_type| object_type.settle(values));
+        let state = State {
+            kind,
+            values: values.ok_or(Refusal::Unfit)?,
+        };
+        let (own, id) = (self.start.own, self.next_object());
+        self.spawned += 1;
+        self.versions += 1;
+        self.epochs += 1;
+        let counter = self.counts().then_some(Counter(0));
+        let object = Object {
+            owner: own,
+            counter: Counter(0),
+            versions: vec![self.versions; state.values.len()],
+            epoch: self.epochs,
+            updated_by: BTreeMap::new(),
+            state: state.clone(),
+        };
+        self.objects.insert(id, object);
+        self.heard.insert(
+            id,
+            Heard {
+                counter: Counter(0),
+                destroyed: false,
+            },
+        );
+        let body = Body::Create {
+            object: id,
+            counter,
+            owner: own,
+            state,
+        };
+        for (peer, place) in self.tell_all(own, &body, None) {
+            self.set_copy(id, peer, Announced::At(place), true);
+        }
+        Ok(())
+    }
+
+    fn set(&mut self, id: ObjectId, field: u8, value: &Value) -> Result<(), Refusal> {
+        let own = self.start.own;
+        let object = self.objects.get_mut(&id).ok_or(Refusal::Unknown)?;
+        if object.owner != own {
+            return Err(Refusal::NotOwner);
+        }
+        let field_type = self.types.get(object.state.kind);
+        let field_type = field_type.and_then(|types| types.fields.get(usize::from(field)));
+        let value = field_type.and_then(|field_type| field_type.kind.settle(value));
+        let value = value.ok_or(Refusal::Unfit)?;
+        self.versions += 1;
+        let mut changes = vec![None; object.versions.len()];
+        if let Some(change) = changes.get_mut(usize::from(field)) {
+            *change = Some(value);
+        }
+        object.change(changes, self.versions);
+        Ok(())
+    }
+
+    fn destroy(&mut self, id: ObjectId) -> Result<(), Refusal> {
+        let own = self.start.own;
+        let object = self.objects.get(&id).ok_or(Refusal::Unknown)?;
+        if object.owner != own {
+            return Err(Refusal::NotOwner);
+        }
+        let counter = self.counts().then_some(object.counter);
+        self.forget(id, object.counter);
+        self.tell_all(
+            own,
+            &Body::Destroy {
+                object: id,
+                counter,
+            },
+            None,
+        );
+        Ok(())
+    }
+
+    fn request(&mut self, object: ObjectId) -> Result<(), Refusal> {
+        let own = self.start.own;
+        if self.is_host() {
+            self.events.push_back(Event::Requested { object, by: own });
+        } else {
+            self.tell(Peer::HOST, own, Body::Request { object });
+        }
+        Ok(())
+    }
+
+    fn rpc(
+        &mut self,
+        to: Option<Peer>,
+        reliable: bool,
+        name: String,
+        arguments: Vec<Argument>,
+    ) -> Result<(), Refusal> {
+        let own = self.start.own;
+        let client = self.start.topology == Topology::ClientServer && !self.is_host();
+        let to = if client { Some(Peer::HOST) } else { to };
+        let peers: Vec<Peer> = match to {
+            Some(peer) => vec![peer],
+            None => self.links.keys().copied().collect(),
+        };
+        let is_open = |peer: &Peer| {
+            self.links
+                .get(peer)
+                .is_some_and(|link| link.state != LinkState::Gone)
+        };
+        if to.is_some() && !peers.iter().all(is_open) {
+            return Err(Refusal::NoPeer);
+        }
+        let body = Body::Rpc { name, arguments };
+        if reliable {
+            for peer in peers {
+                self.tell(peer, own, body.clone());
+            }
+            return Ok(());
+        }
+        let ticket = self.tickets;
+        self.tickets += 1;
+        let bits = write_unreliable(
+            &Message {
+                origin: own,
+                reliable: None,
+                body,
+            },
+            &self.types,
+        );
+        if bits.len() > self.packet_bits() {
+            return Err(Refusal::TooLarge);
+        }
+        for peer in peers {
+            if let Some(link) = self.links.get_mut(&peer)
+                && link.state != LinkState::Gone
+            {
+                link.unreliable.push_back((ticket, bits.clone()));
+            }
+        }
+        Ok(())
+    }
+
+    /// HOST makes a peer the owner of an object, by the rules of the session's mode. What HOST
+    /// itself believes changes at once.
+    pub(super) fn migrate(&mut self, id: ObjectId, to: Peer) -> Result<(), Refusal> {
+        let own = self.start.own;
+        if !self.is_host() {
+            return Err(Refusal::NotHost);
+        }
+        let alive = to == own || self.others().any(|peer| peer == to);
+        if !alive {
+            return Err(Refusal::NoPeer);
+        }
+        let counts = self.counts();
+        self.epochs += 1;
+        let object = self.objects.get_mut(&id).ok_or(Refusal::Unknown)?;
+        object.owner = to;
+        object.epoch = self.epochs;
+        if counts {
+            let heard = self
+                .heard
+                .get(&id)
+                .map_or(object.counter, |heard| heard.counter);
+            object.counter = Counter(heard.0.saturating_add(1));
+            self.heard.insert(
+                id,
+                Heard {
+                    counter: object.counter,
+                    destroyed: false,
+                },
+            );
+            let migration = object.migration(id);
+            self.drop_copies(id);
+            if to == own {
+                self.announce_migration(id);
+            } else {
+                self.tell(to, own, Body::Order(migration));
+            }
+        } else {
+            let body = Body::Migrate(crate::message::Migration {
+                object: id,
+                new_owner: to,
+                full: None,
+            });
+            self.tell_all(own, &body, None);
+            self.keep_copies(id);
+        }
+        self.events.push_back(Event::Migrated {
+            object: id,
+            owner: to,
+            created: false,
+        });
+        Ok(())
+    }
+}

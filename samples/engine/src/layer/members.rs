@@ -1,0 +1,116 @@
+//! Who is in the session: leaving, dropping out, and what happens to the objects.
+
+use super::NetLayer;
+use crate::event::{EndReason, Event};
+use crate::link::{Fate, LinkState};
+use crate::message::{Body, ObjectId, Peer};
+
+impl NetLayer {
+    /// Judges packets of all links lost that were not acked for too long.
+    pub(super) fn judge_losses(&mut self) {
+        let peers: Vec<Peer> = self.links.keys().copied().collect();
+        for peer in peers {
+            if let Some(link) = self.links.get_mut(&peer) {
+                let fates = link.judge(self.now_ns, &self.start.tuning);
+                self.settle_fates(peer, fates);
+            }
+        }
+    }
+
+    /// Learns what became of packets sent to a peer.
+    pub(super) fn settle_fates(&mut self, peer: Peer, fates: Vec<Fate>) {
+        for fate in fates {
+            match fate {
+                Fate::Arrived { cargo } => {
+                    for ticket in cargo.tickets {
+                        self.events.push_back(Event::Arrived { to: peer, ticket });
+                    }
+                    cargo
+                        .updates
+                        .into_iter()
+                        .for_each(|update| self.update_arrived(peer, update));
+                }
+                Fate::Lost {
+                    packet,
+                    tickets,
+                    updates,
+                } => {
+                    for ticket in tickets {
+                        self.events.push_back(Event::Lost { to: peer, ticket });
+                    }
+                    for update in updates {
+                        self.update_lost(peer, packet, update);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Judges peers gone that were silent for too long. Who is in the session is for HOST to say:
+    /// the others judge HOST alone.
+    pub(super) fn judge_silence(&mut self) {
+        if !self.start.time_outs || self.ended {
+            return;
+        }
+        let (now, tuning) = (self.now_ns, self.start.tuning);
+        let first = self.first_ns.unwrap_or(now);
+        let is_silent = |heard_at: Option<u64>| match heard_at {
+            Some(at) => now.saturating_sub(at) >= tuning.silence_ns,
+            None => now.saturating_sub(first) >= tuning.first_word_ns,
+        };
+        let silent: Vec<Peer> = self
+            .links
+            .values()
+            .filter(|link| link.state != LinkState::Gone && is_silent(link.heard_at))
+            .map(|link| link.peer)
+            .collect();
+        if self.is_host() {
+            silent.into_iter().for_each(|peer| self.drop_out(peer));
+        } else if silent.contains(&Peer::HOST) {
+            self.end(EndReason::HostSilent);
+        }
+    }
+
+    /// A peer is no longer in the session. HOST tells the others and hands its objects on, each to
+    /// a peer that follows from its id.
+    pub(super) fn drop_out(&mut self, peer: Peer) {
+        if !self.gone.insert(peer) {
+            return;
+        }
+        if let Some(link) = self.links.get_mut(&peer) {
+            link.close();
+        }
+        self.copies.retain(|&(_, to), _| to != peer);
+        self.events.push_back(Event::Left { peer });
+        if !self.is_host() {
+            return;
+        }
+        self.tell_all(peer, &Body::Leave, Some(peer));
+        let living: Vec<Peer> = std::iter::once(Peer::HOST).chain(self.others()).collect();
+        let orphans: Vec<ObjectId> = self
+            .objects
+            .iter()
+            .filter(|(_, object)| object.owner == peer)
+            .map(|(&id, _)| id)
+            .collect();
+        for id in orphans {
+            let heir = living.get((id.0 % living.len() as u64) as usize);
+            // HOST is always among the living, and the object exists.
+            let _ = self.migrate(id, heir.copied().unwrap_or(Peer::HOST));
+        }
+    }
+
+    /// The session is over for this node: it answers packets, so that others learn that theirs
+    /// arrived, and says nothing new.
+    pub(super) fn end(&mut self, because: EndReason) {
+        if self.ended {
+            return;
+        }
+        self.ended = true;
+        self.copies.clear();
+        if because != EndReason::OwnLeave {
+            self.links.values_mut().for_each(crate::link::Link::close);
+        }
+        self.events.push_back(Event::SessionEnded { because });
+    }
+}

@@ -1,0 +1,261 @@
+//! The network layer: sans-IO, a pure function of its start, its calls and its transport.
+
+mod calls;
+mod members;
+mod objects;
+mod receive;
+mod replicate;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::net::SocketAddr;
+
+use netreel_transport::{InputError, Layer, Transport};
+
+use crate::call::Call;
+use crate::event::Event;
+use crate::link::{Link, LinkState};
+use crate::message::{Body, Message, ObjectId, Peer};
+use crate::object::{Copy, Heard, Object};
+use crate::start::{Mode, Start, StartError, Topology};
+use crate::types::Types;
+
+/// The version of the protocol, said in `connect`.
+pub const PROTOCOL_VERSION: u8 = 1;
+
+/// The ids of a creator come in runs of this many.
+const ID_RUN: u64 = 40;
+
+/// One node's network layer.
+///
+/// The owner of the loop calls, in this order, each tick: `io.tick`, [`Layer::tick`], then
+/// [`poll_event`](NetLayer::poll_event) until there is none, then for every call of the game
+/// `io.input` and [`Layer::input`]. Events that nobody polls are forgotten at the next tick.
+#[derive(Debug)]
+pub struct NetLayer {
+    start: Start,
+    types: Types,
+    links: BTreeMap<Peer, Link>,
+    peer_of: BTreeMap<SocketAddr, Peer>,
+    /// Who has said its name.
+    joined: BTreeSet<Peer>,
+    /// Who has left or was dropped.
+    gone: BTreeSet<Peer>,
+    objects: BTreeMap<ObjectId, Object>,
+    heard: BTreeMap<ObjectId, Heard>,
+    copies: BTreeMap<(ObjectId, Peer), Copy>,
+    events: VecDeque<Event>,
+    ended: bool,
+    spawned: u64,
+    tickets: u64,
+    epochs: u64,
+    versions: u64,
+    /// The clock at the last tick, and at the first.
+    now_ns: u64,
+    first_ns: Option<u64>,
+}
+
+impl NetLayer {
+    /// A layer before its first tick.
+    pub fn new(start: Start) -> Result<NetLayer, StartError> {
+        let types = start.check()?;
+        let (own, topology) = (start.own, start.topology);
+        let linked = |peer: Peer| {
+            peer != own
+                && (topology == Topology::PeerToPeer || own == Peer::HOST || peer == Peer::HOST)
+        };
+        let peers = || {
+            (0..)
+                .map(Peer)
+                .zip(&start.peers)
+                .filter(|&(peer, _)| linked(peer))
+        };
+        let links: BTreeMap<Peer, Link> = peers()
+            .map(|(peer, known)| (peer, Link::new(peer, known.endpoint, &start.tuning)))
+            .collect();
+        let peer_of = peers()
+            .map(|(peer, known)| (known.endpoint, peer))
+            .collect();
+        let name = start
+            .peers
+            .get(usize::from(own.0))
+            .map(|peer| peer.name.clone());
+        let mut layer = NetLayer {
+            types,
+            links,
+            peer_of,
+            joined: BTreeSet::new(),
+            gone: BTreeSet::new(),
+            objects: BTreeMap::new(),
+            heard: BTreeMap::new(),
+            copies: BTreeMap::new(),
+            events: VecDeque::new(),
+            ended: false,
+            spawned: 0,
+            tickets: 0,
+            epochs: 0,
+            versions: 0,
+            now_ns: 0,
+            first_ns: None,
+            start,
+        };
+        layer.tell_all(
+            own,
+            &Body::Connect {
+                version: PROTOCOL_VERSION,
+                topology,
+                name: name.unwrap_or_default(),
+            },
+            None,
+        );
+        Ok(layer)
+    }
+
+    /// The next thing that the game should know.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    /// The start conditions.
+    pub fn start(&self) -> &Start {
+        &self.start
+    }
+
+    /// The object types.
+    pub fn types(&self) -> &Types {
+        &self.types
+    }
+
+    /// This node's number.
+    pub fn own(&self) -> Peer {
+        self.start.own
+    }
+
+    /// The objects that live here, by id.
+    pub fn objects(&self) -> impl Iterator<Item = (ObjectId, &Object)> {
+        self.objects.iter().map(|(&id, object)| (id, object))
+    }
+
+    /// An object that lives here.
+    pub fn object(&self, object: ObjectId) -> Option<&Object> {
+        self.objects.get(&object)
+    }
+
+    /// The id that the next [`Call::Spawn`] will give: ids come in runs of 40 for each peer.
+    pub fn next_object(&self) -> ObjectId {
+        let (run, place) = (self.spawned / ID_RUN, self.spawned % ID_RUN);
+        ObjectId((run * 16 + u64::from(self.start.own.0)) * ID_RUN + place)
+    }
+
+    /// The peers that have not left, this node not among them.
+    pub fn others(&self) -> impl Iterator<Item = Peer> {
+        (0u8..)
+            .take(self.start.peers.len())
+            .map(Peer)
+            .filter(|peer| *peer != self.start.own && !self.gone.contains(peer))
+    }
+
+    /// Whether every peer that has not left has said its name.
+    pub fn is_everybody_here(&self) -> bool {
+        self.others().all(|peer| self.joined.contains(&peer))
+    }
+
+    /// Whether every reliable message is acked by whoever has not left.
+    pub fn is_acked(&self) -> bool {
+        self.links.values().all(Link::is_acked)
+    }
+
+    /// Whether, besides, every field of every copy that this node looks after is acked.
+    pub fn is_settled(&self) -> bool {
+        let up_to_date = |(&id, object): (&ObjectId, &Object)| {
+            self.links
+                .keys()
+                .filter(|&&peer| self.looks_after(object, peer))
+                .all(|&peer| {
+                    self.copies
+                        .get(&(id, peer))
+                        .is_some_and(|copy| !copy.is_behind(&object.versions))
+                })
+        };
+        self.is_acked() && (self.ended || self.objects.iter().all(up_to_date))
+    }
+
+    /// Whether the session is over for this node.
+    pub fn is_ended(&self) -> bool {
+        self.ended
+    }
+
+    fn is_host(&self) -> bool {
+        self.start.own == Peer::HOST
+    }
+
+    fn is_server(&self) -> bool {
+        self.is_host() && self.start.topology == Topology::ClientServer
+    }
+
+    fn counts(&self) -> bool {
+        self.start.mode == Mode::Owner
+    }
+
+    /// Puts a reliable message into a peer's stream and says its place; `None` where the peer has
+    /// left or has no link, or the message is too large.
+    fn tell(&mut self, peer: Peer, origin: Peer, body: Body) -> Option<u64> {
+        let link = self
+            .links
+            .get_mut(&peer)
+            .filter(|link| link.state != LinkState::Gone)?;
+        let place = link.out.push(
+            Message {
+                origin,
+                reliable: None,
+                body,
+            },
+            &self.types,
+        );
+        if place.is_err() {
+            self.events.push_back(Event::Refused {
+                because: crate::event::Refusal::TooLarge,
+            });
+        }
+        place.ok()
+    }
+
+    /// The same for every link but `except`'s; the places by peer.
+    fn tell_all(&mut self, origin: Peer, body: &Body, except: Option<Peer>) -> Vec<(Peer, u64)> {
+        let peers: Vec<Peer> = self.links.keys().copied().collect();
+        let others = peers.into_iter().filter(|&peer| Some(peer) != except);
+        others
+            .filter_map(|peer| {
+                self.tell(peer, origin, body.clone())
+                    .map(|place| (peer, place))
+            })
+            .collect()
+    }
+}
+
+impl Layer for NetLayer {
+    fn tick(&mut self, io: &mut dyn Transport) {
+        self.events.clear();
+        self.now_ns = io.now().nanos();
+        if self.first_ns.is_none() {
+            self.first_ns = Some(self.now_ns);
+            self.links
+                .values_mut()
+                .for_each(|link| link.draw_first_packet(io.random()));
+        }
+        self.receive_all(io);
+        self.judge_losses();
+        self.judge_silence();
+        self.send_all(io);
+    }
+
+    fn input(&mut self, call: &[u8], _io: &mut dyn Transport) -> Result<(), InputError> {
+        let decoded = Call::decode(call).map_err(|error| InputError {
+            length: call.len(),
+            why: error.to_string(),
+        })?;
+        if let Err(because) = self.call(decoded) {
+            self.events.push_back(Event::Refused { because });
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,271 @@
+//! What messages do to objects, in both modes of migration.
+
+use std::collections::BTreeMap;
+
+use super::NetLayer;
+use crate::event::{Event, IgnoreReason, ObjectMessage};
+use crate::message::{Body, Counter, Migration, ObjectId, Peer, State};
+use crate::object::{Announced, Heard, Object};
+use crate::types::Value;
+
+/// How an object came to be what it is: what a server must pass on before its UPDATEs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Effect {
+    /// A CREATE was taken: whoever gets it has all values.
+    Created(ObjectId),
+    /// A MIGRATE was taken.
+    Migrated(ObjectId),
+}
+
+impl NetLayer {
+    /// CREATE. In mode `host` it always creates; in mode `owner` it must not be old.
+    pub(super) fn take_create(
+        &mut self,
+        id: ObjectId,
+        counter: Option<Counter>,
+        owner: Peer,
+        state: State,
+    ) -> Option<Effect> {
+        let Some(counter) = self.counter_of(counter) else {
+            return self.ignore(ObjectMessage::Create, id, IgnoreReason::Unfit);
+        };
+        if self.counts() && self.is_stale(id, counter) {
+            return self.ignore(ObjectMessage::Create, id, IgnoreReason::Stale);
+        }
+        self.put(id, counter, owner, state);
+        self.events.push_back(Event::Created { object: id, owner });
+        Some(Effect::Created(id))
+    }
+
+    /// UPDATE. Counts only for an object that lives here, in the order of the sender's packets;
+    /// in mode `owner` only at its counter and from its believed owner.
+    #[allow(clippy::too_many_arguments)] // the fields of one message, and where it came from
+    pub(super) fn take_update(
+        &mut self,
+        link: Peer,
+        packet: u64,
+        origin: Peer,
+        id: ObjectId,
+        counter: Option<Counter>,
+        kind: u8,
+        changes: Vec<Option<Value>>,
+    ) {
+        let counts = self.counts();
+        let Some(counter) = self.counter_of(counter) else {
+            self.ignore(ObjectMessage::Update, id, IgnoreReason::Unfit);
+            return;
+        };
+        let Some(object) = self.objects.get_mut(&id) else {
+            self.ignore(ObjectMessage::Update, id, IgnoreReason::Unknown);
+            return;
+        };
+        let newest = object.updated_by.get(&link);
+        let because = if object.state.kind != kind {
+            Some(IgnoreReason::Unfit)
+        } else if counts && counter < object.counter {
+            Some(IgnoreReason::Stale)
+        } else if counts && (origin != object.owner || counter != object.counter) {
+            Some(IgnoreReason::NotOwner)
+        } else if newest.is_some_and(|&newest| packet <= newest) {
+            Some(IgnoreReason::OutOfOrder)
+        } else {
+            None
+        };
+        if let Some(because) = because {
+            self.ignore(ObjectMessage::Update, id, because);
+            return;
+        }
+        object.updated_by.insert(link, packet);
+        self.versions += 1;
+        object.change(changes, self.versions);
+        self.events.push_back(Event::Updated { object: id });
+    }
+
+    /// DESTROY. Of an unknown object: dropped in mode `host`, a tombstone in mode `owner`.
+    pub(super) fn take_destroy(&mut self, id: ObjectId, counter: Option<Counter>) {
+        let Some(counter) = self.counter_of(counter) else {
+            self.ignore(ObjectMessage::Destroy, id, IgnoreReason::Unfit);
+            return;
+        };
+        if self.counts() && self.is_stale(id, counter) {
+            self.ignore(ObjectMessage::Destroy, id, IgnoreReason::Stale);
+            return;
+        }
+        let lived = self.objects.contains_key(&id);
+        self.forget(id, counter);
+        if lived {
+            self.events.push_back(Event::Destroyed { object: id });
+        } else {
+            self.ignore(ObjectMessage::Destroy, id, IgnoreReason::Unknown);
+        }
+    }
+
+    /// MIGRATE. In mode `host` it names the new owner of an object that lives here; in mode
+    /// `owner` it says everything, and creates what does not exist.
+    pub(super) fn take_migrate(&mut self, migration: Migration) -> Option<Effect> {
+        let Migration {
+            object: id,
+            new_owner,
+            full,
+        } = migration;
+        let (own, lived) = (self.start.own, self.objects.contains_key(&id));
+        match (self.counts(), full) {
+            (true, Some((counter, state))) => {
+                if self.is_stale(id, counter) {
+                    return self.ignore(ObjectMessage::Migrate, id, IgnoreReason::Stale);
+                }
+                self.put(id, counter, new_owner, state);
+            }
+            (false, None) => {
+                self.epochs += 1;
+                let Some(object) = self.objects.get_mut(&id) else {
+                    return self.ignore(ObjectMessage::Migrate, id, IgnoreReason::Unknown);
+                };
+                object.owner = new_owner;
+                object.epoch = self.epochs;
+                if new_owner == own {
+                    self.keep_copies(id);
+                } else {
+                    self.drop_copies(id);
+                }
+            }
+            _ => return self.ignore(ObjectMessage::Migrate, id, IgnoreReason::Unfit),
+        }
+        self.events.push_back(Event::Migrated {
+            object: id,
+            owner: new_owner,
+            created: !lived,
+        });
+        Some(Effect::Migrated(id))
+    }
+
+    /// HOST's order to take an object over. What lives here already keeps its values: they came
+    /// from the old owner as HOST's did.
+    pub(super) fn take_order(&mut self, migration: Migration) {
+        let Migration {
+            object: id,
+            new_owner,
+            full,
+        } = migration;
+        let own = self.start.own;
+        let Some((counter, state)) = full.filter(|_| self.counts() && new_owner == own) else {
+            self.ignore(ObjectMessage::Order, id, IgnoreReason::Unfit);
+            return;
+        };
+        if self.is_stale(id, counter) {
+            self.ignore(ObjectMessage::Order, id, IgnoreReason::Stale);
+            return;
+        }
+        let known = self
+            .objects
+            .get(&id)
+            .filter(|object| object.state.kind == state.kind);
+        let (created, state) = match known {
+            Some(object) => (false, object.state.clone()),
+            None => (true, state),
+        };
+        self.put(id, counter, own, state);
+        self.announce_migration(id);
+        self.events.push_back(Event::Migrated {
+            object: id,
+            owner: own,
+            created,
+        });
+    }
+
+    /// The new owner tells everybody, and waits for each ack before it updates that peer.
+    pub(super) fn announce_migration(&mut self, id: ObjectId) {
+        let own = self.start.own;
+        let Some(migration) = self.objects.get(&id).map(|object| object.migration(id)) else {
+            return;
+        };
+        for (peer, place) in self.tell_all(own, &Body::Migrate(migration), None) {
+            self.set_copy(id, peer, Announced::At(place), false);
+        }
+    }
+
+    /// The server passes a client's message on, and from then on looks after the other clients'
+    /// copies.
+    pub(super) fn relay(&mut self, link: Peer, origin: Peer, body: &Body, effect: Option<Effect>) {
+        for (peer, place) in self.tell_all(origin, body, Some(link)) {
+            match effect {
+                Some(Effect::Created(id)) => self.set_copy(id, peer, Announced::At(place), true),
+                Some(Effect::Migrated(id)) => self.set_copy(id, peer, Announced::At(place), false),
+                None => {}
+            }
+        }
+    }
+
+    /// Ends an object here, and remembers that it did.
+    pub(super) fn forget(&mut self, id: ObjectId, counter: Counter) {
+        self.objects.remove(&id);
+        self.heard.insert(
+            id,
+            Heard {
+                counter,
+                destroyed: true,
+            },
+        );
+        self.drop_copies(id);
+    }
+
+    /// Makes an object what a message says, whatever it was.
+    fn put(&mut self, id: ObjectId, counter: Counter, owner: Peer, state: State) {
+        self.epochs += 1;
+        self.versions += 1;
+        self.heard.insert(
+            id,
+            Heard {
+                counter,
+                destroyed: false,
+            },
+        );
+        self.drop_copies(id);
+        let updated_by = match self.objects.remove(&id) {
+            Some(object) => object.updated_by,
+            None => BTreeMap::new(),
+        };
+        let versions = vec![self.versions; state.values.len()];
+        let epoch = self.epochs;
+        let object = Object {
+            owner,
+            counter,
+            versions,
+            epoch,
+            updated_by,
+            state,
+        };
+        self.objects.insert(id, object);
+    }
+
+    /// Whether a message at this counter is older than what was heard of the object.
+    fn is_stale(&self, id: ObjectId, counter: Counter) -> bool {
+        self.heard.get(&id).is_some_and(|heard| {
+            counter < heard.counter || (counter == heard.counter && heard.destroyed)
+        })
+    }
+
+    /// The counter of a message: there must be one in mode `owner`; in mode `host` it is 0.
+    fn counter_of(&self, counter: Option<Counter>) -> Option<Counter> {
+        if self.counts() {
+            counter
+        } else {
+            Some(Counter(0))
+        }
+    }
+
+    /// Tells the game that a message did nothing; always `None`.
+    fn ignore(
+        &mut self,
+        message: ObjectMessage,
+        object: ObjectId,
+        because: IgnoreReason,
+    ) -> Option<Effect> {
+        self.events.push_back(Event::Ignored {
+            message,
+            object,
+            because,
+        });
+        None
+    }
+}

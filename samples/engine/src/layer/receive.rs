@@ -1,0 +1,243 @@
+//! From packets to messages to what they mean.
+
+use std::net::SocketAddr;
+
+use netreel_transport::Transport;
+
+use super::{NetLayer, PROTOCOL_VERSION};
+use crate::bits::Malformed;
+use crate::event::{EndReason, Event};
+use crate::link::LinkState;
+use crate::message::{Body, Message, Peer};
+use crate::packet::{PACKET_BYTES_MAX, read_packet};
+use crate::start::Topology;
+use crate::stream::Delivered;
+
+/// A tick takes no more packets than this, so that a flood cannot stop the game.
+const PACKETS_PER_TICK_MAX: usize = 10_000;
+
+/// A tick stands no more failed receives than this.
+const FAILURES_PER_TICK_MAX: usize = 16;
+
+impl NetLayer {
+    /// Takes all packets that have arrived.
+    pub(super) fn receive_all(&mut self, io: &mut dyn Transport) {
+        // A longer packet is cut to one byte too many, and so is malformed.
+        let mut buffer = [0; PACKET_BYTES_MAX + 1];
+        let mut failures = 0;
+        for _ in 0..PACKETS_PER_TICK_MAX {
+            match io.receive(&mut buffer) {
+                Ok(Some(datagram)) => {
+                    let packet = buffer.get(..datagram.length).unwrap_or(&buffer);
+                    if let Err(malformed) = self.receive(datagram.from, packet) {
+                        self.events.push_back(Event::BadPacket {
+                            from: datagram.from,
+                            malformed,
+                        });
+                    }
+                }
+                Ok(None) => return,
+                Err(_) => {
+                    failures += 1;
+                    if failures >= FAILURES_PER_TICK_MAX {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    fn receive(&mut self, from: SocketAddr, packet: &[u8]) -> Result<(), Malformed> {
+        let refuse = |why| Err(Malformed { at_bit: 0, why });
+        let Some(&peer) = self.peer_of.get(&from) else {
+            return refuse("nobody of this session has that address");
+        };
+        if packet.len() > PACKET_BYTES_MAX {
+            return refuse("longer than a packet may be");
+        }
+        let (header, messages) = read_packet(&self.types, packet)?;
+        if header.sender != peer {
+            return refuse("the sender's number does not go with its address");
+        }
+        if header.mode != self.start.mode {
+            return refuse("the sender plays by other rules");
+        }
+        let Some(link) = self.links.get_mut(&peer) else {
+            return refuse("nobody of this session has that address");
+        };
+        let Some(number) = link.packet_number(header.sequence) else {
+            return Ok(()); // a duplicate, or too old to tell
+        };
+        let has_room = |sequence| link.incoming.has_room(sequence);
+        if !messages
+            .iter()
+            .filter_map(|message| message.reliable)
+            .all(has_room)
+        {
+            return refuse("a reliable message too far ahead of the stream");
+        }
+        link.take_packet(number, self.now_ns, !messages.is_empty());
+        if let Some((ack, ack_bits)) = header.ack {
+            let fates = link.take_acks(ack, ack_bits, self.now_ns);
+            self.settle_fates(peer, fates);
+        }
+        for message in messages {
+            let Some(link) = self.links.get_mut(&peer) else {
+                break;
+            };
+            if link.state == LinkState::Gone || self.ended {
+                break; // it was acked, and nobody listens any more
+            }
+            let Some(sequence) = message.reliable else {
+                self.deliver(peer, number, message);
+                continue;
+            };
+            for delivered in link.incoming.take(sequence, message, &self.types) {
+                match delivered {
+                    Delivered::Message(message) => self.deliver(peer, number, message),
+                    Delivered::Broken => {
+                        let why = "pieces that do not make a message";
+                        let malformed = Malformed { at_bit: 0, why };
+                        self.events.push_back(Event::BadPacket { from, malformed });
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Does what a message says. `number` is the packet in which it came, or the one that closed
+    /// the last gap before it.
+    fn deliver(&mut self, link: Peer, number: u64, message: Message) {
+        if self.ended || self.gone.contains(&link) {
+            return; // a message before it in the same packet ended the session
+        }
+        let Message {
+            origin,
+            reliable,
+            body,
+        } = message;
+        let may_relay = link == Peer::HOST;
+        if origin != link && !may_relay {
+            let why = "a message in another peer's name";
+            let from = self.links.get(&link).map(|link| link.endpoint);
+            if let Some(from) = from {
+                let malformed = Malformed { at_bit: 0, why };
+                self.events.push_back(Event::BadPacket { from, malformed });
+            }
+            return;
+        }
+        let relayed =
+            (self.is_server() && reliable.is_some() && body.is_relayed()).then(|| body.clone());
+        let effect = match body {
+            Body::Connect {
+                version,
+                topology,
+                name,
+            } => {
+                self.take_connect(link, origin, version, topology, name);
+                None
+            }
+            Body::Leave => {
+                if origin == Peer::HOST {
+                    self.end(EndReason::HostLeft);
+                } else if origin == self.start.own {
+                    self.end(EndReason::HostSilent);
+                } else {
+                    self.drop_out(origin);
+                }
+                None
+            }
+            Body::Create {
+                object,
+                counter,
+                owner,
+                state,
+            } => self.take_create(object, counter, owner, state),
+            Body::Update {
+                object,
+                counter,
+                kind,
+                changes,
+            } => {
+                self.take_update(link, number, origin, object, counter, kind, changes);
+                None
+            }
+            Body::Destroy { object, counter } => {
+                self.take_destroy(object, counter);
+                None
+            }
+            Body::Migrate(migration) => self.take_migrate(migration),
+            Body::Order(migration) => {
+                self.take_order(migration);
+                None
+            }
+            Body::Request { object } => {
+                if self.is_host() {
+                    self.events
+                        .push_back(Event::Requested { object, by: origin });
+                }
+                None
+            }
+            Body::Rpc { name, arguments } => {
+                self.events.push_back(Event::Called {
+                    from: origin,
+                    name,
+                    arguments,
+                });
+                None
+            }
+            Body::Fragment { .. } => None, // the stream joins these
+        };
+        if let Some(body) = relayed {
+            self.relay(link, origin, &body, effect);
+        }
+    }
+
+    fn take_connect(
+        &mut self,
+        link: Peer,
+        origin: Peer,
+        version: u8,
+        topology: Topology,
+        name: String,
+    ) {
+        if version != PROTOCOL_VERSION || topology != self.start.topology {
+            if let Some(link) = self.links.get(&link) {
+                let why = "the peer speaks another version or plays in another topology";
+                let malformed = Malformed { at_bit: 0, why };
+                self.events.push_back(Event::BadPacket {
+                    from: link.endpoint,
+                    malformed,
+                });
+            }
+            return;
+        }
+        if let Some(link) = self.links.get_mut(&origin)
+            && link.state == LinkState::Silent
+        {
+            link.state = LinkState::Up;
+        }
+        if self.joined.insert(origin) {
+            self.events.push_back(Event::Joined { peer: origin, name });
+        }
+    }
+}
+
+impl Body {
+    /// Whether a server passes it on to its other clients as it is.
+    fn is_relayed(&self) -> bool {
+        match self {
+            Body::Connect { .. }
+            | Body::Create { .. }
+            | Body::Destroy { .. }
+            | Body::Migrate(_)
+            | Body::Rpc { .. } => true,
+            Body::Leave
+            | Body::Update { .. }
+            | Body::Order(_)
+            | Body::Request { .. }
+            | Body::Fragment { .. } => false,
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! Keeping the copies of objects at other peers up to date, and sending what is due.
+
+use netreel_transport::Transport;
+
+use super::NetLayer;
+use crate::bits::BitWriter;
+use crate::link::{Cargo, LinkState, Room, SentUpdate, write_unreliable};
+use crate::message::{Body, Message, ObjectId, Peer};
+use crate::object::{Announced, Copy, Object};
+use crate::packet::FRAME_BITS_MAX;
+use crate::start::Topology;
+
+impl NetLayer {
+    /// Sends what is due on every link.
+    pub(super) fn send_all(&mut self, io: &mut dyn Transport) {
+        let peers: Vec<Peer> = self.links.keys().copied().collect();
+        for peer in peers {
+            let mut sent = 0;
+            while sent < self.start.tuning.packets_per_tick {
+                if !self.send_one(peer, io) {
+                    break;
+                }
+                sent += 1;
+            }
+            let (own, mode, now, tuning) = (
+                self.start.own,
+                self.start.mode,
+                self.now_ns,
+                self.start.tuning,
+            );
+            if let Some(link) = self.links.get_mut(&peer)
+                && sent == 0
+                && link.owes_packet(now, &tuning)
+            {
+                link.send(mode, own, &[], Cargo::default(), now, io);
+            }
+        }
+    }
+
+    /// Whether this node keeps a peer's copy of the object up to date: its owner does, and the
+    /// server for whoever is not the owner.
+    pub(super) fn looks_after(&self, object: &Object, peer: Peer) -> bool {
+        let own = self.start.own;
+        let is_open = self
+            .links
+            .get(&peer)
+            .is_some_and(|link| link.state != LinkState::Gone);
+        let is_server = self.start.topology == Topology::ClientServer && own == Peer::HOST;
+        is_open && (object.owner == own || (is_server && object.owner != peer))
+    }
+
+    /// Notes that a peer was told of an object; `has_values`: and of the values of now.
+    pub(super) fn set_copy(
+        &mut self,
+        id: ObjectId,
+        peer: Peer,
+        announced: Announced,
+        has_values: bool,
+    ) {
+        if let Some(object) = self.objects.get(&id) {
+            let versions = has_values.then_some(object.versions.as_slice());
+            let copy = Copy::new(object.epoch, announced, object.versions.len(), versions);
+            self.copies.insert((id, peer), copy);
+        }
+    }
+
+    /// In mode `host` a new owner waits for nobody: every field of every copy counts as unacked,
+    /// and only a CREATE that this node itself has sent is still waited for.
+    pub(super) fn keep_copies(&mut self, id: ObjectId) {
+        let peers: Vec<Peer> = self.links.keys().copied().collect();
+        for peer in peers {
+            let announced = match self.copies.get(&(id, peer)) {
+                Some(copy) => copy.announced,
+                None => Announced::Ready,
+            };
+            self.set_copy(id, peer, announced, false);
+        }
+    }
+
+    /// Forgets what is known of the copies of an object.
+    pub(super) fn drop_copies(&mut self, id: ObjectId) {
+        let all = (id, Peer(0))..=(id, Peer(u8::MAX));
+        let keys: Vec<_> = self.copies.range(all).map(|(&key, _)| key).collect();
+        for key in keys {
+            self.copies.remove(&key);
+        }
+    }
+
+    /// A packet with an UPDATE has reached a peer.
+    pub(super) fn update_arrived(&mut self, peer: Peer, update: SentUpdate) {
+        let Some(copy) = self.copies.get_mut(&(update.object, peer)) else {
+            return;
+        };
+        if copy.epoch != update.epoch {
+            return;
+        }
+        for (place, version) in update.fields {
+            if let Some(field) = copy.fields.get_mut(usize::from(place)) {
+                field.acked = field.acked.max(version);
+            }
+        }
+    }
+
+    /// A packet with an UPDATE was lost: its fields are unacked again, unless a newer packet
+    /// carries them too.
+    pub(super) fn update_lost(&mut self, peer: Peer, packet: u64, update: SentUpdate) {
+        let Some(copy) = self.copies.get_mut(&(update.object, peer)) else {
+            return;
+        };
+        if copy.epoch != update.epoch {
+            return;
+        }
+        for (place, _) in update.fields {
+            if let Some(field) = copy.fields.get_mut(usize::from(place))
+                && field.flying.is_some_and(|(_, last)| last == packet)
+            {
+                field.flying = None;
+            }
+        }
+    }
+
+    /// The bits that a packet has for messages.
+    pub(super) fn packet_bits(&self) -> usize {
+        (self.start.tuning.packet_bytes as usize * 8).saturating_sub(FRAME_BITS_MAX)
+    }
+
+    /// Sends one packet, if there is anything to say.
+    fn send_one(&mut self, peer: Peer, io: &mut dyn Transport) -> bool {
+        let mut room = Room::new(&self.start.tuning);
+        let mut messages = Vec::new();
+        let mut cargo = Cargo::default();
+        let Some(link) = self.links.get_mut(&peer) else {
+            return false;
+        };
+        if link.state == LinkState::Gone {
+            return false;
+        }
+        let packet = link.next_packet();
+        for (place, bits) in link.out.due() {
+            if !room.take(bits) {
+                break;
+            }
+            messages.push(bits.clone());
+            cargo.reliable.push(place);
+        }
+        while let Some((ticket, bits)) = link.unreliable.front() {
+            if !room.take(bits) {
+                break;
+            }
+            cargo.tickets.push(*ticket);
+            messages.push(bits.clone());
+            link.unreliable.pop_front();
+        }
+        if !self.ended {
+            self.gather_updates(peer, packet, &mut room, &mut messages, &mut cargo);
+        }
+        let (own, mode, now) = (self.start.own, self.start.mode, self.now_ns);
+        match self.links.get_mut(&peer) {
+            Some(link) if !messages.is_empty() => {
+                link.send(mode, own, &messages, cargo, now, io);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn gather_updates(
+        &mut self,
+        peer: Peer,
+        packet: u64,
+        room: &mut Room,
+        messages: &mut Vec<BitWriter>,
+        cargo: &mut Cargo,
+    ) {
+        let due: Vec<ObjectId> = self
+            .objects
+            .iter()
+            .filter(|(_, object)| self.looks_after(object, peer))
+            .filter(|&(&id, object)| self.is_update_due(id, object, peer))
+            .map(|(&id, _)| id)
+            .collect();
+        let counts = self.counts();
+        for id in due {
+            let (Some(object), Some(copy)) =
+                (self.objects.get(&id), self.copies.get_mut(&(id, peer)))
+            else {
+                continue;
+            };
+            // All that is not acked goes along, also what is under way: a receiver that takes this
+            // packet ignores older ones, though it acks them.
+            let behind: Vec<(u8, u64)> = (0u8..)
+                .zip(copy.fields.iter().zip(&object.versions))
+                .filter(|(_, (field, version))| **version > field.acked)
+                .map(|(place, (_, version))| (place, *version))
+                .collect();
+            let mut changes = vec![None; object.versions.len()];
+            for &(place, _) in &behind {
+                let place = usize::from(place);
+                if let Some(change) = changes.get_mut(place) {
+                    *change = object.state.values.get(place).cloned();
+                }
+            }
+            let counter = counts.then_some(object.counter);
+            let body = Body::Update {
+                object: id,
+                counter,
+                kind: object.state.kind,
+                changes,
+            };
+            let message = Message {
+                origin: object.owner,
+                reliable: None,
+                body,
+            };
+            let bits = write_unreliable(&message, &self.types);
+            if !room.take(&bits) {
+                continue;
+            }
+            for &(place, version) in &behind {
+                if let Some(field) = copy.fields.get_mut(usize::from(place)) {
+                    field.flying = Some((version, packet));
+                }
+            }
+            messages.push(bits);
+            cargo.updates.push(SentUpdate {
+                object: id,
+                epoch: copy.epoch,
+                fields: behind,
+            });
+        }
+    }
+
+    /// Whether the peer must get an UPDATE: it has been told of the object, has acked that and
+    /// everything before it, and lacks a value that is not under way.
+    fn is_update_due(&self, id: ObjectId, object: &Object, peer: Peer) -> bool {
+        let (Some(copy), Some(link)) = (self.copies.get(&(id, peer)), self.links.get(&peer)) else {
+            return false;
+        };
+        let may = match copy.announced {
+            Announced::At(place) => link.out.is_acked(place),
+            Announced::Ready => true,
+        };
+        may && copy.epoch == object.epoch && copy.is_due(&object.versions)
+    }
+}

@@ -1,0 +1,325 @@
+//! A link to one peer: packets out and in, acks, loss, and the reliable stream both ways.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::net::SocketAddr;
+
+use netreel_transport::{Transport, mix};
+
+use crate::bits::BitWriter;
+use crate::message::{Message, ObjectId, Peer};
+use crate::packet::{FRAME_BITS_MAX, MESSAGES_MAX, PacketHeader, write_packet};
+use crate::sequence::{FIRST, Received, unwrap_near};
+use crate::start::{Mode, Tuning};
+use crate::stream::{StreamIn, StreamOut};
+
+/// How many sent packets are remembered at most.
+const SENT_MAX: usize = 1024;
+
+/// How far the acks of a header reach.
+const ACK_REACH: u64 = 32;
+
+/// One peer's link.
+#[derive(Debug)]
+pub struct Link {
+    /// Who is at the other end.
+    pub peer: Peer,
+    /// Where the other end is.
+    pub endpoint: SocketAddr,
+    /// What is known of the other end.
+    pub state: LinkState,
+    /// The reliable stream to the peer.
+    pub out: StreamOut,
+    /// The reliable stream from the peer.
+    pub incoming: StreamIn,
+    /// Unreliable messages for the next packet, with the ticket of each.
+    pub unreliable: VecDeque<(u64, BitWriter)>,
+    /// When the last packet of the peer came.
+    pub heard_at: Option<u64>,
+    next_packet: Option<u64>,
+    sent: BTreeMap<u64, SentPacket>,
+    /// The newest packet that the peer has acked.
+    acked_newest: Option<u64>,
+    received: Received,
+    owes_ack: bool,
+    sent_at: Option<u64>,
+    round_trip_ns: Option<u64>,
+}
+
+/// What is known of the other end of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LinkState {
+    /// It has not said its name yet.
+    Silent,
+    /// It has.
+    Up,
+    /// It has left the session, or was dropped.
+    Gone,
+}
+
+/// What a packet carries besides the frame.
+#[derive(Debug, Default)]
+pub struct Cargo {
+    /// Places in the reliable stream.
+    pub reliable: Vec<u64>,
+    /// Tickets of unreliable calls.
+    pub tickets: Vec<u64>,
+    /// The fields that its UPDATEs carry.
+    pub updates: Vec<SentUpdate>,
+}
+
+/// The fields that one UPDATE carried.
+#[derive(Clone, Debug)]
+pub struct SentUpdate {
+    /// Of which object.
+    pub object: ObjectId,
+    /// In which stretch of ownership.
+    pub epoch: u64,
+    /// Place and version of each field.
+    pub fields: Vec<(u8, u64)>,
+}
+
+#[derive(Debug)]
+struct SentPacket {
+    at_ns: u64,
+    judged_lost: bool,
+    cargo: Cargo,
+}
+
+/// What became of the cargo of a packet.
+#[derive(Debug)]
+pub enum Fate {
+    /// The peer has received the packet.
+    Arrived { cargo: Cargo },
+    /// Packet `packet` was judged lost. It may still arrive.
+    Lost {
+        packet: u64,
+        tickets: Vec<u64>,
+        updates: Vec<SentUpdate>,
+    },
+}
+
+impl Link {
+    /// A link on which nothing has happened.
+    pub fn new(peer: Peer, endpoint: SocketAddr, tuning: &Tuning) -> Link {
+        Link {
+            peer,
+            endpoint,
+            state: LinkState::Silent,
+            out: StreamOut::new(tuning.packet_bytes as usize),
+            incoming: StreamIn::default(),
+            unreliable: VecDeque::new(),
+            heard_at: None,
+            next_packet: None,
+            sent: BTreeMap::new(),
+            acked_newest: None,
+            received: Received::default(),
+            owes_ack: false,
+            sent_at: None,
+            round_trip_ns: None,
+        }
+    }
+
+    /// Draws the number of the link's first packet. Wrapping around is then nothing special.
+    pub fn draw_first_packet(&mut self, random: u64) {
+        self.next_packet = Some(FIRST | mix(&[random]) & 0xFFFF);
+    }
+
+    /// The full number of a received packet; `None` where it was received before or is too old.
+    pub fn packet_number(&self, sequence: u16) -> Option<u64> {
+        self.received.number(sequence)
+    }
+
+    /// Takes note of a packet that was read and is not refused.
+    pub fn take_packet(&mut self, number: u64, now_ns: u64, carries_messages: bool) {
+        self.received.insert(number);
+        self.heard_at = Some(now_ns);
+        self.owes_ack |= carries_messages;
+    }
+
+    /// Takes the acks of a received header.
+    pub fn take_acks(&mut self, ack: u16, ack_bits: u32, now_ns: u64) -> Vec<Fate> {
+        let Some(next) = self.next_packet else {
+            return Vec::new();
+        };
+        let newest = unwrap_near(ack, next);
+        if newest >= next {
+            return Vec::new(); // acks what was never sent
+        }
+        let before = (0..ACK_REACH).filter(|i| ack_bits >> i & 1 == 1);
+        let acked = std::iter::once(newest).chain(before.filter_map(|i| newest.checked_sub(i + 1)));
+        let mut fates = Vec::new();
+        for packet in acked {
+            let Some(sent) = self.sent.remove(&packet) else {
+                continue;
+            };
+            if packet == newest {
+                let sample = now_ns.saturating_sub(sent.at_ns);
+                let smooth = self.round_trip_ns.unwrap_or(sample);
+                self.round_trip_ns = Some(smooth - smooth / 8 + sample / 8);
+            }
+            sent.cargo
+                .reliable
+                .iter()
+                .for_each(|&place| self.out.acked(place));
+            fates.push(Fate::Arrived { cargo: sent.cargo });
+        }
+        let newest = self.acked_newest.unwrap_or(newest).max(newest);
+        self.acked_newest = Some(newest);
+        // What the acks cannot reach any more will never be acked.
+        let beyond = newest.saturating_sub(ACK_REACH);
+        while let Some(entry) = self.sent.first_entry() {
+            if *entry.key() >= beyond {
+                break;
+            }
+            let (packet, sent) = entry.remove_entry();
+            fates.extend(self.lose(packet, sent).0);
+        }
+        fates
+    }
+
+    /// Judges packets lost that have not been acked for too long.
+    pub fn judge(&mut self, now_ns: u64, tuning: &Tuning) -> Vec<Fate> {
+        let round_trips = 2 * self.round_trip_ns.unwrap_or(0);
+        let patience = tuning.resend_delay_ns.saturating_add(round_trips);
+        let late: Vec<u64> = self
+            .sent
+            .iter()
+            .filter(|(_, sent)| !sent.judged_lost && now_ns.saturating_sub(sent.at_ns) >= patience)
+            .map(|(&packet, _)| packet)
+            .collect();
+        let mut fates = Vec::new();
+        for packet in late {
+            if let Some(sent) = self.sent.remove(&packet) {
+                let (fate, sent) = self.lose(packet, sent);
+                fates.extend(fate);
+                self.sent.insert(packet, sent);
+            }
+        }
+        while self.sent.len() > SENT_MAX {
+            if let Some((packet, sent)) = self.sent.pop_first() {
+                fates.extend(self.lose(packet, sent).0);
+            }
+        }
+        fates
+    }
+
+    /// Whether a packet is due though there is nothing to say.
+    pub fn owes_packet(&self, now_ns: u64, tuning: &Tuning) -> bool {
+        let quiet = match self.sent_at {
+            Some(at) => now_ns.saturating_sub(at) >= tuning.keep_alive_ns,
+            None => true,
+        };
+        self.owes_ack || (quiet && self.state != LinkState::Gone)
+    }
+
+    /// The number of the next packet.
+    pub fn next_packet(&self) -> u64 {
+        self.next_packet.unwrap_or(FIRST)
+    }
+
+    /// Sends one packet.
+    pub fn send(
+        &mut self,
+        mode: Mode,
+        sender: Peer,
+        messages: &[BitWriter],
+        cargo: Cargo,
+        now_ns: u64,
+        io: &mut dyn Transport,
+    ) {
+        let packet = self.next_packet();
+        let ack = self.received.ack();
+        let header = PacketHeader {
+            mode,
+            sender,
+            sequence: packet as u16,
+            ack,
+        };
+        let bytes = write_packet(&header, messages.iter());
+        // A send that fails is a packet that is lost: the acks will tell.
+        let _ = io.send(self.endpoint, &bytes);
+        cargo
+            .reliable
+            .iter()
+            .for_each(|&place| self.out.sent(place, packet));
+        self.sent.insert(
+            packet,
+            SentPacket {
+                at_ns: now_ns,
+                judged_lost: false,
+                cargo,
+            },
+        );
+        self.next_packet = Some(packet + 1);
+        self.owes_ack = false;
+        self.sent_at = Some(now_ns);
+    }
+
+    /// Stops sending anything but acks.
+    pub fn close(&mut self) {
+        self.state = LinkState::Gone;
+        self.out.clear();
+        self.unreliable.clear();
+        self.sent.clear();
+    }
+
+    /// Whether everything reliable is acked.
+    pub fn is_acked(&self) -> bool {
+        self.out.is_empty()
+    }
+
+    fn lose(&mut self, packet: u64, mut sent: SentPacket) -> (Option<Fate>, SentPacket) {
+        if sent.judged_lost {
+            return (None, sent);
+        }
+        sent.judged_lost = true;
+        sent.cargo
+            .reliable
+            .iter()
+            .for_each(|&place| self.out.lost(place, packet));
+        let tickets = std::mem::take(&mut sent.cargo.tickets);
+        let updates = sent.cargo.updates.clone();
+        (
+            Some(Fate::Lost {
+                packet,
+                tickets,
+                updates,
+            }),
+            sent,
+        )
+    }
+}
+
+/// The messages of a packet as they are gathered, up to its size.
+#[derive(Debug)]
+pub struct Room {
+    bits_left: usize,
+    messages_left: usize,
+}
+
+impl Room {
+    /// The room of an empty packet.
+    pub fn new(tuning: &Tuning) -> Room {
+        Room {
+            bits_left: (tuning.packet_bytes as usize * 8).saturating_sub(FRAME_BITS_MAX),
+            messages_left: MESSAGES_MAX,
+        }
+    }
+
+    /// Takes room for a message, if there is enough.
+    pub fn take(&mut self, message: &BitWriter) -> bool {
+        let fits = self.messages_left > 0 && message.len() <= self.bits_left;
+        if fits {
+            self.bits_left -= message.len();
+            self.messages_left -= 1;
+        }
+        fits
+    }
+}
+
+/// Writes an unreliable message.
+pub fn write_unreliable(message: &Message, types: &crate::types::Types) -> BitWriter {
+    let mut bits = BitWriter::new();
+    message.write(types, &mut bits);
+    bits
+}

@@ -1,0 +1,119 @@
+//! A replicated object as one node knows it, and what a node knows of its copies.
+
+use std::collections::BTreeMap;
+
+use crate::message::{Counter, Migration, ObjectId, Peer, State};
+use crate::types::Value;
+
+/// An object that lives at this node.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Object {
+    /// Who owns it, as far as this node knows.
+    pub owner: Peer,
+    /// How often it has migrated, as far as this node knows. Stays 0 in mode `host`.
+    pub counter: Counter,
+    /// Its type and the values of its fields.
+    pub state: State,
+    /// Of each field: the version of its value. Grows with every change of any field.
+    pub(crate) versions: Vec<u64>,
+    /// The stretch of ownership; acks of an earlier one no longer count.
+    pub(crate) epoch: u64,
+    /// Of each peer that this node has a link to: the newest packet whose UPDATE was taken.
+    pub(crate) updated_by: BTreeMap<Peer, u64>,
+}
+
+impl Object {
+    /// Everything that a MIGRATE or an order in mode `owner` says.
+    pub(crate) fn migration(&self, object: ObjectId) -> Migration {
+        let full = Some((self.counter, self.state.clone()));
+        Migration {
+            object,
+            new_owner: self.owner,
+            full,
+        }
+    }
+
+    /// Takes new values for some fields.
+    pub(crate) fn change(&mut self, changes: Vec<Option<Value>>, version: u64) {
+        let fields = self.state.values.iter_mut().zip(&mut self.versions);
+        for ((value, field_version), change) in fields.zip(changes) {
+            if let Some(new) = change
+                && *value != new
+            {
+                *value = new;
+                *field_version = version;
+            }
+        }
+    }
+}
+
+/// What a node has heard of an object id, kept after its end as a tombstone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Heard {
+    /// The highest counter.
+    pub counter: Counter,
+    /// Whether it was destroyed at that counter.
+    pub destroyed: bool,
+}
+
+/// What this node knows of the copy of an object at a peer that it keeps up to date.
+#[derive(Clone, Debug)]
+pub(crate) struct Copy {
+    pub epoch: u64,
+    pub announced: Announced,
+    pub fields: Vec<CopyField>,
+}
+
+/// How a peer was told of an object (and of its owner).
+#[derive(Clone, std::marker::Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Announced {
+    /// By the reliable message at this place: UPDATEs wait until it is acked.
+    At(u64),
+    /// UPDATEs need not wait.
+    Ready,
+}
+
+/// A field of a copy.
+#[derive(Clone, std::marker::Copy, Debug, Default)]
+pub(crate) struct CopyField {
+    /// The newest version that the peer is known to have.
+    pub acked: u64,
+    /// The newest version under way, and the last packet that carries it.
+    pub flying: Option<(u64, u64)>,
+}
+
+impl Copy {
+    /// A copy that has (`versions`) or has not (`None`) the values of now.
+    pub fn new(epoch: u64, announced: Announced, fields: usize, versions: Option<&[u64]>) -> Copy {
+        let acked = |place| {
+            versions
+                .and_then(|all: &[u64]| all.get(place))
+                .copied()
+                .unwrap_or(0)
+        };
+        let field = |place| CopyField {
+            acked: acked(place),
+            flying: None,
+        };
+        Copy {
+            epoch,
+            announced,
+            fields: (0..fields).map(field).collect(),
+        }
+    }
+
+    /// Whether a value must be sent: one that is neither acked nor under way.
+    pub fn is_due(&self, versions: &[u64]) -> bool {
+        self.fields.iter().zip(versions).any(|(field, &version)| {
+            version > field.acked && field.flying.is_none_or(|(flying, _)| version > flying)
+        })
+    }
+
+    /// Whether a value is not acked.
+    pub fn is_behind(&self, versions: &[u64]) -> bool {
+        self.fields
+            .iter()
+            .zip(versions)
+            .any(|(field, &version)| version > field.acked)
+    }
+}
