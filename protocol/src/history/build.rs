@@ -43,6 +43,11 @@ impl History {
             ..History::default()
         };
         lanes::merge(session, nodes, &mut history);
+        let places = (0u32..).zip(&history.deliveries);
+        history.delivered = places
+            .map(|(place, delivery)| (delivery.message, place))
+            .collect();
+        history.delivered.sort_unstable();
         lanes::orphan(session, &mut history);
         history.findings = finding::all(session, &history);
         history
@@ -59,6 +64,16 @@ impl History {
             Some(&whole) => self.joined.get(whole as usize).map(|joined| &joined.facts),
             None => session.message(message).map(|message| &message.facts),
         }
+    }
+
+    /// The deliveries of a message: places in [`History::deliveries`].
+    pub fn deliveries_of(&self, message: MessageId) -> impl Iterator<Item = &u32> {
+        let start = self.delivered.partition_point(|&(each, _)| each < message);
+        self.delivered
+            .iter()
+            .skip(start)
+            .take_while(move |&&(each, _)| each == message)
+            .map(|(_, place)| place)
     }
 
     /// What a node believed of an object at a moment; `None` before it heard of it.

@@ -12,6 +12,8 @@ mod sequence;
 mod settled;
 mod streams;
 
+pub use finding::RULES;
+
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -29,6 +31,9 @@ pub struct History {
     pub resends: Vec<Option<MessageId>>,
     /// What each node's engine was handed and did itself, ordered by time, then node, then number.
     pub deliveries: Vec<Delivery>,
+    /// For each message that was delivered, the deliveries: places in [`History::deliveries`],
+    /// ordered by message.
+    pub delivered: Vec<(MessageId, u32)>,
     /// What every node believed of every object, by object id.
     pub objects: BTreeMap<u64, Object>,
     /// For each ordered pair of nodes that sent packets.
@@ -170,6 +175,17 @@ pub enum Level {
     Warning,
     /// The session went wrong.
     Error,
+}
+
+impl Level {
+    /// The word for it: `error`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Level::Info => "info",
+            Level::Warning => "warning",
+            Level::Error => "error",
+        }
+    }
 }
 
 /// Something that the session did wrong or oddly, with its evidence.

@@ -12,6 +12,17 @@ mod zombie_object;
 use super::{Finding, History};
 use crate::session::Session;
 
+/// The ids of all rules.
+pub const RULES: [&str; 7] = [
+    clock_disagreement::RULE,
+    incomplete_reel::RULE,
+    migrate_before_create::RULE,
+    stale_message_ignored::RULE,
+    two_owners::RULE,
+    undecodable_packet::RULE,
+    zombie_object::RULE,
+];
+
 /// All findings, ordered by time, then node, then rule.
 pub(super) fn all(session: &Session, history: &History) -> Vec<Finding> {
     let rules = [

@@ -13,12 +13,14 @@ pub(super) const RULE: &str = "stale-message-ignored";
 /// An UPDATE that repeats the same story is counted, not told again.
 const EVIDENCE_MAX: usize = 8;
 
+/// The node that ignored it, who said it, at which counter.
+type UpdateKey = (NodeId, Option<u64>, Option<u64>);
+
 pub(super) fn find(session: &Session, history: &History) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (&id, object) in &history.objects {
         let mut newest: BTreeMap<NodeId, Told<'_>> = BTreeMap::new();
-        let mut updates: BTreeMap<(NodeId, Option<u64>, Option<u64>), (Vec<Told<'_>>, Told<'_>)> =
-            BTreeMap::new();
+        let mut updates: BTreeMap<UpdateKey, (Vec<Told<'_>>, Told<'_>)> = BTreeMap::new();
         for told in object
             .deliveries
             .iter()

@@ -12,9 +12,11 @@ pub(super) const RULE: &str = "undecodable-packet";
 /// More packets of the same sort are counted, not listed.
 const EVIDENCE_MAX: usize = 8;
 
+/// How many packets there are, and the first of them.
+type Group<'a> = (u64, Vec<(PacketId, &'a Packet)>);
+
 pub(super) fn find(session: &Session, _: &History) -> Vec<Finding> {
-    let mut groups: BTreeMap<(NodeId, Option<KindId>), (u64, Vec<(PacketId, &Packet)>)> =
-        BTreeMap::new();
+    let mut groups: BTreeMap<(NodeId, Option<KindId>), Group<'_>> = BTreeMap::new();
     for (place, packet) in session.packets.iter().enumerate() {
         if packet.diagnostics == 0 {
             continue;

@@ -1,0 +1,120 @@
+//! `check`: what went wrong.
+
+use serde::Serialize;
+
+use crate::history::{Finding, History, Level};
+use crate::session::Session;
+
+/// The answer of `netreel check --json`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Check {
+    /// `findings` where one is at or above `fail_on`, else `clean`.
+    pub result: &'static str,
+    /// The level from which on a finding is a failure.
+    pub fail_on: &'static str,
+    /// How many there are of each level.
+    pub counts: Counts,
+    /// All of them, in order of time.
+    pub findings: Vec<FindingJson>,
+    /// What could not be read or is not certain.
+    pub warnings: Vec<String>,
+}
+
+/// How many findings there are of each level.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[allow(missing_docs)] // the variants of `Level`
+pub struct Counts {
+    pub error: u64,
+    pub warning: u64,
+    pub info: u64,
+}
+
+/// One finding.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FindingJson {
+    /// The rule's id.
+    pub rule: &'static str,
+    /// `error`, `warning`, `info`.
+    pub level: &'static str,
+    /// The node that saw it.
+    pub node: String,
+    /// The object, where it is about one.
+    pub object: Option<u64>,
+    /// When the last piece of evidence was seen.
+    pub time_ns: i64,
+    /// For people.
+    pub sentence: String,
+    /// In the order of the story.
+    pub evidence: Vec<EvidenceJson>,
+}
+
+/// A piece of a finding's proof.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct EvidenceJson {
+    /// What it is.
+    pub what: String,
+    /// The packet.
+    pub packet: u32,
+    /// The message.
+    pub message: u32,
+    /// The node that it is seen at.
+    pub node: String,
+    /// The event in that node's reel.
+    pub event: u64,
+    /// When.
+    pub time_ns: i64,
+}
+
+impl Counts {
+    /// Counts findings.
+    pub fn of(findings: &[Finding]) -> Counts {
+        let count = |level| findings.iter().filter(|each| each.level == level).count() as u64;
+        Counts {
+            error: count(Level::Error),
+            warning: count(Level::Warning),
+            info: count(Level::Info),
+        }
+    }
+}
+
+/// All findings.
+pub fn check(session: &Session, history: &History, fail_on: Level) -> Check {
+    let failed = history
+        .findings
+        .iter()
+        .any(|finding| finding.level >= fail_on);
+    Check {
+        result: if failed { "findings" } else { "clean" },
+        fail_on: fail_on.name(),
+        counts: Counts::of(&history.findings),
+        findings: history
+            .findings
+            .iter()
+            .map(|each| finding(session, each))
+            .collect(),
+        warnings: session.warnings.clone(),
+    }
+}
+
+fn finding(session: &Session, finding: &Finding) -> FindingJson {
+    FindingJson {
+        rule: finding.rule,
+        level: finding.level.name(),
+        node: session.name(finding.node),
+        object: finding.object,
+        time_ns: finding.time.0,
+        sentence: finding.sentence.clone(),
+        evidence: finding
+            .evidence
+            .iter()
+            .map(|each| EvidenceJson {
+                what: each.what.clone(),
+                packet: each.packet.0,
+                message: each.message.0,
+                node: session.name(each.node),
+                event: each.number.0,
+                time_ns: each.time.0,
+            })
+            .collect(),
+    }
+}

@@ -1,0 +1,217 @@
+//! `info`: who took part, and what happened in numbers.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::check::Counts;
+use crate::history::{History, Link};
+use crate::session::{Fate, Node, NodeId, Session, Way};
+
+/// The answer of `netreel info --json`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Info {
+    /// What the wire calls the protocol; `null` where there is no wire.
+    pub wire: Option<String>,
+    /// Where the session's clock starts, in nanoseconds since 1970-01-01T00:00:00Z, in decimal.
+    pub start_utc_ns: String,
+    /// From the first event to the last.
+    pub duration_ns: i64,
+    /// In the session's order.
+    pub nodes: Vec<NodeJson>,
+    /// How many packets there are.
+    pub packets: u64,
+    /// How many messages there are.
+    pub messages: u64,
+    /// What became of the packets.
+    pub fates: Fates,
+    /// How many messages there are of each kind that occurs.
+    pub kinds: BTreeMap<String, u64>,
+    /// Ordered by sender, then receiver.
+    pub links: Vec<LinkJson>,
+    /// How many objects were heard of.
+    pub objects: u64,
+    /// How many findings there are.
+    pub findings: Counts,
+    /// What could not be read or is not certain.
+    pub warnings: Vec<String>,
+}
+
+/// A node in numbers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct NodeJson {
+    /// Its name.
+    pub name: String,
+    /// Its number in the protocol.
+    pub peer: Option<u64>,
+    /// Whether its reel is there.
+    pub recorded: bool,
+    /// Whether its reel reached its end.
+    pub complete: bool,
+    /// Addresses and ports.
+    pub endpoints: Vec<String>,
+    /// The wire's name of the rules that it goes by.
+    pub rules: Option<String>,
+    /// Its first event.
+    pub start_ns: i64,
+    /// Its last event.
+    pub end_ns: i64,
+    /// How far its clock may be off; `null` where nothing tells.
+    pub clock_error_ns: Option<u64>,
+    /// Packets that it sent.
+    pub sent: u64,
+    /// Packets that it received, each once.
+    pub received: u64,
+    /// Stretches that its reel does not hold.
+    pub holes: Vec<HoleJson>,
+}
+
+/// A stretch that a reel does not hold.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct HoleJson {
+    /// Where it starts.
+    pub from_ns: i64,
+    /// Where it ends.
+    pub to_ns: i64,
+    /// Why, and how much.
+    pub why: String,
+}
+
+/// What became of the packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[allow(missing_docs)] // the variants of `Fate`
+pub struct Fates {
+    pub received: u64,
+    pub lost: u64,
+    pub send_failed: u64,
+    pub unknown: u64,
+}
+
+/// A directed link in numbers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[allow(missing_docs)] // the fields of `Link`
+pub struct LinkJson {
+    pub from: String,
+    pub to: String,
+    pub packets: u64,
+    pub bytes: u64,
+    pub lost: u64,
+    pub duplicated: u64,
+    pub reordered: u64,
+    pub resent: u64,
+    pub latency_ns: Option<Spread>,
+    pub rtt_ns: Option<Spread>,
+}
+
+/// Shortest, middle, longest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[allow(missing_docs)]
+pub struct Spread {
+    pub min: i64,
+    pub median: i64,
+    pub max: i64,
+}
+
+/// A session in numbers.
+pub fn info(session: &Session, history: &History) -> Info {
+    let mut fates = Fates::default();
+    for packet in &session.packets {
+        *match packet.fate {
+            Fate::Received => &mut fates.received,
+            Fate::Lost => &mut fates.lost,
+            Fate::SendFailed => &mut fates.send_failed,
+            Fate::Unknown => &mut fates.unknown,
+        } += 1;
+    }
+    let kinds = session.wire.as_ref().map_or(&[][..], |wire| wire.kinds());
+    let mut counts = vec![0u64; kinds.len()];
+    for message in &session.messages {
+        if let Some(count) = message
+            .kind()
+            .and_then(|kind| counts.get_mut(usize::from(kind.0)))
+        {
+            *count += 1;
+        }
+    }
+    let named = kinds.iter().zip(counts).filter(|(_, count)| *count > 0);
+    Info {
+        wire: session.wire.as_ref().map(|wire| wire.name().to_owned()),
+        start_utc_ns: session.start_utc_ns.to_string(),
+        duration_ns: session.span.end.0.saturating_sub(session.span.start.0),
+        nodes: session
+            .nodes
+            .iter()
+            .enumerate()
+            .map(|(place, each)| node(session, NodeId(place as u16), each))
+            .collect(),
+        packets: session.packets.len() as u64,
+        messages: session.messages.len() as u64,
+        fates,
+        kinds: named
+            .map(|(kind, count)| (kind.name.clone(), count))
+            .collect(),
+        links: history
+            .links
+            .iter()
+            .map(|(&(from, to), each)| link(session.name(from), session.name(to), each))
+            .collect(),
+        objects: history.objects.len() as u64,
+        findings: Counts::of(&history.findings),
+        warnings: session.warnings.clone(),
+    }
+}
+
+fn node(session: &Session, id: NodeId, node: &Node) -> NodeJson {
+    let rules = node.rules.and_then(|rules| {
+        session
+            .wire
+            .as_ref()?
+            .rules()
+            .get(usize::from(rules.0))
+            .map(|rules| rules.name.clone())
+    });
+    let count = |way| {
+        session
+            .crossings(id)
+            .filter(|(crossing, _)| crossing.way == way)
+            .count()
+    };
+    NodeJson {
+        name: node.name.clone(),
+        peer: node.peer,
+        recorded: node.recorded,
+        complete: node.complete,
+        endpoints: node.endpoints.iter().map(ToString::to_string).collect(),
+        rules,
+        start_ns: node.span.start.0,
+        end_ns: node.span.end.0,
+        clock_error_ns: Some(node.clock_error_ns).filter(|&error| error != u64::MAX),
+        sent: count(Way::Out) as u64,
+        received: count(Way::In) as u64,
+        holes: node
+            .holes
+            .iter()
+            .map(|hole| HoleJson {
+                from_ns: hole.time.start.0,
+                to_ns: hole.time.end.0,
+                why: hole.why.clone(),
+            })
+            .collect(),
+    }
+}
+
+fn link(from: String, to: String, link: &Link) -> LinkJson {
+    let spread = |(min, median, max)| Spread { min, median, max };
+    LinkJson {
+        from,
+        to,
+        packets: link.packets,
+        bytes: link.bytes,
+        lost: link.lost,
+        duplicated: link.duplicated,
+        reordered: link.reordered,
+        resent: link.resent,
+        latency_ns: link.latency_ns.map(spread),
+        rtt_ns: link.rtt_ns.map(spread),
+    }
+}

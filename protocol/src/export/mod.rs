@@ -1,0 +1,17 @@
+//! What the command prints with `--json`. The schema is in `docs/json.md`.
+//!
+//! Times are whole nanoseconds on the session's clock; nodes are named; numbers of packets,
+//! messages and objects are JSON numbers. The raw integers of fields are strings, because a JSON
+//! reader may not hold 64 bits.
+
+mod check;
+mod info;
+mod objects;
+mod packets;
+mod show;
+
+pub use check::{Check, Counts, EvidenceJson, FindingJson, check};
+pub use info::{Fates, HoleJson, Info, LinkJson, NodeJson, Spread, info};
+pub use objects::{DeliveryJson, LaneJson, ObjectJson, Objects, SpanJson, objects};
+pub use packets::{EffectJson, MessageJson, PacketJson, packet};
+pub use show::{DiagnosticJson, FieldJson, Show, show};

@@ -1,0 +1,154 @@
+//! `packets`: one object a packet.
+
+use netreel_wire::MessageFacts;
+use serde::Serialize;
+
+use crate::history::History;
+use crate::query::effect_name;
+use crate::session::{Fate, MessageId, PacketId, Session};
+
+/// One line of `netreel packets --json`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PacketJson {
+    /// Its number.
+    pub packet: u32,
+    /// Who sent it.
+    pub from: String,
+    /// Whom it was sent to.
+    pub to: String,
+    /// When it was sent; `null` where the sender was not recorded.
+    pub sent_ns: Option<i64>,
+    /// When it was first received.
+    pub received_ns: Option<i64>,
+    /// From send to receipt.
+    pub late_ns: Option<i64>,
+    /// When it was received again.
+    pub duplicates_ns: Vec<i64>,
+    /// When its sender learnt that it had arrived.
+    pub acked_ns: Option<i64>,
+    /// `received`, `lost`, `send-failed`, `unknown`.
+    pub fate: &'static str,
+    /// Bytes of payload.
+    pub length: u32,
+    /// Its number on its link.
+    pub sequence: Option<u64>,
+    /// The newest packet that its sender had received.
+    pub ack: Option<u64>,
+    /// How many things a full decode has to say of it.
+    pub diagnostics: u32,
+    /// In wire order.
+    pub messages: Vec<MessageJson>,
+}
+
+/// One message of a packet.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct MessageJson {
+    /// Its number.
+    pub message: u32,
+    /// As the wire spells it; `null` where the packet ended before saying.
+    pub kind: Option<String>,
+    /// Whether it belongs to the reliable stream.
+    pub reliable: bool,
+    /// Its place in the stream.
+    pub reliable_sequence: Option<u64>,
+    /// The node that said it first.
+    pub origin: Option<String>,
+    /// The object that it is about.
+    pub object: Option<u64>,
+    /// The owner, or the new owner.
+    pub owner: Option<String>,
+    /// The migration counter.
+    pub counter: Option<u64>,
+    /// The earlier message that it repeats.
+    pub resend_of: Option<u32>,
+    /// `[index, count]` of a fragment.
+    pub fragment: Option<(u64, u64)>,
+    /// Where it was delivered, and what it did there.
+    pub effects: Vec<EffectJson>,
+}
+
+/// What a message did at a node.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct EffectJson {
+    /// Where.
+    pub node: String,
+    /// When the engine was handed it, or did it.
+    pub time_ns: i64,
+    /// Whether the node did it itself.
+    pub local: bool,
+    /// What it did: `created`, `stale`, `unknown-object`, ...
+    pub effect: &'static str,
+}
+
+/// A packet in plain fields; `None` where there is no such packet.
+pub fn packet(session: &Session, history: &History, id: PacketId) -> Option<PacketJson> {
+    let packet = session.packet(id)?;
+    let sent_ns = packet.sent.map(|stamp| stamp.time.0);
+    let received_ns = packet.received.map(|stamp| stamp.time.0);
+    Some(PacketJson {
+        packet: id.0,
+        from: session.name(packet.from),
+        to: session.name(packet.to),
+        sent_ns,
+        received_ns,
+        late_ns: sent_ns
+            .zip(received_ns)
+            .map(|(sent, received)| received.saturating_sub(sent)),
+        duplicates_ns: packet.duplicates.iter().map(|stamp| stamp.time.0).collect(),
+        acked_ns: history
+            .acked
+            .get(id.0 as usize)
+            .copied()
+            .flatten()
+            .map(|stamp| stamp.time.0),
+        fate: match packet.fate {
+            Fate::Received => "received",
+            Fate::Lost => "lost",
+            Fate::SendFailed => "send-failed",
+            Fate::Unknown => "unknown",
+        },
+        length: packet.length,
+        sequence: packet.sequence.map(|sequence| sequence.value),
+        ack: packet.ack.map(|ack| ack.value),
+        diagnostics: packet.diagnostics,
+        messages: packet
+            .messages
+            .clone()
+            .filter_map(|message| self::message(session, history, MessageId(message)))
+            .collect(),
+    })
+}
+
+fn message(session: &Session, history: &History, id: MessageId) -> Option<MessageJson> {
+    let facts: &MessageFacts = &session.message(id)?.facts;
+    let resend_of = history.resends.get(id.0 as usize).copied().flatten();
+    Some(MessageJson {
+        message: id.0,
+        kind: session.kind(id).map(|kind| kind.name.clone()),
+        reliable: facts.reliable,
+        reliable_sequence: facts.reliable_sequence.map(|sequence| sequence.value),
+        origin: facts.origin.map(|peer| session.peer_name(peer)),
+        object: facts.object,
+        owner: facts
+            .owner
+            .or(facts.new_owner)
+            .map(|peer| session.peer_name(peer)),
+        counter: facts.migration_counter,
+        resend_of: resend_of.map(|message| message.0),
+        fragment: facts.fragment,
+        effects: effects(session, history, id),
+    })
+}
+
+fn effects(session: &Session, history: &History, id: MessageId) -> Vec<EffectJson> {
+    history
+        .deliveries_of(id)
+        .filter_map(|&place| history.deliveries.get(place as usize))
+        .map(|delivery| EffectJson {
+            node: session.name(delivery.node),
+            time_ns: delivery.at.time.0,
+            local: delivery.local,
+            effect: effect_name(delivery.effect),
+        })
+        .collect()
+}

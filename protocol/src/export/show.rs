@@ -1,0 +1,167 @@
+//! `show`: every field of one packet.
+
+use std::fmt::Write as _;
+
+use netreel_wire::{Decoded, Name, Tree, TreeId, TreeNode, Value};
+use serde::Serialize;
+use serde_json::{Number, Value as Json};
+
+use super::packets::{PacketJson, packet};
+use crate::history::History;
+use crate::session::{MessageId, PacketId, Session};
+
+/// The answer of `netreel show --json`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Show {
+    /// The plain fields, as `packets` prints them.
+    #[serde(flatten)]
+    pub packet: PacketJson,
+    /// The bytes, two hexadecimal digits each.
+    pub payload: String,
+    /// Every field in wire order: a parent stands before its children. Empty without a wire.
+    pub fields: Vec<FieldJson>,
+    /// What is wrong with the packet.
+    pub problems: Vec<DiagnosticJson>,
+    /// The whole of each message of which this packet carries a fragment.
+    pub joined: Vec<Vec<FieldJson>>,
+}
+
+/// One field.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FieldJson {
+    /// `messages[2].create.object`; empty for the packet itself.
+    pub path: String,
+    /// How many fields are around it.
+    pub depth: u32,
+    /// As the wire spells it.
+    #[serde(rename = "type")]
+    pub type_name: String,
+    /// First bit and the bit after the last.
+    pub bits: (u32, u32),
+    /// The integer on the wire, in decimal; `null` where it is none.
+    pub raw: Option<String>,
+    /// What it says; `null` where its children say it.
+    pub value: Json,
+    /// The annotation that gives it a meaning.
+    pub annotation: Option<String>,
+}
+
+/// Something wrong with a packet.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct DiagnosticJson {
+    /// The path of the field.
+    pub path: String,
+    /// Its first bit.
+    pub bit: u32,
+    /// What is wrong.
+    pub message: String,
+}
+
+/// Integers up to this size are exact in every JSON reader.
+const EXACT_MAX: u64 = (1 << 53) - 1;
+
+/// A packet to the last field; `None` where there is no such packet, or its reel can no longer be
+/// read.
+pub fn show(session: &Session, history: &History, id: PacketId) -> Option<Show> {
+    let row = packet(session, history, id)?;
+    let payload = session.payload(id)?;
+    let decoded = match &session.wire {
+        Some(wire) => wire.decode(&payload),
+        None => Decoded::default(),
+    };
+    let joined = session.packet(id)?.messages.clone().filter_map(|message| {
+        let whole = history.joined_of.get(&MessageId(message))?;
+        let joined = history.joined.get(*whole as usize)?;
+        Some(fields(
+            &session.wire.as_ref()?.decode_message(&joined.payload).tree,
+        ))
+    });
+    Some(Show {
+        packet: row,
+        payload: hex(&payload),
+        fields: fields(&decoded.tree),
+        problems: decoded
+            .diagnostics
+            .into_iter()
+            .map(|each| DiagnosticJson {
+                path: each.path,
+                bit: each.bit,
+                message: each.message,
+            })
+            .collect(),
+        joined: joined.collect(),
+    })
+}
+
+fn fields(tree: &Tree) -> Vec<FieldJson> {
+    let mut fields: Vec<FieldJson> = Vec::with_capacity(tree.nodes.len());
+    for node in &tree.nodes {
+        let parent = node
+            .parent
+            .and_then(|TreeId(parent)| fields.get(parent as usize));
+        let path = match (&node.name, parent) {
+            (_, None) => String::new(),
+            (Name::Field(name), Some(parent)) if parent.path.is_empty() => name.to_string(),
+            (Name::Field(name), Some(parent)) => format!("{}.{name}", parent.path),
+            (Name::Index(index), Some(parent)) => format!("{}[{index}]", parent.path),
+        };
+        let depth = parent.map_or(0, |parent| parent.depth + 1);
+        fields.push(field(node, path, depth));
+    }
+    fields
+}
+
+fn field(node: &TreeNode, path: String, depth: u32) -> FieldJson {
+    let (raw, value) = match &node.value {
+        Value::None => (None, Json::Null),
+        Value::Unsigned(value) => (Some(value.to_string()), unsigned(*value)),
+        Value::Signed(value) => (Some(value.to_string()), signed(*value)),
+        Value::Bool(value) => (Some(u8::from(*value).to_string()), Json::Bool(*value)),
+        Value::Float(value) => (None, float(*value)),
+        Value::Quantized { raw, value } => (Some(raw.to_string()), float(*value)),
+        Value::Enum {
+            raw,
+            name: Some(name),
+        } => (Some(raw.to_string()), Json::String(name.to_string())),
+        Value::Enum { raw, name: None } => (Some(raw.to_string()), unsigned(*raw)),
+        Value::Text(text) => (None, Json::String(text.clone())),
+        Value::Bytes(bytes) => (None, Json::String(hex(bytes))),
+    };
+    FieldJson {
+        path,
+        depth,
+        type_name: node.type_name.to_string(),
+        bits: (node.bits.start, node.bits.end),
+        raw,
+        value,
+        annotation: node.annotation.as_ref().map(ToString::to_string),
+    }
+}
+
+fn unsigned(value: u64) -> Json {
+    if value <= EXACT_MAX {
+        Json::from(value)
+    } else {
+        Json::String(value.to_string())
+    }
+}
+
+fn signed(value: i64) -> Json {
+    if value.unsigned_abs() <= EXACT_MAX {
+        Json::from(value)
+    } else {
+        Json::String(value.to_string())
+    }
+}
+
+/// JSON has no word for what is not a number.
+fn float(value: f64) -> Json {
+    Number::from_f64(value).map_or_else(|| Json::String(value.to_string()), Json::Number)
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}

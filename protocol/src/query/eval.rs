@@ -1,0 +1,298 @@
+//! Whether a packet, or one of its messages, passes a filter.
+
+use std::cmp::Ordering;
+
+use super::{Comparison, Expr, Field, Literal, Word};
+use crate::history::{Effect, History};
+use crate::session::{Fate, MessageId, NodeId, Packet, PacketId, Session};
+
+/// What [`effect_name`] can give.
+pub(super) const EFFECTS: [&str; 12] = [
+    "plain",
+    "created",
+    "created-by-migrate",
+    "updated",
+    "migrated",
+    "destroyed",
+    "tombstoned",
+    "unknown-object",
+    "stale",
+    "not-owner",
+    "out-of-order",
+    "unknown",
+];
+
+/// What a filter is asked about.
+#[derive(Clone, Copy)]
+pub(super) struct Subject<'a> {
+    pub session: &'a Session,
+    pub history: &'a History,
+    pub id: PacketId,
+    pub packet: &'a Packet,
+    pub message: Option<MessageId>,
+}
+
+impl Subject<'_> {
+    pub fn passes(&self, expr: &Expr) -> bool {
+        match expr {
+            Expr::All => true,
+            Expr::Not(inner) => !self.passes(inner),
+            Expr::And(left, right) => self.passes(left) && self.passes(right),
+            Expr::Or(left, right) => self.passes(left) || self.passes(right),
+            Expr::Word(word) => self.word(*word),
+            Expr::Present(field) => self.present(*field),
+            Expr::Compare(field, comparison, literal) => self.compare(*field, *comparison, literal),
+        }
+    }
+
+    fn word(&self, word: Word) -> bool {
+        match word {
+            Word::Lost => self.packet.fate == Fate::Lost,
+            Word::Received => self.packet.fate == Fate::Received,
+            Word::Unknown => self.packet.fate == Fate::Unknown,
+            Word::Failed => self.packet.fate == Fate::SendFailed,
+            Word::Duplicated => !self.packet.duplicates.is_empty(),
+            Word::Acked => self.acked_ns().is_some(),
+            Word::Reliable => self.facts(|facts| facts.reliable.then_some(1)).is_some(),
+            Word::Resent => self.message.is_some_and(|message| {
+                self.history
+                    .resends
+                    .get(message.0 as usize)
+                    .is_some_and(Option::is_some)
+            }),
+            Word::Undecodable => self.packet.diagnostics > 0,
+            Word::Finding => self.rules().next().is_some(),
+        }
+    }
+
+    fn present(&self, field: Field) -> bool {
+        match field {
+            Field::From | Field::To | Field::Node | Field::Link => true,
+            Field::Kind => self.kind().is_some(),
+            Field::Channel => self.message.is_some(),
+            Field::Rule => self.rules().next().is_some(),
+            Field::Effect => self.effects().next().is_some(),
+            _ => self.number(field).is_some(),
+        }
+    }
+
+    fn compare(&self, field: Field, comparison: Comparison, literal: &Literal) -> bool {
+        let equal = match (field, literal) {
+            (Field::From, Literal::Name(name)) => Some(self.is_named(self.packet.from, name)),
+            (Field::To, Literal::Name(name)) => Some(self.is_named(self.packet.to, name)),
+            (Field::Node, Literal::Name(name)) => {
+                Some(self.is_named(self.packet.from, name) || self.is_named(self.packet.to, name))
+            }
+            (Field::Link, Literal::Link(from, to)) => {
+                Some(self.is_named(self.packet.from, from) && self.is_named(self.packet.to, to))
+            }
+            (Field::Kind, Literal::Name(name)) => {
+                self.kind().map(|kind| kind.eq_ignore_ascii_case(name))
+            }
+            (Field::Channel, Literal::Name(name)) => self.message.map(|_| {
+                (name == "reliable") == self.facts(|facts| facts.reliable.then_some(1)).is_some()
+            }),
+            (Field::Rule, Literal::Name(name)) => any_equal(self.rules(), name),
+            (Field::Effect, Literal::Name(name)) => any_equal(self.effects(), name),
+            (Field::Owner | Field::Origin, Literal::Name(name)) => self
+                .number(field)
+                .and_then(|peer| u64::try_from(peer).ok())
+                .map(|peer| self.session.peer_name(peer) == *name),
+            (_, Literal::Number(number)) => {
+                return self.ordered(field, comparison, i128::from(*number));
+            }
+            (_, Literal::Nanos(nanos)) => {
+                return self.ordered(field, comparison, i128::from(*nanos));
+            }
+            _ => None,
+        };
+        match comparison {
+            Comparison::Equal => equal == Some(true),
+            _ => equal == Some(false),
+        }
+    }
+
+    fn ordered(&self, field: Field, comparison: Comparison, value: i128) -> bool {
+        let Some(found) = self.number(field) else {
+            return false;
+        };
+        let ordering = found.cmp(&value);
+        match comparison {
+            Comparison::Equal => ordering == Ordering::Equal,
+            Comparison::NotEqual => ordering != Ordering::Equal,
+            Comparison::Less => ordering == Ordering::Less,
+            Comparison::LessOrEqual => ordering != Ordering::Greater,
+            Comparison::Greater => ordering == Ordering::Greater,
+            Comparison::GreaterOrEqual => ordering != Ordering::Less,
+        }
+    }
+
+    /// The value of a field that is a number or a time in nanoseconds.
+    fn number(&self, field: Field) -> Option<i128> {
+        let packet = self.packet;
+        let sent_ns = packet.sent.map(|stamp| stamp.time.0);
+        let received_ns = packet.received.map(|stamp| stamp.time.0);
+        let from_u64 = |value: Option<u64>| value.map(i128::from);
+        match field {
+            Field::Packet => Some(i128::from(self.id.0)),
+            Field::Object => from_u64(self.facts(|facts| facts.object)),
+            Field::Owner => from_u64(self.facts(|facts| facts.owner.or(facts.new_owner))),
+            Field::Counter => from_u64(self.facts(|facts| facts.migration_counter)),
+            Field::Origin => from_u64(self.facts(|facts| facts.origin)),
+            Field::Sequence => packet.sequence.map(|sequence| i128::from(sequence.value)),
+            Field::Ack => packet.ack.map(|ack| i128::from(ack.value)),
+            Field::Length => Some(i128::from(packet.length)),
+            Field::Time => sent_ns.or(received_ns).map(i128::from),
+            Field::ReceivedAt => received_ns.map(i128::from),
+            Field::Late => Some(i128::from(received_ns?) - i128::from(sent_ns?)),
+            Field::Rtt => Some(i128::from(self.acked_ns()?) - i128::from(sent_ns?)),
+            _ => None,
+        }
+    }
+
+    fn facts(&self, get: impl Fn(&netreel_wire::MessageFacts) -> Option<u64>) -> Option<u64> {
+        let message = self.message?;
+        let own = self
+            .session
+            .message(message)
+            .and_then(|message| get(&message.facts));
+        own.or_else(|| self.history.facts(self.session, message).and_then(get))
+    }
+
+    fn kind(&self) -> Option<&str> {
+        self.session
+            .kind(self.message?)
+            .map(|kind| kind.name.as_str())
+    }
+
+    fn acked_ns(&self) -> Option<i64> {
+        self.history
+            .acked
+            .get(self.id.0 as usize)
+            .copied()
+            .flatten()
+            .map(|stamp| stamp.time.0)
+    }
+
+    fn rules(&self) -> impl Iterator<Item = &str> {
+        let id = self.id;
+        let proves = move |finding: &&crate::history::Finding| {
+            finding
+                .evidence
+                .iter()
+                .any(|evidence| evidence.packet == id)
+        };
+        self.history
+            .findings
+            .iter()
+            .filter(proves)
+            .map(|finding| finding.rule)
+    }
+
+    fn effects(&self) -> impl Iterator<Item = &'static str> {
+        let places = self
+            .message
+            .map(|message| self.history.deliveries_of(message));
+        places
+            .into_iter()
+            .flatten()
+            .filter_map(|&place| self.history.deliveries.get(place as usize))
+            .map(|delivery| effect_name(delivery.effect))
+    }
+
+    fn is_named(&self, node: NodeId, name: &str) -> bool {
+        let node = self.session.nodes.get(usize::from(node.0));
+        node.is_some_and(|node| {
+            node.name == name
+                || node
+                    .endpoints
+                    .iter()
+                    .any(|endpoint| endpoint.to_string() == name)
+        })
+    }
+}
+
+/// The word for an effect in filters and exports.
+pub(crate) fn effect_name(effect: Effect) -> &'static str {
+    match effect {
+        Effect::Plain => "plain",
+        Effect::Created => "created",
+        Effect::CreatedByMigrate => "created-by-migrate",
+        Effect::Updated => "updated",
+        Effect::Migrated => "migrated",
+        Effect::Destroyed => "destroyed",
+        Effect::Tombstoned => "tombstoned",
+        Effect::IgnoredUnknown => "unknown-object",
+        Effect::IgnoredStale => "stale",
+        Effect::IgnoredNotOwner => "not-owner",
+        Effect::IgnoredOutOfOrder => "out-of-order",
+        Effect::Unknown => "unknown",
+    }
+}
+
+/// See [`super::Query::unknown_names`].
+pub(super) fn unknown_names(expr: &Expr, session: &Session, sentences: &mut Vec<String>) {
+    let mut check_node = |name: &str| {
+        let known = session.nodes.iter().any(|node| {
+            node.name == name
+                || node
+                    .endpoints
+                    .iter()
+                    .any(|endpoint| endpoint.to_string() == name)
+        });
+        if !known {
+            let nodes: Vec<&str> = session
+                .nodes
+                .iter()
+                .map(|node| node.name.as_str())
+                .collect();
+            sentences.push(format!(
+                "no node is called {name}; there are {}",
+                nodes.join(", ")
+            ));
+        }
+    };
+    match expr {
+        Expr::Not(inner) => unknown_names(inner, session, sentences),
+        Expr::And(left, right) | Expr::Or(left, right) => {
+            unknown_names(left, session, sentences);
+            unknown_names(right, session, sentences);
+        }
+        Expr::Compare(Field::From | Field::To | Field::Node, _, Literal::Name(name)) => {
+            check_node(name);
+        }
+        Expr::Compare(Field::Owner | Field::Origin, _, Literal::Name(name)) => check_node(name),
+        Expr::Compare(Field::Link, _, Literal::Link(from, to)) => {
+            check_node(from);
+            check_node(to);
+        }
+        Expr::Compare(Field::Kind, _, Literal::Name(name)) => {
+            let Some(wire) = &session.wire else { return };
+            let kinds: Vec<&str> = wire.kinds().iter().map(|kind| kind.name.as_str()).collect();
+            if !kinds.iter().any(|kind| kind.eq_ignore_ascii_case(name)) {
+                sentences.push(format!(
+                    "no kind is called {name}; there are {}",
+                    kinds.join(", ")
+                ));
+            }
+        }
+        Expr::Compare(Field::Rule, _, Literal::Name(name)) => {
+            let rules = crate::history::RULES;
+            if !rules.contains(&name.as_str()) {
+                sentences.push(format!(
+                    "no rule is called {name}; there are {}",
+                    rules.join(", ")
+                ));
+            }
+        }
+        _ => {}
+    }
+}
+
+fn any_equal<'a>(names: impl Iterator<Item = &'a str>, name: &str) -> Option<bool> {
+    let mut found = None;
+    for each in names {
+        found = Some(found.unwrap_or(false) || each == name);
+    }
+    found
+}

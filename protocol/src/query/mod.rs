@@ -1,0 +1,230 @@
+//! The filter language on the plain fields of packets and messages.
+//!
+//! `from == A && kind == create && object == 42 && time > 1.2s && lost`
+//!
+//! | field | value | true of |
+//! |---|---|---|
+//! | `from`, `to` | a node's name | the packet's ends |
+//! | `node` | a node's name | either end |
+//! | `link` | `A->X` | the directed link |
+//! | `packet` | a number | the packet's number |
+//! | `kind` | a kind's name, as the wire spells it | the message |
+//! | `channel` | `reliable`, `unreliable` | the message |
+//! | `object`, `owner`, `counter`, `origin` | a number; `owner` and `origin` also a node's name | the message |
+//! | `sequence`, `ack`, `length` | a number | the packet |
+//! | `time`, `received` | a length of time | when it was sent (or first seen), when received |
+//! | `late`, `rtt` | a length of time | from send to receipt, from send to learning of it |
+//! | `rule` | a finding's rule | the packet is a finding's evidence |
+//! | `effect` | `created`, `stale`, ... | the message did that somewhere |
+//!
+//! Alone, a field is true where it has a value; `lost`, `received`, `unknown`, `failed`,
+//! `duplicated`, `acked`, `reliable`, `resent`, `undecodable` and `finding` are words of their own.
+//! A comparison with a field that has no value is false, whatever it compares. A packet passes
+//! where one of its messages does, or where it has none and passes without.
+
+mod error;
+mod eval;
+mod parse;
+mod token;
+
+pub use error::QueryError;
+pub(crate) use eval::effect_name;
+
+use crate::history::History;
+use crate::session::{MessageId, PacketId, Session};
+
+/// A filter that was understood.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Query {
+    root: Expr,
+}
+
+impl Query {
+    /// Reads a filter. An empty text lets everything pass.
+    ///
+    /// # Errors
+    /// The first thing that does not fit, with its column and what was expected there.
+    pub fn parse(text: &str) -> Result<Query, QueryError> {
+        parse::parse(text).map(|root| Query { root })
+    }
+
+    /// Whether a packet passes: one of its messages does, or it has none and passes without.
+    pub fn packet(&self, session: &Session, history: &History, packet: PacketId) -> bool {
+        let Some(found) = session.packet(packet) else {
+            return false;
+        };
+        let mut subject = eval::Subject {
+            session,
+            history,
+            id: packet,
+            packet: found,
+            message: None,
+        };
+        if found.messages.is_empty() {
+            return subject.passes(&self.root);
+        }
+        found.messages.clone().any(|message| {
+            subject.message = Some(MessageId(message));
+            subject.passes(&self.root)
+        })
+    }
+
+    /// Whether a message passes.
+    pub fn message(&self, session: &Session, history: &History, message: MessageId) -> bool {
+        let Some(id) = session.message(message).map(|message| message.packet) else {
+            return false;
+        };
+        let Some(packet) = session.packet(id) else {
+            return false;
+        };
+        eval::Subject {
+            session,
+            history,
+            id,
+            packet,
+            message: Some(message),
+        }
+        .passes(&self.root)
+    }
+
+    /// The names in the filter that nothing in the session has: a sentence each.
+    pub fn unknown_names(&self, session: &Session) -> Vec<String> {
+        let mut sentences = Vec::new();
+        eval::unknown_names(&self.root, session, &mut sentences);
+        sentences
+    }
+}
+
+/// An expression.
+#[derive(Clone, Debug, PartialEq)]
+enum Expr {
+    All,
+    Not(Box<Expr>),
+    And(Box<Expr>, Box<Expr>),
+    Or(Box<Expr>, Box<Expr>),
+    Word(Word),
+    Present(Field),
+    Compare(Field, Comparison, Literal),
+}
+
+/// A word that stands alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Word {
+    Lost,
+    Received,
+    Unknown,
+    Failed,
+    Duplicated,
+    Acked,
+    Reliable,
+    Resent,
+    Undecodable,
+    Finding,
+}
+
+/// A field that can be compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Field {
+    From,
+    To,
+    Node,
+    Link,
+    Packet,
+    Kind,
+    Channel,
+    Object,
+    Owner,
+    Counter,
+    Origin,
+    Sequence,
+    Ack,
+    Length,
+    Time,
+    ReceivedAt,
+    Late,
+    Rtt,
+    Rule,
+    Effect,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Comparison {
+    Equal,
+    NotEqual,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+}
+
+/// What a field is compared with.
+#[derive(Clone, Debug, PartialEq)]
+enum Literal {
+    Name(String),
+    Link(String, String),
+    Number(u64),
+    /// Nanoseconds.
+    Nanos(i64),
+}
+
+/// What a field can be compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Takes {
+    Name,
+    Link,
+    Number,
+    NumberOrName,
+    Time,
+}
+
+impl Field {
+    const ALL: [(&'static str, Field); 20] = [
+        ("from", Field::From),
+        ("to", Field::To),
+        ("node", Field::Node),
+        ("link", Field::Link),
+        ("packet", Field::Packet),
+        ("kind", Field::Kind),
+        ("channel", Field::Channel),
+        ("object", Field::Object),
+        ("owner", Field::Owner),
+        ("counter", Field::Counter),
+        ("origin", Field::Origin),
+        ("sequence", Field::Sequence),
+        ("ack", Field::Ack),
+        ("length", Field::Length),
+        ("time", Field::Time),
+        ("received", Field::ReceivedAt),
+        ("late", Field::Late),
+        ("rtt", Field::Rtt),
+        ("rule", Field::Rule),
+        ("effect", Field::Effect),
+    ];
+
+    fn takes(self) -> Takes {
+        match self {
+            Field::From | Field::To | Field::Node => Takes::Name,
+            Field::Kind | Field::Channel | Field::Rule | Field::Effect => Takes::Name,
+            Field::Link => Takes::Link,
+            Field::Owner | Field::Origin => Takes::NumberOrName,
+            Field::Packet | Field::Object | Field::Counter => Takes::Number,
+            Field::Sequence | Field::Ack | Field::Length => Takes::Number,
+            Field::Time | Field::ReceivedAt | Field::Late | Field::Rtt => Takes::Time,
+        }
+    }
+}
+
+impl Word {
+    const ALL: [(&'static str, Word); 10] = [
+        ("lost", Word::Lost),
+        ("received", Word::Received),
+        ("unknown", Word::Unknown),
+        ("failed", Word::Failed),
+        ("duplicated", Word::Duplicated),
+        ("acked", Word::Acked),
+        ("reliable", Word::Reliable),
+        ("resent", Word::Resent),
+        ("undecodable", Word::Undecodable),
+        ("finding", Word::Finding),
+    ];
+}

@@ -1,0 +1,396 @@
+//! From words and signs to an expression. `!` binds before `&&`, `&&` before `||`.
+
+use super::token::{Token, What, tokens};
+use super::{Comparison, Expr, Field, Literal, QueryError, Takes, Word};
+
+/// Parentheses and `!` may nest so deep.
+const DEPTH_MAX: usize = 64;
+
+pub(super) fn parse(text: &str) -> Result<Expr, QueryError> {
+    let tokens = tokens(text)?;
+    let mut parser = Parser {
+        tokens,
+        at: 0,
+        depth: 0,
+    };
+    if parser.peek() == &What::End {
+        return Ok(Expr::All);
+    }
+    let root = parser.any()?;
+    match parser.peek() {
+        What::End => Ok(root),
+        _ => Err(parser.expected("`&&`, `||` or the end")),
+    }
+}
+
+struct Parser {
+    /// Ends with [`What::End`], which is never stepped over.
+    tokens: Vec<Token>,
+    at: usize,
+    depth: usize,
+}
+
+impl Parser {
+    fn any(&mut self) -> Result<Expr, QueryError> {
+        let mut left = self.all()?;
+        while self.eat("||") || self.eat_word("or") {
+            left = Expr::Or(Box::new(left), Box::new(self.all()?));
+        }
+        Ok(left)
+    }
+
+    fn all(&mut self) -> Result<Expr, QueryError> {
+        let mut left = self.one()?;
+        while self.eat("&&") || self.eat_word("and") {
+            left = Expr::And(Box::new(left), Box::new(self.one()?));
+        }
+        Ok(left)
+    }
+
+    fn one(&mut self) -> Result<Expr, QueryError> {
+        if self.depth >= DEPTH_MAX {
+            return Err(self.expected(&format!(
+                "at most {DEPTH_MAX} parentheses inside each other"
+            )));
+        }
+        if self.eat("!") || self.eat_word("not") {
+            self.depth += 1;
+            let inner = self.one()?;
+            self.depth -= 1;
+            return Ok(Expr::Not(Box::new(inner)));
+        }
+        if self.eat("(") {
+            self.depth += 1;
+            let inner = self.any()?;
+            self.depth -= 1;
+            if !self.eat(")") {
+                return Err(self.expected("`)`, `&&` or `||`"));
+            }
+            return Ok(inner);
+        }
+        self.term()
+    }
+
+    fn term(&mut self) -> Result<Expr, QueryError> {
+        let What::Name(name) = self.peek().clone() else {
+            return Err(self.expected("a field or a word, as `from` or `lost`"));
+        };
+        let field = Field::ALL
+            .iter()
+            .find(|(known, _)| *known == name)
+            .map(|&(_, field)| field);
+        let word = Word::ALL
+            .iter()
+            .find(|(known, _)| *known == name)
+            .map(|&(_, word)| word);
+        if field.is_none() && word.is_none() {
+            return Err(self.expected(&format!("one of {}", all_names())));
+        }
+        self.at += 1;
+        let comparison = self.comparison();
+        match (field, word, comparison) {
+            (Some(field), _, Some(comparison)) => {
+                self.ordered(field, comparison)?;
+                Ok(Expr::Compare(
+                    field,
+                    comparison,
+                    self.literal(&name, field)?,
+                ))
+            }
+            (_, Some(word), None) => Ok(Expr::Word(word)),
+            (Some(field), None, None) => Ok(Expr::Present(field)),
+            (None, _, Some(_)) => {
+                self.at -= 1;
+                Err(self.expected(&format!("`&&`, `||` or the end: `{name}` stands alone")))
+            }
+            (None, None, None) => Err(self.expected("a field")),
+        }
+    }
+
+    fn comparison(&mut self) -> Option<Comparison> {
+        let comparison = match self.peek() {
+            What::Sign("==" | "=" | ":") => Comparison::Equal,
+            What::Sign("!=") => Comparison::NotEqual,
+            What::Sign("<") => Comparison::Less,
+            What::Sign("<=") => Comparison::LessOrEqual,
+            What::Sign(">") => Comparison::Greater,
+            What::Sign(">=") => Comparison::GreaterOrEqual,
+            _ => return None,
+        };
+        self.at += 1;
+        Some(comparison)
+    }
+
+    /// Names are equal or not; only numbers and times have an order.
+    fn ordered(&mut self, field: Field, comparison: Comparison) -> Result<(), QueryError> {
+        let equality = matches!(comparison, Comparison::Equal | Comparison::NotEqual);
+        if equality || matches!(field.takes(), Takes::Number | Takes::Time) {
+            return Ok(());
+        }
+        self.at -= 1;
+        Err(self.expected("`==` or `!=`: names have no order"))
+    }
+
+    fn literal(&mut self, name: &str, field: Field) -> Result<Literal, QueryError> {
+        let takes = field.takes();
+        let literal = match (takes, self.peek().clone()) {
+            (Takes::Name, What::Name(text) | What::Quoted(text)) => {
+                self.check_name(field, &text)?;
+                Literal::Name(text)
+            }
+            (Takes::Name, What::Number(text, unit))
+                if matches!(field, Field::From | Field::To | Field::Node) =>
+            {
+                Literal::Name(format!("{text}{unit}"))
+            }
+            (Takes::NumberOrName, What::Name(text) | What::Quoted(text)) => Literal::Name(text),
+            (Takes::Number | Takes::NumberOrName, What::Number(text, unit)) if unit.is_empty() => {
+                match text.parse() {
+                    Ok(number) => Literal::Number(number),
+                    Err(_) => return Err(self.expected("a whole number from 0 to 2^64 - 1")),
+                }
+            }
+            (Takes::Time, What::Number(text, unit)) => match nanos(&text, &unit) {
+                Some(nanos) => Literal::Nanos(nanos),
+                None => return Err(self.expected("a time, as `1.2s`, `100ms`, `50us` or `80ns`")),
+            },
+            (Takes::Link, What::Name(from) | What::Quoted(from)) => {
+                self.at += 1;
+                if !self.eat("->") {
+                    return Err(self.expected("`->` and the receiving node, as in `A->X`"));
+                }
+                match self.peek().clone() {
+                    What::Name(to) | What::Quoted(to) => Literal::Link(from, to),
+                    _ => return Err(self.expected("the receiving node's name")),
+                }
+            }
+            (Takes::Name, _) => return Err(self.expected(&format!("a name for `{name}`"))),
+            (Takes::Link, _) => return Err(self.expected("a link, as `A->X`")),
+            (Takes::Number, _) => return Err(self.expected(&format!("a number for `{name}`"))),
+            (Takes::NumberOrName, _) => {
+                return Err(self.expected(&format!("a number or a node's name for `{name}`")));
+            }
+            (Takes::Time, _) => return Err(self.expected("a time, as `1.2s` or `100ms`")),
+        };
+        self.at += 1;
+        Ok(literal)
+    }
+
+    fn check_name(&mut self, field: Field, text: &str) -> Result<(), QueryError> {
+        let known: &[&str] = match field {
+            Field::Channel => &["reliable", "unreliable"],
+            Field::Effect => &super::eval::EFFECTS,
+            _ => return Ok(()),
+        };
+        if known.contains(&text) {
+            return Ok(());
+        }
+        Err(self.expected(&format!("one of {}", known.join(", "))))
+    }
+
+    fn peek(&self) -> &What {
+        self.tokens
+            .get(self.at)
+            .map_or(&What::End, |token| &token.what)
+    }
+
+    fn eat(&mut self, sign: &'static str) -> bool {
+        let found = self.peek() == &What::Sign(sign);
+        self.at += usize::from(found);
+        found
+    }
+
+    fn eat_word(&mut self, word: &str) -> bool {
+        let found = matches!(self.peek(), What::Name(name) if name == word);
+        self.at += usize::from(found);
+        found
+    }
+
+    fn expected(&self, expected: &str) -> QueryError {
+        let token = self.tokens.get(self.at).or(self.tokens.last());
+        QueryError {
+            column: token.map_or(1, |token| token.column),
+            expected: expected.to_owned(),
+            found: token.map_or_else(|| "the end".to_owned(), |token| token.what.shown()),
+        }
+    }
+}
+
+/// Nanoseconds; without a unit, seconds.
+fn nanos(digits: &str, unit: &str) -> Option<i64> {
+    let factor = match unit {
+        "ns" => 1.0,
+        "us" | "µs" => 1e3,
+        "ms" => 1e6,
+        "s" | "" => 1e9,
+        "m" | "min" => 60e9,
+        _ => return None,
+    };
+    let value: f64 = digits.parse().ok()?;
+    let nanos = (value * factor).round();
+    (nanos.is_finite() && nanos < i64::MAX as f64).then_some(nanos as i64)
+}
+
+fn all_names() -> String {
+    let mut names: Vec<&str> = Field::ALL.iter().map(|(name, _)| *name).collect();
+    names.extend(Word::ALL.iter().map(|(name, _)| *name));
+    names.sort_unstable();
+    names.dedup();
+    names.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expected: &str) {
+        match parse(text) {
+            Ok(expr) => assert_eq!(shown(&expr), expected, "{text}"),
+            Err(error) => assert_eq!(error.to_string(), expected, "{text}"),
+        }
+    }
+
+    fn shown(expr: &Expr) -> String {
+        match expr {
+            Expr::All => "all".to_owned(),
+            Expr::Not(inner) => format!("!{}", shown(inner)),
+            Expr::And(left, right) => format!("({} && {})", shown(left), shown(right)),
+            Expr::Or(left, right) => format!("({} || {})", shown(left), shown(right)),
+            Expr::Word(word) => format!("{word:?}"),
+            Expr::Present(field) => format!("{field:?}?"),
+            Expr::Compare(field, comparison, literal) => {
+                format!("{field:?} {comparison:?} {literal:?}")
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_lets_everything_pass() {
+        check("  ", "all");
+    }
+
+    #[test]
+    fn and_binds_before_or() {
+        check("lost || acked && resent", "(Lost || (Acked && Resent))");
+    }
+
+    #[test]
+    fn parentheses_bind_first_and_not_binds_before_and() {
+        check("!(lost || acked) && resent", "(!(Lost || Acked) && Resent)");
+    }
+
+    #[test]
+    fn a_link_is_two_names_and_an_arrow() {
+        check("link == A->X", "Link Equal Link(\"A\", \"X\")");
+    }
+
+    #[test]
+    fn times_have_units_and_are_seconds_without() {
+        check("time > 1.2s", "Time Greater Nanos(1200000000)");
+        check("late >= 100ms", "Late GreaterOrEqual Nanos(100000000)");
+        check("time < 2", "Time Less Nanos(2000000000)");
+    }
+
+    #[test]
+    fn an_address_is_a_name() {
+        check(
+            "from == 127.0.0.1:5000",
+            "From Equal Name(\"127.0.0.1:5000\")",
+        );
+        check("from == \"[::1]:5000\"", "From Equal Name(\"[::1]:5000\")");
+    }
+
+    #[test]
+    fn received_is_a_word_alone_and_a_time_in_a_comparison() {
+        check(
+            "received && received > 1s",
+            "(Received && ReceivedAt Greater Nanos(1000000000))",
+        );
+    }
+
+    #[test]
+    fn a_rule_may_hold_dashes() {
+        check(
+            "rule == zombie-object",
+            "Rule Equal Name(\"zombie-object\")",
+        );
+    }
+
+    #[test]
+    fn a_missing_value_is_named_with_its_column() {
+        check(
+            "object ==",
+            "column 10: expected a number for `object`, found the end",
+        );
+    }
+
+    #[test]
+    fn an_unknown_unit_is_named() {
+        check(
+            "late > 5 && late > 5parsec",
+            "column 20: expected a time, as `1.2s`, `100ms`, `50us` or `80ns`, found `5parsec`",
+        );
+    }
+
+    #[test]
+    fn names_have_no_order() {
+        check(
+            "from < A",
+            "column 6: expected `==` or `!=`: names have no order, found `<`",
+        );
+    }
+
+    #[test]
+    fn two_terms_need_a_sign_between_them() {
+        check(
+            "lost acked",
+            "column 6: expected `&&`, `||` or the end, found `acked`",
+        );
+    }
+
+    #[test]
+    fn an_open_parenthesis_wants_its_end() {
+        check(
+            "(lost",
+            "column 6: expected `)`, `&&` or `||`, found the end",
+        );
+    }
+
+    #[test]
+    fn an_open_quote_wants_its_end() {
+        check(
+            "from == \"A",
+            "column 11: expected \" that closes the text of column 9, found the end",
+        );
+    }
+
+    #[test]
+    fn a_foreign_character_is_named() {
+        check(
+            "lost && #",
+            "column 9: expected a field, a value or a sign, found `#`",
+        );
+    }
+
+    #[test]
+    fn a_channel_is_one_of_two() {
+        check(
+            "channel == fast",
+            "column 12: expected one of reliable, unreliable, found `fast`",
+        );
+    }
+
+    #[test]
+    fn a_word_cannot_be_compared() {
+        check(
+            "lost == 1",
+            "column 6: expected `&&`, `||` or the end: `lost` stands alone, found `==`",
+        );
+    }
+
+    #[test]
+    fn a_thousand_parentheses_are_too_many() {
+        let error = parse(&"(".repeat(1000)).unwrap_err();
+        assert_eq!(error.expected, "at most 64 parentheses inside each other");
+    }
+}
