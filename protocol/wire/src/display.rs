@@ -16,14 +16,21 @@ impl fmt::Display for Value {
             Value::Signed(value) => write!(f, "{value}"),
             Value::Float(value) => write!(f, "{value}"),
             Value::Quantized { raw, value } => write!(f, "{value:.4} (raw {raw})"),
-            Value::Enum { raw, name: Some(name) } => write!(f, "{name} ({raw})"),
+            Value::Enum {
+                raw,
+                name: Some(name),
+            } => write!(f, "{name} ({raw})"),
             Value::Enum { raw, name: None } => write!(f, "{raw} (no name)"),
             Value::Text(text) => write!(f, "{text:?}"),
             Value::Bytes(bytes) => {
                 for byte in bytes.iter().take(BYTES_SHOWN) {
                     write!(f, "{byte:02x} ")?;
                 }
-                let more = if bytes.len() > BYTES_SHOWN { "... " } else { "" };
+                let more = if bytes.len() > BYTES_SHOWN {
+                    "... "
+                } else {
+                    ""
+                };
                 write!(f, "{more}({} bytes)", bytes.len())
             }
         }

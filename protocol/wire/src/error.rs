@@ -5,6 +5,8 @@ use std::ops::Range;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 
+use crate::syntax::Span;
+
 /// A wire that does not compile: at least one report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CompileError {
@@ -32,9 +34,50 @@ pub struct Report {
     pub help: Option<String>,
 }
 
+impl Report {
+    /// A report whose line and column are filled in when the [`CompileError`] is made.
+    pub(crate) fn at(span: Span, message: impl Into<String>) -> Report {
+        Report {
+            line: 0,
+            column: 0,
+            message: message.into(),
+            span: span.range(),
+            label: String::new(),
+            related: None,
+            help: None,
+        }
+    }
+
+    pub(crate) fn label(&mut self, label: impl Into<String>) -> &mut Report {
+        self.label = label.into();
+        self
+    }
+
+    pub(crate) fn related(&mut self, span: Span, why: impl Into<String>) -> &mut Report {
+        self.related = Some((span.range(), why.into()));
+        self
+    }
+
+    pub(crate) fn help(&mut self, help: impl Into<String>) -> &mut Report {
+        self.help = Some(help.into());
+        self
+    }
+}
+
+/// The most reports that one compilation gives.
+const REPORTS_MAX: usize = 20;
+
 impl CompileError {
+    /// Sorts the reports, keeps the first twenty, and finds their lines and columns.
     pub(crate) fn new(file: &str, text: &str, mut reports: Vec<Report>) -> CompileError {
         reports.sort_by_key(|report| report.span.start);
+        reports.truncate(REPORTS_MAX);
+        for report in &mut reports {
+            let before = text.get(..report.span.start).unwrap_or(text);
+            let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+            report.line = 1 + before.bytes().filter(|&byte| byte == b'\n').count() as u32;
+            report.column = 1 + before[line_start..].chars().count() as u32;
+        }
         CompileError {
             file: file.to_owned(),
             text: text.to_owned(),

@@ -1,0 +1,99 @@
+//! Checked arithmetic on exact integers, the same at compile time and at run time.
+
+use crate::syntax::ast::{Arithmetic, Compare};
+
+/// The result, or why there is none.
+pub(crate) fn evaluate(operator: Arithmetic, a: i128, b: i128) -> Result<i128, &'static str> {
+    const TOO_LARGE: &str = "the result is too large";
+    match operator {
+        Arithmetic::Add => a.checked_add(b).ok_or(TOO_LARGE),
+        Arithmetic::Subtract => a.checked_sub(b).ok_or(TOO_LARGE),
+        Arithmetic::Multiply => a.checked_mul(b).ok_or(TOO_LARGE),
+        Arithmetic::Divide if b == 0 => Err("division by zero"),
+        Arithmetic::Divide => a.checked_div(b).ok_or(TOO_LARGE),
+        Arithmetic::Remainder if b == 0 => Err("division by zero"),
+        Arithmetic::Remainder => a.checked_rem(b).ok_or(TOO_LARGE),
+        Arithmetic::BitAnd => Ok(a & b),
+        Arithmetic::BitOr => Ok(a | b),
+        Arithmetic::BitXor => Ok(a ^ b),
+        Arithmetic::ShiftLeft => {
+            let factor = 1i128.checked_shl(shift(b)?).filter(|&factor| factor > 0);
+            factor
+                .and_then(|factor| a.checked_mul(factor))
+                .ok_or(TOO_LARGE)
+        }
+        Arithmetic::ShiftRight => Ok(a >> shift(b)?),
+    }
+}
+
+fn shift(by: i128) -> Result<u32, &'static str> {
+    match u32::try_from(by) {
+        Ok(by) if by < 128 => Ok(by),
+        _ => Err("a shift is by 0 to 127 bits"),
+    }
+}
+
+/// Whether the comparison holds.
+pub(crate) fn compare(operator: Compare, a: i128, b: i128) -> bool {
+    match operator {
+        Compare::Equal => a == b,
+        Compare::NotEqual => a != b,
+        Compare::Less => a < b,
+        Compare::LessOrEqual => a <= b,
+        Compare::Greater => a > b,
+        Compare::GreaterOrEqual => a >= b,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(operator: Arithmetic, a: i128, b: i128, expected: Result<i128, &'static str>) {
+        assert_eq!(evaluate(operator, a, b), expected, "{a} {operator:?} {b}");
+    }
+
+    #[test]
+    fn results_are_exact_or_missing() {
+        check(Arithmetic::Subtract, 1, 2, Ok(-1));
+        check(
+            Arithmetic::Add,
+            i128::MAX,
+            1,
+            Err("the result is too large"),
+        );
+        check(Arithmetic::Divide, -7, 2, Ok(-3));
+        check(Arithmetic::Divide, 1, 0, Err("division by zero"));
+        check(Arithmetic::Remainder, 1, 0, Err("division by zero"));
+        check(
+            Arithmetic::Divide,
+            i128::MIN,
+            -1,
+            Err("the result is too large"),
+        );
+    }
+
+    #[test]
+    fn shifts_lose_no_bits() {
+        check(Arithmetic::ShiftLeft, 1, 100, Ok(1 << 100));
+        check(
+            Arithmetic::ShiftLeft,
+            2,
+            126,
+            Err("the result is too large"),
+        );
+        check(
+            Arithmetic::ShiftLeft,
+            1,
+            127,
+            Err("the result is too large"),
+        );
+        check(
+            Arithmetic::ShiftLeft,
+            1,
+            -1,
+            Err("a shift is by 0 to 127 bits"),
+        );
+        check(Arithmetic::ShiftRight, -1, 127, Ok(-1));
+    }
+}

@@ -1,0 +1,251 @@
+//! Bits of a packet in the wire's order. Nothing aligns by itself, and nothing reads past the end.
+
+use crate::check::model::{BitOrder, ByteOrder, Order};
+
+/// A position in a packet.
+#[derive(Clone, Debug)]
+pub(crate) struct BitReader<'a> {
+    bytes: &'a [u8],
+    /// The next bit.
+    at: u32,
+    /// The first bit that is not there.
+    end: u32,
+    order: Order,
+}
+
+impl<'a> BitReader<'a> {
+    /// The caller sees to it that the packet has fewer than `u32::MAX / 8` bytes.
+    pub(crate) fn new(bytes: &'a [u8], order: Order) -> BitReader<'a> {
+        BitReader {
+            bytes,
+            at: 0,
+            end: bytes.len() as u32 * 8,
+            order,
+        }
+    }
+
+    pub(crate) fn at(&self) -> u32 {
+        self.at
+    }
+
+    pub(crate) fn end(&self) -> u32 {
+        self.end
+    }
+
+    pub(crate) fn left(&self) -> u32 {
+        self.end - self.at
+    }
+
+    /// Goes back to a bit that was read before.
+    pub(crate) fn rewind(&mut self, to: u32) {
+        debug_assert!(to <= self.at, "a reader rewinds, it does not jump ahead");
+        self.at = to;
+    }
+
+    /// Steps over bits; `false`, and no step, where there are not so many.
+    #[inline]
+    pub(crate) fn skip(&mut self, bits: u32) -> bool {
+        let there = bits <= self.left();
+        if there {
+            self.at += bits;
+        }
+        there
+    }
+
+    /// An unsigned integer of 1 to 64 bits; `None`, and no step, where there are not so many.
+    #[inline]
+    pub(crate) fn read(&mut self, bits: u32) -> Option<u64> {
+        if bits > self.left() {
+            return None;
+        }
+        let value = match (self.order.bits, self.order.bytes) {
+            (BitOrder::Lsb, ByteOrder::Little) => self.lsb(self.at, bits),
+            (BitOrder::Msb, ByteOrder::Big) => self.msb(self.at, bits),
+            _ => self.mixed(self.at, bits),
+        };
+        self.at += bits;
+        Some(value)
+    }
+
+    /// The byte whose first bit is `at`; bits past the end are 0.
+    pub(crate) fn byte(&self, at: u32) -> u8 {
+        let bits = self.end.saturating_sub(at).min(8);
+        match (bits, self.order.bits) {
+            (0, _) => 0,
+            (_, BitOrder::Lsb) => self.lsb(at, bits) as u8,
+            (_, BitOrder::Msb) => (self.msb(at, bits) << (8 - bits)) as u8,
+        }
+    }
+
+    /// The bytes of a bit range as they stand in the packet, where they do stand there whole.
+    pub(crate) fn slice(&self, from: u32, to: u32) -> Option<&'a [u8]> {
+        if !from.is_multiple_of(8) || !to.is_multiple_of(8) {
+            return None;
+        }
+        self.bytes.get(from as usize / 8..to as usize / 8)
+    }
+
+    /// The bytes of a bit range; a last part of a byte is filled up with zeros.
+    pub(crate) fn bytes(&self, from: u32, to: u32) -> Vec<u8> {
+        let to = to.min(self.end);
+        if let Some(slice) = self.slice(from, to) {
+            return slice.to_vec();
+        }
+        let part = BitReader {
+            end: to,
+            ..self.clone()
+        };
+        (from..to).step_by(8).map(|at| part.byte(at)).collect()
+    }
+
+    /// Eight bytes from `index` on, which is in the packet; those past its end are 0.
+    #[inline]
+    fn window(&self, index: usize) -> [u8; 8] {
+        if let Some(eight) = self
+            .bytes
+            .get(index..)
+            .and_then(|rest| rest.first_chunk::<8>())
+        {
+            return *eight;
+        }
+        let mut eight = [0; 8];
+        if let Some(last) = self.bytes.last_chunk::<8>() {
+            // Read what is there in one go and shift out what comes before.
+            let past = (index + 8).saturating_sub(self.bytes.len()).min(7) as u32;
+            return (u64::from_le_bytes(*last) >> (8 * past)).to_le_bytes();
+        }
+        for (to, from) in eight.iter_mut().zip(self.bytes.iter().skip(index)) {
+            *to = *from;
+        }
+        eight
+    }
+
+    /// Up to 64 bits that are there, the first the least significant.
+    #[inline]
+    fn lsb(&self, at: u32, bits: u32) -> u64 {
+        let (index, shift) = (at as usize / 8, at % 8);
+        let mut value = u64::from_le_bytes(self.window(index)) >> shift;
+        if shift + bits > 64 {
+            let ninth = self.bytes.get(index + 8).copied().unwrap_or(0);
+            value |= u64::from(ninth) << (64 - shift);
+        }
+        value & (u64::MAX >> (64 - bits))
+    }
+
+    /// Up to 64 bits that are there, the first the most significant.
+    #[inline]
+    fn msb(&self, at: u32, bits: u32) -> u64 {
+        let (index, shift) = (at as usize / 8, at % 8);
+        let mut value = u64::from_be_bytes(self.window(index)) << shift;
+        if shift + bits > 64 {
+            let ninth = self.bytes.get(index + 8).copied().unwrap_or(0);
+            value |= u64::from(ninth) >> (8 - shift);
+        }
+        value >> (64 - bits)
+    }
+
+    /// The two orders in which bits run one way and bytes the other, group by group.
+    fn mixed(&self, at: u32, bits: u32) -> u64 {
+        let (whole, part) = (bits / 8, bits % 8);
+        let mut value = 0;
+        if self.order.bytes == ByteOrder::Little {
+            for group in 0..whole {
+                value |= self.msb(at + 8 * group, 8) << (8 * group);
+            }
+            if part > 0 {
+                value |= self.msb(at + 8 * whole, part) << (8 * whole);
+            }
+        } else {
+            if part > 0 {
+                value = self.lsb(at, part);
+            }
+            for group in 0..whole {
+                value = value << 8 | self.lsb(at + part + 8 * group, 8);
+            }
+        }
+        value
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Bit by bit, straight from the definition in the reference.
+    fn slow(bytes: &[u8], order: Order, at: u32, bits: u32) -> u64 {
+        let bit = |index: u32| {
+            let byte = bytes[index as usize / 8];
+            let shift = if order.bits == BitOrder::Lsb {
+                index % 8
+            } else {
+                7 - index % 8
+            };
+            u64::from(byte >> shift & 1)
+        };
+        let group_bits = |group: u32| (bits - 8 * group).min(8);
+        let count = bits.div_ceil(8);
+        let groups: Vec<u32> = match order.bytes {
+            ByteOrder::Little => (0..count).collect(),
+            ByteOrder::Big => (0..count).rev().collect(),
+        };
+        let (mut at, mut value) = (at, 0);
+        for group in groups {
+            for index in 0..group_bits(group) {
+                let place = match order.bits {
+                    BitOrder::Lsb => index,
+                    BitOrder::Msb => group_bits(group) - 1 - index,
+                };
+                value |= bit(at + index) << (8 * group + place);
+            }
+            at += group_bits(group);
+        }
+        value
+    }
+
+    #[test]
+    fn every_width_at_every_offset_in_every_order_agrees_with_the_definition() {
+        let bytes: Vec<u8> = (0..20u32)
+            .map(|i| (i * 167 + 43) as u8 ^ (i as u8) << 3)
+            .collect();
+        for bits in [BitOrder::Lsb, BitOrder::Msb] {
+            for byte_order in [ByteOrder::Little, ByteOrder::Big] {
+                let order = Order {
+                    bits,
+                    bytes: byte_order,
+                };
+                for length in [1, 3, 8, 9, 17, 20] {
+                    let packet = &bytes[..length];
+                    for width in 1..=64u32 {
+                        for at in 0..length as u32 * 8 {
+                            let mut reader = BitReader::new(packet, order);
+                            assert!(reader.skip(at));
+                            let fits = at + width <= length as u32 * 8;
+                            let expected = fits.then(|| slow(packet, order, at, width));
+                            let case = (order, length, width, at);
+                            assert_eq!(reader.read(width), expected, "{case:?}");
+                            assert_eq!(reader.at(), if fits { at + width } else { at });
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn bytes_at_an_odd_bit_are_those_that_were_shifted_in() {
+        let lsb = Order {
+            bits: BitOrder::Lsb,
+            bytes: ByteOrder::Little,
+        };
+        let reader = BitReader::new(&[0b1010_1000, 0b0110_0101, 0b0000_0011], lsb);
+        assert_eq!(reader.bytes(3, 19), [0b1011_0101, 0b0110_1100]);
+        assert_eq!(reader.bytes(3, 15), [0b1011_0101, 0b0000_1100]);
+        let msb = Order {
+            bits: BitOrder::Msb,
+            bytes: ByteOrder::Big,
+        };
+        let reader = BitReader::new(&[0b0001_0110, 0b1010_0000], msb);
+        assert_eq!(reader.bytes(3, 11), [0b1011_0101]);
+        assert_eq!(reader.bytes(3, 15), [0b1011_0101, 0b0000_0000]);
+    }
+}

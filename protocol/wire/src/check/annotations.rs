@@ -1,0 +1,244 @@
+//! Annotations: known words only, in their place, once, with the right arguments.
+
+use std::collections::BTreeMap;
+
+use super::Checker;
+use super::model::{Enum, Meaning, Type};
+use super::vocabulary::{Place, WORDS, Word};
+use crate::facts::{Kind, Role};
+use crate::syntax::Span;
+use crate::syntax::ast::{self, Annotation, ExprKind, Struct};
+
+impl<'a> Checker<'a, '_> {
+    /// What a field means.
+    pub(super) fn field_annotations(
+        &mut self,
+        field: &ast::Field<'a>,
+        field_type: &Type,
+    ) -> Option<Meaning> {
+        let mut meaning: Option<(Meaning, Span)> = None;
+        let mut taken = BTreeMap::new();
+        for annotation in &field.annotations {
+            self.claim_annotation(&mut taken, annotation);
+            let Some(Word::Meaning(found)) = self.word(annotation, Place::Field) else {
+                continue;
+            };
+            self.no_arguments(annotation);
+            if let Some((first, span)) = meaning {
+                if first != found {
+                    self.report(annotation.span, "a field means one thing")
+                        .label("expected one annotation")
+                        .related(span, "the first");
+                }
+                continue;
+            }
+            meaning = Some((found, annotation.span));
+            if matches!(field_type, Type::Broken) {
+                continue;
+            }
+            if !found.accepts(field_type) {
+                let spelled = field.field_type.span.text(self.text);
+                let message = format!(
+                    "`@{}` cannot be on a field of type `{spelled}`",
+                    found.spelled()
+                );
+                let type_span = field.field_type.span;
+                self.report(annotation.span, message)
+                    .label(format!("expected {}", found.expected_type()))
+                    .related(type_span, "the field's type");
+            }
+            if let Some(repeat) = &field.repeat {
+                let message = format!("`@{}` cannot be on a repeated field", found.spelled());
+                self.report(annotation.span, message)
+                    .label("expected a single field")
+                    .related(repeat.span, "repeated here");
+            }
+        }
+        meaning.map(|(meaning, _)| meaning)
+    }
+
+    /// Whether a struct is a message.
+    pub(super) fn struct_annotations(&mut self, structure: &Struct<'a>) -> bool {
+        let mut is_message = false;
+        let mut taken = BTreeMap::new();
+        for annotation in &structure.annotations {
+            self.claim_annotation(&mut taken, annotation);
+            if self.word(annotation, Place::Struct).is_some() {
+                self.no_arguments(annotation);
+                is_message = true;
+            }
+        }
+        is_message
+    }
+
+    /// The annotations of an enum's members, as far as they make sense where it is used:
+    /// `kind_field` and `rules_field` are fields that use it.
+    pub(super) fn member_annotations(
+        &mut self,
+        declared: &ast::Enum<'a>,
+        checked: &mut Enum,
+        is_kind: bool,
+        is_rules: bool,
+    ) {
+        if is_kind {
+            checked.first_kind = Some(self.kinds.len() as u16);
+        }
+        for (member, checked) in declared.members.iter().zip(&mut checked.members) {
+            let mut taken = BTreeMap::new();
+            let mut role: Option<(Role, Span)> = None;
+            let mut color = None;
+            for annotation in &member.annotations {
+                self.claim_annotation(&mut taken, annotation);
+                match self.word(annotation, Place::Member) {
+                    Some(Word::Meaning(Meaning::Rules)) => {
+                        if !is_rules {
+                            self.report_unused(annotation, declared, "rules");
+                        }
+                        checked.rules = self.rules_argument(annotation);
+                    }
+                    Some(Word::Color) => {
+                        if !is_kind {
+                            self.report_unused(annotation, declared, "message_kind");
+                        }
+                        color = self.color_argument(annotation);
+                    }
+                    Some(Word::Role(found)) => {
+                        self.no_arguments(annotation);
+                        if !is_kind {
+                            self.report_unused(annotation, declared, "message_kind");
+                        }
+                        match role {
+                            Some((first, span)) if first != found => {
+                                self.report(annotation.span, "a message kind does one thing")
+                                    .label("expected one of these annotations")
+                                    .related(span, "the first");
+                            }
+                            _ => role = Some((found, annotation.span)),
+                        }
+                    }
+                    _ => {}
+                }
+            }
+            if is_kind {
+                let name = member.name.text.to_owned();
+                let role = role.map_or(Role::Other, |(role, _)| role);
+                self.kinds.push(Kind { name, role, color });
+            }
+        }
+        if self.kinds.len() > usize::from(u16::MAX) {
+            self.report(
+                declared.name.span,
+                "there are more than 65535 message kinds",
+            );
+        }
+    }
+
+    /// The word of an annotation, if it is one and stands in its place.
+    fn word(&mut self, annotation: &Annotation<'a>, place: Place) -> Option<Word> {
+        let spelled = annotation.name.text;
+        let Some((_, word)) = WORDS.iter().find(|(word, _)| *word == spelled) else {
+            let here = WORDS.iter().filter(|(_, word)| word.place() == place);
+            let mut names: Vec<&str> = here.map(|(word, _)| *word).collect();
+            let elsewhere = WORDS.iter().filter(|(_, word)| word.place() != place);
+            names.extend(elsewhere.map(|(word, _)| *word));
+            let suggestion = crate::suggest::did_you_mean(spelled, names);
+            let report = self
+                .report(
+                    annotation.span,
+                    format!("there is no annotation `@{spelled}`"),
+                )
+                .label("expected an annotation of the vocabulary");
+            if let Some(suggestion) = suggestion {
+                report.help(
+                    suggestion
+                        .replace('`', "")
+                        .replace("mean ", "mean `@")
+                        .replace('?', "`?"),
+                );
+            }
+            return None;
+        };
+        let also_on_members = *word == Word::Meaning(Meaning::Rules) && place == Place::Member;
+        if word.place() == place || also_on_members {
+            return Some(*word);
+        }
+        let message = format!("`@{spelled}` cannot be on {}", place.shown());
+        let label = format!("it belongs on {}", word.place().shown());
+        self.report(annotation.span, message).label(label);
+        None
+    }
+
+    fn claim_annotation(
+        &mut self,
+        taken: &mut BTreeMap<&'a str, Span>,
+        annotation: &Annotation<'a>,
+    ) {
+        if let Some(first) = taken.insert(annotation.name.text, annotation.span) {
+            let message = format!("`@{}` is given twice", annotation.name.text);
+            self.report(annotation.span, message)
+                .label("expected it once")
+                .related(first, "the first");
+        }
+    }
+
+    fn no_arguments(&mut self, annotation: &Annotation<'a>) {
+        if let Some(argument) = annotation.arguments.first() {
+            let name = annotation.name.text;
+            self.report(argument.span, format!("`@{name}` takes no arguments"))
+                .label(format!("expected `@{name}`"));
+        }
+    }
+
+    fn report_unused(&mut self, annotation: &Annotation<'a>, declared: &ast::Enum<'a>, on: &str) {
+        let name = declared.name.text;
+        let message = format!("`@{}` has no effect here", annotation.name.text);
+        self.report(annotation.span, message)
+            .label(format!("no field of type `{name}` is `@{on}`"))
+            .help(format!("put `@{on}` on the field of type `{name}`"));
+    }
+
+    fn rules_argument(&mut self, annotation: &Annotation<'a>) -> Option<u16> {
+        let [argument] = annotation.arguments.as_slice() else {
+            self.report(
+                annotation.span,
+                "`@rules` on a member names the rules it stands for",
+            )
+            .label("expected `@rules(NAME)`");
+            return None;
+        };
+        let spelled = argument.span.text(self.text);
+        if let Some(&id) = self.rules_names.get(spelled) {
+            return Some(id);
+        }
+        let names: Vec<&str> = self.rules_names.keys().copied().collect();
+        let message = format!("there are no rules `{spelled}`");
+        self.report_choice(argument.span, message, spelled, names);
+        None
+    }
+
+    fn color_argument(&mut self, annotation: &Annotation<'a>) -> Option<[u8; 3]> {
+        let color = match annotation.arguments.as_slice() {
+            [argument] => match argument.kind {
+                ExprKind::Text(text) => color(text),
+                _ => None,
+            },
+            _ => None,
+        };
+        if color.is_none() {
+            self.report(annotation.span, "this is not a colour")
+                .label("expected red, green and blue in hexadecimal: `@color(\"#2a9d8f\")`");
+        }
+        color
+    }
+}
+
+/// `#rrggbb`
+fn color(text: &str) -> Option<[u8; 3]> {
+    let digits = text.strip_prefix('#')?;
+    if digits.len() != 6 || !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+        return None;
+    }
+    let number = u32::from_str_radix(digits, 16).ok()?;
+    let [_, red, green, blue] = number.to_be_bytes();
+    Some([red, green, blue])
+}

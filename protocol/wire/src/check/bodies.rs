@@ -1,0 +1,286 @@
+//! The bodies of structs: fields, conditions, switches, alignment.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::Checker;
+use super::expressions::{Scope, ValueType};
+use super::model::{Field, FieldId, Repeat, Step, Struct, StructId, Type};
+use crate::syntax::Span;
+use crate::syntax::ast::{self, Align, Arm, Expr, If, Statement, Switch};
+
+/// `align` pads to a multiple of at most so many bits.
+const ALIGN_BITS_MAX: i128 = 64;
+
+/// A struct that is being checked.
+struct Body<'a> {
+    scope: Scope<'a>,
+    fields: Vec<Field>,
+    /// Names that may be on the wire at this point, conditional ones included.
+    taken: BTreeMap<&'a str, Span>,
+}
+
+impl<'a> Checker<'a, '_> {
+    pub(super) fn check_structs(&mut self) -> Vec<Struct> {
+        let file = self.file;
+        let mut structs = Vec::new();
+        for (index, declared) in file.structs.iter().enumerate() {
+            let scope = Scope {
+                structure: StructId(index as u32),
+                visible: Vec::new(),
+            };
+            let mut body = Body {
+                scope,
+                fields: Vec::new(),
+                taken: BTreeMap::new(),
+            };
+            let is_message = self.struct_annotations(declared);
+            let steps = self.steps(&declared.body, &mut body);
+            structs.push(Struct {
+                name: declared.name.text.into(),
+                is_message,
+                recursive: self.recursive[index],
+                fields: body.fields,
+                body: steps,
+            });
+        }
+        structs
+    }
+
+    fn steps(&mut self, statements: &[Statement<'a>], body: &mut Body<'a>) -> Vec<Step> {
+        let outer = body.scope.visible.len();
+        let mut steps = Vec::new();
+        for statement in statements {
+            match statement {
+                Statement::Field(field) => steps.push(self.field(field, body)),
+                Statement::If(inner) => steps.extend(self.if_step(inner, body)),
+                Statement::Switch(inner) => steps.extend(self.switch_step(inner, body)),
+                Statement::Align(inner) => steps.extend(self.align_step(inner)),
+            }
+        }
+        body.scope.visible.truncate(outer);
+        steps
+    }
+
+    fn field(&mut self, declared: &ast::Field<'a>, body: &mut Body<'a>) -> Step {
+        self.claim(&mut body.taken, declared.name);
+        let field_type = self.field_type(&declared.field_type, &body.scope);
+        let repeat = declared
+            .repeat
+            .as_ref()
+            .and_then(|repeat| match &repeat.count {
+                None => Some(Repeat::UntilEnd),
+                Some(count) => {
+                    let count = self.integer(count, &body.scope, "a number of elements");
+                    count.map(Repeat::Count)
+                }
+            });
+        let constant = declared
+            .constant
+            .as_ref()
+            .and_then(|expr| self.field_constant(expr, &field_type, declared));
+        let meaning = self.field_annotations(declared, &field_type);
+        let id = FieldId(body.fields.len() as u32);
+        let repeat_span = declared.repeat.as_ref().map(|repeat| repeat.span);
+        body.fields.push(Field {
+            name: declared.name.text.into(),
+            type_text: declared.field_type.span.text(self.text).into(),
+            field_type,
+            repeat,
+            repeat_text: repeat_span.map_or("", |span| span.text(self.text)).into(),
+            constant,
+            meaning,
+            read: false,
+        });
+        body.scope.visible.push((declared.name.text, id));
+        Step::Field(id)
+    }
+
+    /// The value of `name: type = value`.
+    fn field_constant(
+        &mut self,
+        expr: &Expr<'a>,
+        field_type: &Type,
+        declared: &ast::Field<'a>,
+    ) -> Option<i128> {
+        let (value, found) = self.typed(expr, None)?;
+        let super::model::Expression::Integer(value) = value else {
+            self.report(
+                expr.span,
+                "a constant field is an integer, a `bool` or an enum",
+            )
+            .label("expected an integer");
+            return None;
+        };
+        let (wanted, range) = match *field_type {
+            Type::Unsigned(bits) => {
+                let high = u64::MAX >> (64 - bits.clamp(1, 64));
+                (ValueType::Integer, (0, i128::from(high)))
+            }
+            Type::Signed(bits) => {
+                let half = 1i128 << (bits.clamp(1, 64) - 1);
+                (ValueType::Integer, (-half, half - 1))
+            }
+            Type::Bool => (ValueType::Bool, (0, 1)),
+            Type::Range { low, high, .. } => (ValueType::Integer, (low, high)),
+            Type::Leb128 => (ValueType::Integer, (0, i128::from(u64::MAX))),
+            Type::Zigzag => (
+                ValueType::Integer,
+                (i128::from(i64::MIN), i128::from(i64::MAX)),
+            ),
+            Type::Enum(id) => (ValueType::Enum(id), (0, i128::from(u64::MAX))),
+            Type::Broken => return None,
+            _ => {
+                let spelled = declared.field_type.span.text(self.text);
+                self.report(
+                    expr.span,
+                    format!("a field of type `{spelled}` cannot be constant"),
+                )
+                .label("only integers, `bool` and enums can");
+                return None;
+            }
+        };
+        if found != wanted {
+            let (found, wanted) = (self.shown(found), self.shown(wanted));
+            self.report(
+                expr.span,
+                format!("the field is {wanted}, its constant {found}"),
+            )
+            .label(format!("expected {wanted}"));
+            return None;
+        }
+        if !(range.0..=range.1).contains(&value) {
+            let spelled = declared.field_type.span.text(self.text);
+            self.report(expr.span, format!("{value} does not fit the field"))
+                .label(format!("`{spelled}` holds {} to {}", range.0, range.1));
+            return None;
+        }
+        Some(value)
+    }
+
+    fn if_step(&mut self, inner: &If<'a>, body: &mut Body<'a>) -> Option<Step> {
+        let condition = self.condition(&inner.condition, &body.scope);
+        let before = body.taken.clone();
+        let then = self.steps(&inner.then, body);
+        let after_then = std::mem::replace(&mut body.taken, before);
+        let otherwise = self.steps(&inner.otherwise, body);
+        body.taken.extend(after_then);
+        Some(Step::If {
+            condition: condition?,
+            then,
+            otherwise,
+        })
+    }
+
+    fn switch_step(&mut self, inner: &Switch<'a>, body: &mut Body<'a>) -> Option<Step> {
+        let on = self.typed(&inner.on, Some(&body.scope));
+        let found = on.as_ref().map(|(_, found)| *found);
+        if matches!(found, Some(ValueType::Float | ValueType::Bool)) {
+            let shown = found.map(|found| self.shown(found)).unwrap_or_default();
+            self.report(inner.on.span, format!("a switch cannot look at {shown}"))
+                .label("expected an integer or an enum");
+        }
+        let before = body.taken.clone();
+        let mut after = before.clone();
+        let mut arms = Vec::new();
+        let mut default: Option<(Vec<Step>, Span)> = None;
+        let mut seen: BTreeMap<i128, Span> = BTreeMap::new();
+        for arm in &inner.arms {
+            let values = self.patterns(arm, found, &mut seen);
+            body.taken.clone_from(&before);
+            let steps = self.steps(&arm.body, body);
+            after.append(&mut body.taken);
+            if !arm.patterns.is_empty() {
+                arms.push((values, steps));
+            } else if let Some((_, first)) = &default {
+                let first = *first;
+                self.report(arm.span, "a switch has one `default`")
+                    .label("expected a value")
+                    .related(first, "the first");
+            } else {
+                default = Some((steps, arm.span));
+            }
+        }
+        body.taken = after;
+        if inner.arms.is_empty() {
+            self.report(inner.span, "this switch has no arms")
+                .label("expected `VALUE => ...`");
+        }
+        let (on, _) = on?;
+        let text: Arc<str> = inner.span.text(self.text).into();
+        Some(Step::Switch {
+            on,
+            text,
+            arms,
+            default: default.map(|(steps, _)| steps),
+        })
+    }
+
+    fn patterns(
+        &mut self,
+        arm: &Arm<'a>,
+        wanted: Option<ValueType>,
+        seen: &mut BTreeMap<i128, Span>,
+    ) -> Vec<i128> {
+        let mut values = Vec::new();
+        for pattern in &arm.patterns {
+            let Some((value, found)) = self.typed(pattern, None) else {
+                continue;
+            };
+            let Some(wanted) = wanted else { continue };
+            let super::model::Expression::Integer(value) = value else {
+                self.report(
+                    pattern.span,
+                    "an arm of a switch is an integer or an enum's member",
+                );
+                continue;
+            };
+            if found != wanted {
+                let (found, wanted) = (self.shown(found), self.shown(wanted));
+                self.report(
+                    pattern.span,
+                    format!("the switch looks at {wanted}, this is {found}"),
+                )
+                .label(format!("expected {wanted}"));
+                continue;
+            }
+            if let Some(first) = seen.insert(value, pattern.span) {
+                self.report(pattern.span, "this value has an arm already")
+                    .label("expected another value")
+                    .related(first, "the first");
+            }
+            values.push(value);
+        }
+        values
+    }
+
+    fn align_step(&mut self, inner: &Align<'a>) -> Option<Step> {
+        let bits = self.constant_integer(&inner.bits, "an alignment")?;
+        if !(2..=ALIGN_BITS_MAX).contains(&bits) {
+            self.report(
+                inner.bits.span,
+                format!("nothing can be aligned to {bits} bits"),
+            )
+            .label(format!("expected 2 to {ALIGN_BITS_MAX}"));
+            return None;
+        }
+        let pad = match &inner.pad {
+            None => None,
+            Some(expr) => match self.constant_integer(expr, "the padding")? {
+                0 => Some(false),
+                1 => Some(true),
+                _ => {
+                    self.report(expr.span, "padding is made of equal bits")
+                        .label("expected 0 or 1; without `= ...` the padding may be anything");
+                    return None;
+                }
+            },
+        };
+        let text: Arc<str> = inner.span.text(self.text).into();
+        Some(Step::Align {
+            bits: bits as u32,
+            pad,
+            text,
+        })
+    }
+}

@@ -1,0 +1,499 @@
+//! Expressions: names resolved, types checked, constants folded.
+
+use std::sync::Arc;
+
+use super::Checker;
+use super::model::{EnumId, Expression, FieldId, StructId};
+use crate::arithmetic;
+use crate::syntax::Span;
+use crate::syntax::ast::{Arithmetic, Binary, Compare, Expr, ExprKind, Ident, Unary};
+
+/// The type of an expression.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ValueType {
+    Integer,
+    Float,
+    Bool,
+    Enum(EnumId),
+}
+
+/// An expression and its type.
+pub(super) type Typed = (Expression, ValueType);
+
+/// The fields that an expression may read: those declared before it in its struct.
+#[derive(Debug)]
+pub(super) struct Scope<'a> {
+    pub(super) structure: StructId,
+    /// Innermost last.
+    pub(super) visible: Vec<(&'a str, FieldId)>,
+}
+
+impl<'a> Checker<'a, '_> {
+    /// Types an expression; `None` where a mistake was reported. Without a scope only constants
+    /// can be read.
+    pub(super) fn typed(&mut self, expr: &Expr<'a>, scope: Option<&Scope<'a>>) -> Option<Typed> {
+        match &expr.kind {
+            ExprKind::Integer(value) => Some((Expression::Integer(*value), ValueType::Integer)),
+            ExprKind::Float(value) => Some((Expression::Float(*value), ValueType::Float)),
+            ExprKind::Bool(value) => {
+                Some((Expression::Integer(i128::from(*value)), ValueType::Bool))
+            }
+            ExprKind::Text(_) => {
+                self.report(expr.span, "a text has no place in an expression")
+                    .label("expected a number, a field or a constant");
+                None
+            }
+            ExprKind::Path(path) => self.typed_path(path, expr.span, scope),
+            ExprKind::Call(name, _) => {
+                self.report(name.span, format!("`{}` cannot be called here", name.text))
+                    .label("expected a number, a field or a constant");
+                None
+            }
+            ExprKind::Unary(operator, inner) => self.typed_unary(*operator, inner, expr, scope),
+            ExprKind::Binary(operator, left, right) => {
+                let left_typed = self.typed(left, scope);
+                let right_typed = self.typed(right, scope);
+                self.typed_binary(
+                    *operator,
+                    (left, left_typed?),
+                    (right, right_typed?),
+                    expr.span,
+                )
+            }
+        }
+    }
+
+    /// A constant integer.
+    pub(super) fn constant_integer(&mut self, expr: &Expr<'a>, what: &str) -> Option<i128> {
+        match self.typed(expr, None)? {
+            (Expression::Integer(value), ValueType::Integer) => Some(value),
+            (_, found) => {
+                let found = self.shown(found);
+                self.report(expr.span, format!("{what} is an integer, not {found}"))
+                    .label("expected an integer");
+                None
+            }
+        }
+    }
+
+    /// A constant number; integers become floats.
+    pub(super) fn constant_float(&mut self, expr: &Expr<'a>, what: &str) -> Option<f64> {
+        match self.typed(expr, None)? {
+            (Expression::Integer(value), ValueType::Integer) => Some(value as f64),
+            (Expression::Float(value), _) => Some(value),
+            (_, found) => {
+                let found = self.shown(found);
+                self.report(expr.span, format!("{what} is a number, not {found}"))
+                    .label("expected a number");
+                None
+            }
+        }
+    }
+
+    /// An integer that may depend on fields.
+    pub(super) fn integer(
+        &mut self,
+        expr: &Expr<'a>,
+        scope: &Scope<'a>,
+        what: &str,
+    ) -> Option<Expression> {
+        let (expression, found) = self.typed(expr, Some(scope))?;
+        if found == ValueType::Integer {
+            return Some(expression);
+        }
+        let found = self.shown(found);
+        self.report(expr.span, format!("{what} is an integer, not {found}"))
+            .label("expected an integer");
+        None
+    }
+
+    /// A condition.
+    pub(super) fn condition(&mut self, expr: &Expr<'a>, scope: &Scope<'a>) -> Option<Expression> {
+        let (expression, found) = self.typed(expr, Some(scope))?;
+        if found == ValueType::Bool {
+            return Some(expression);
+        }
+        let spelled = expr.span.text(self.text);
+        let found = self.shown(found);
+        self.report(
+            expr.span,
+            format!("a condition is true or false, not {found}"),
+        )
+        .label("expected a comparison or a `bool` field")
+        .help(format!("write `{spelled} != 0` if that is what is meant"));
+        None
+    }
+
+    pub(super) fn shown(&self, value_type: ValueType) -> String {
+        match value_type {
+            ValueType::Integer => "an integer".to_owned(),
+            ValueType::Float => "a float".to_owned(),
+            ValueType::Bool => "a truth value".to_owned(),
+            ValueType::Enum(id) => format!("a `{}`", self.file.enums[id.0 as usize].name.text),
+        }
+    }
+
+    fn typed_path(
+        &mut self,
+        path: &[Ident<'a>],
+        span: Span,
+        scope: Option<&Scope<'a>>,
+    ) -> Option<Typed> {
+        let first = *path.first()?;
+        let field = scope.and_then(|scope| {
+            let mut visible = scope.visible.iter().rev();
+            visible
+                .find(|(name, _)| *name == first.text)
+                .map(|(_, id)| (scope.structure, *id))
+        });
+        if let Some((structure, id)) = field {
+            return self.typed_field(structure, id, path, span);
+        }
+        if let Some(value) = self.constants.get(first.text) {
+            let value = value.clone();
+            if let Some(second) = path.get(1) {
+                self.report(
+                    second.span,
+                    format!("the constant `{}` has no parts", first.text),
+                );
+                return None;
+            }
+            return value;
+        }
+        if let Some(&id) = self.enum_names.get(first.text) {
+            return self.typed_member(id, path, span);
+        }
+        self.report_unknown(first, scope);
+        None
+    }
+
+    fn typed_member(&mut self, id: EnumId, path: &[Ident<'a>], span: Span) -> Option<Typed> {
+        let declared = &self.file.enums[id.0 as usize];
+        let members = || declared.members.iter().map(|member| member.name.text);
+        let [_, wanted] = path else {
+            let label = format!("expected a member, such as `{}.NAME`", declared.name.text);
+            self.report(
+                span,
+                format!("the enum `{}` is not a value", declared.name.text),
+            )
+            .label(label);
+            return None;
+        };
+        let Some(place) = members().position(|name| name == wanted.text) else {
+            let suggestion = crate::suggest::did_you_mean(wanted.text, members());
+            let message = format!("`{}` has no member `{}`", declared.name.text, wanted.text);
+            let report = self.report(wanted.span, message).label("unknown member");
+            if let Some(suggestion) = suggestion {
+                report.help(suggestion);
+            }
+            return None;
+        };
+        let value = *self.enum_values.get(id.0 as usize)?.get(place)?;
+        Some((Expression::Integer(i128::from(value)), ValueType::Enum(id)))
+    }
+
+    fn typed_field(
+        &mut self,
+        structure: StructId,
+        id: FieldId,
+        path: &[Ident<'a>],
+        span: Span,
+    ) -> Option<Typed> {
+        use super::heads::HeadKind;
+        let mut ids = vec![id];
+        let (mut structure, mut id) = (structure, id);
+        for (depth, name) in path.iter().enumerate() {
+            let head = self.heads[structure.0 as usize][id.0 as usize];
+            let next = path.get(depth + 1);
+            if head.repeated {
+                self.report(name.span, format!("`{}` is repeated", name.text))
+                    .label("an expression can read a single field only");
+                return None;
+            }
+            let value_type = match (head.kind, next) {
+                (HeadKind::Struct(inner), Some(next)) => {
+                    if self.recursive[inner.0 as usize] {
+                        let message = format!("`{}` can hold itself", name.text);
+                        self.report(name.span, message)
+                            .label("an expression cannot read what is inside such a struct");
+                        return None;
+                    }
+                    let heads = &self.heads[inner.0 as usize];
+                    let found = heads.iter().position(|head| head.name == next.text);
+                    let Some(found) = found else {
+                        let names: Vec<&str> = heads.iter().map(|head| head.name).collect();
+                        let suggestion = crate::suggest::did_you_mean(next.text, names);
+                        let message = format!("`{}` has no field `{}`", name.text, next.text);
+                        let report = self.report(next.span, message).label("unknown field");
+                        if let Some(suggestion) = suggestion {
+                            report.help(suggestion);
+                        }
+                        return None;
+                    };
+                    if heads[found].conditional {
+                        let related = heads[found].span;
+                        self.report(next.span, format!("`{}` is not always there", next.text))
+                            .label("an expression can read only what is always there")
+                            .related(related, "it stands inside an `if` or a `switch`");
+                        return None;
+                    }
+                    structure = inner;
+                    id = FieldId(found as u32);
+                    ids.push(id);
+                    continue;
+                }
+                (HeadKind::Struct(_), None) => {
+                    self.report(span, format!("`{}` is a struct, not a value", name.text))
+                        .label("expected one of its fields");
+                    return None;
+                }
+                (_, Some(next)) => {
+                    self.report(next.span, format!("`{}` is not a struct", name.text))
+                        .label("only a struct has fields");
+                    return None;
+                }
+                (HeadKind::Integer, None) => ValueType::Integer,
+                (HeadKind::Bool, None) => ValueType::Bool,
+                (HeadKind::Enum(id), None) => ValueType::Enum(id),
+                (HeadKind::Other, None) => {
+                    self.report(span, format!("`{}` cannot be read", name.text))
+                        .label("expected an integer, a `bool` or an enum");
+                    return None;
+                }
+                (HeadKind::Broken, None) => return None,
+            };
+            self.reads.insert((structure, id));
+            return Some((Expression::Field(ids), value_type));
+        }
+        None
+    }
+
+    fn report_unknown(&mut self, name: Ident<'a>, scope: Option<&Scope<'a>>) {
+        let Some(scope) = scope else {
+            let names: Vec<&str> = self.constants.keys().copied().collect();
+            let suggestion = crate::suggest::did_you_mean(name.text, names);
+            let report = self
+                .report(name.span, format!("`{}` is not a constant", name.text))
+                .label("expected a number or a constant that is declared before this");
+            if let Some(suggestion) = suggestion {
+                report.help(suggestion);
+            }
+            return;
+        };
+        let heads = &self.heads[scope.structure.0 as usize];
+        let declared = heads.iter().find(|head| head.name == name.text).copied();
+        if let Some(head) = declared {
+            if head.span.start > name.span.start {
+                self.report(name.span, format!("`{}` comes later", name.text))
+                    .label("an expression reads only what comes before it on the wire")
+                    .related(head.span, "declared here");
+            } else if !head.conditional {
+                self.report(
+                    name.span,
+                    format!("`{}` cannot be read by itself", name.text),
+                )
+                .label("an expression reads only what comes before it on the wire");
+            } else {
+                self.report(name.span, format!("`{}` is not always there", name.text))
+                    .label("an expression can read only what is always there")
+                    .related(head.span, "it stands inside an `if` or a `switch`");
+            }
+            return;
+        }
+        let mut names: Vec<&str> = scope.visible.iter().map(|(name, _)| *name).collect();
+        names.extend(self.constants.keys());
+        names.extend(self.enum_names.keys());
+        let suggestion = crate::suggest::did_you_mean(name.text, names);
+        let report = self
+            .report(name.span, format!("there is no `{}`", name.text))
+            .label("expected a field before this one, a constant or an enum");
+        if let Some(suggestion) = suggestion {
+            report.help(suggestion);
+        }
+    }
+
+    fn typed_unary(
+        &mut self,
+        operator: Unary,
+        inner: &Expr<'a>,
+        whole: &Expr<'a>,
+        scope: Option<&Scope<'a>>,
+    ) -> Option<Typed> {
+        let (expression, found) = self.typed(inner, scope)?;
+        match (operator, found, expression) {
+            (Unary::Negate, ValueType::Float, Expression::Float(value)) => {
+                Some((Expression::Float(-value), ValueType::Float))
+            }
+            (Unary::Negate, ValueType::Integer, Expression::Integer(value)) => Some((
+                Expression::Integer(value.checked_neg()?),
+                ValueType::Integer,
+            )),
+            (Unary::Negate, ValueType::Integer, expression) => {
+                let text: Arc<str> = whole.span.text(self.text).into();
+                let zero = Box::new(Expression::Integer(0));
+                let expression = Box::new(expression);
+                let negated = Expression::Arithmetic(Arithmetic::Subtract, zero, expression, text);
+                Some((negated, ValueType::Integer))
+            }
+            (Unary::Not, ValueType::Bool, Expression::Integer(value)) => {
+                Some((Expression::Integer(i128::from(value == 0)), ValueType::Bool))
+            }
+            (Unary::Not, ValueType::Bool, expression) => {
+                Some((Expression::Not(Box::new(expression)), ValueType::Bool))
+            }
+            (operator, found, _) => {
+                let (mark, wants) = match operator {
+                    Unary::Negate => ("-", "a number"),
+                    Unary::Not => ("!", "a truth value"),
+                };
+                let found = self.shown(found);
+                self.report(inner.span, format!("`{mark}` takes {wants}, not {found}"))
+                    .label(format!("expected {wants}"));
+                None
+            }
+        }
+    }
+
+    fn typed_binary(
+        &mut self,
+        operator: Binary,
+        (left, (left_value, left_type)): (&Expr<'a>, Typed),
+        (right, (right_value, right_type)): (&Expr<'a>, Typed),
+        span: Span,
+    ) -> Option<Typed> {
+        let boxed = |left, right| (Box::new(left), Box::new(right));
+        match operator {
+            Binary::And | Binary::Or => {
+                for (side, found) in [(left, left_type), (right, right_type)] {
+                    if found != ValueType::Bool {
+                        let mark = if operator == Binary::And { "&&" } else { "||" };
+                        let found = self.shown(found);
+                        let message = format!("`{mark}` takes truth values, not {found}");
+                        self.report(side.span, message)
+                            .label("expected a comparison or a `bool`");
+                        return None;
+                    }
+                }
+                let (left, right) = boxed(left_value, right_value);
+                let expression = match operator {
+                    Binary::And => Expression::And(left, right),
+                    _ => Expression::Or(left, right),
+                };
+                Some((expression, ValueType::Bool))
+            }
+            Binary::Compare(compare) => {
+                if left_type != right_type || left_type == ValueType::Float {
+                    self.report_incomparable((left, left_type), (right, right_type), span);
+                    return None;
+                }
+                let orders = !matches!(compare, Compare::Equal | Compare::NotEqual);
+                if orders && left_type != ValueType::Integer {
+                    let found = self.shown(left_type);
+                    self.report(span, format!("{found} has no order"))
+                        .label("expected `==` or `!=`");
+                    return None;
+                }
+                if let (Expression::Integer(a), Expression::Integer(b)) =
+                    (&left_value, &right_value)
+                {
+                    let holds = arithmetic::compare(compare, *a, *b);
+                    return Some((Expression::Integer(i128::from(holds)), ValueType::Bool));
+                }
+                let (left, right) = boxed(left_value, right_value);
+                Some((Expression::Compare(compare, left, right), ValueType::Bool))
+            }
+            Binary::Arithmetic(arithmetic) => {
+                if let (Some(a), Some(b)) = (float(&left_value), float(&right_value))
+                    && (left_type == ValueType::Float || right_type == ValueType::Float)
+                {
+                    return self.fold_floats(arithmetic, a, b, span);
+                }
+                for (side, found) in [(left, left_type), (right, right_type)] {
+                    if found != ValueType::Integer {
+                        let found = self.shown(found);
+                        self.report(side.span, format!("arithmetic takes integers, not {found}"))
+                            .label("expected an integer");
+                        return None;
+                    }
+                }
+                if let (Expression::Integer(a), Expression::Integer(b)) =
+                    (&left_value, &right_value)
+                {
+                    return match arithmetic::evaluate(arithmetic, *a, *b) {
+                        Ok(value) => Some((Expression::Integer(value), ValueType::Integer)),
+                        Err(why) => {
+                            self.report(span, format!("this has no value: {why}"));
+                            None
+                        }
+                    };
+                }
+                let text: Arc<str> = span.text(self.text).into();
+                let (left, right) = boxed(left_value, right_value);
+                let expression = Expression::Arithmetic(arithmetic, left, right, text);
+                Some((expression, ValueType::Integer))
+            }
+        }
+    }
+
+    fn report_incomparable(
+        &mut self,
+        (left, left_type): (&Expr<'a>, ValueType),
+        (right, right_type): (&Expr<'a>, ValueType),
+        span: Span,
+    ) {
+        let shown = (self.shown(left_type), self.shown(right_type));
+        let report = self
+            .report(
+                span,
+                format!("{} cannot be compared with {}", shown.0, shown.1),
+            )
+            .label("expected the same type on both sides");
+        let (other, id) = match (left_type, right_type) {
+            (ValueType::Enum(id), ValueType::Integer) => (right, id),
+            (ValueType::Integer, ValueType::Enum(id)) => (left, id),
+            _ => return,
+        };
+        if !matches!(other.kind, ExprKind::Integer(_)) {
+            return;
+        }
+        report.help("name the member: `ENUM.member`");
+        let declared = &self.file.enums[id.0 as usize];
+        let value = match other.kind {
+            ExprKind::Integer(value) => value,
+            _ => return,
+        };
+        let values = self.enum_values.get(id.0 as usize);
+        let place = values.and_then(|all| all.iter().position(|&v| i128::from(v) == value));
+        if let Some(member) = place.and_then(|place| declared.members.get(place)) {
+            let help = format!("write `{}.{}`", declared.name.text, member.name.text);
+            if let Some(report) = self.reports.last_mut() {
+                report.help(help);
+            }
+        }
+    }
+
+    fn fold_floats(&mut self, operator: Arithmetic, a: f64, b: f64, span: Span) -> Option<Typed> {
+        let value = match operator {
+            Arithmetic::Add => a + b,
+            Arithmetic::Subtract => a - b,
+            Arithmetic::Multiply => a * b,
+            Arithmetic::Divide => a / b,
+            _ => f64::NAN,
+        };
+        if value.is_finite() {
+            return Some((Expression::Float(value), ValueType::Float));
+        }
+        self.report(span, "this has no value")
+            .label("floats can be added, subtracted, multiplied and divided, and stay finite");
+        None
+    }
+}
+
+/// A constant as a float.
+fn float(expression: &Expression) -> Option<f64> {
+    match expression {
+        Expression::Float(value) => Some(*value),
+        Expression::Integer(value) => Some(*value as f64),
+        _ => None,
+    }
+}

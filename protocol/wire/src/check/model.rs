@@ -1,0 +1,231 @@
+//! A wire that makes sense: every name resolved, every type known, every expression typed.
+
+use std::sync::Arc;
+
+use crate::facts::{Kind, Rules};
+use crate::syntax::ast::{Arithmetic, Compare};
+
+/// A struct, by its place in [`Model::structs`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct StructId(pub(crate) u32);
+
+/// An enum, by its place in [`Model::enums`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct EnumId(pub(crate) u32);
+
+/// A field of a struct, by its place in [`Struct::fields`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct FieldId(pub(crate) u32);
+
+#[derive(Debug)]
+pub(crate) struct Model {
+    pub(crate) name: String,
+    pub(crate) order: Order,
+    pub(crate) root: StructId,
+    /// The struct that a message joined from fragments is.
+    pub(crate) joined: Option<StructId>,
+    pub(crate) structs: Vec<Struct>,
+    pub(crate) enums: Vec<Enum>,
+    pub(crate) kinds: Vec<Kind>,
+    pub(crate) rules: Vec<Rules>,
+}
+
+/// How bits become numbers. A value is split into groups of eight bits, counted from its least
+/// significant bit, so that the most significant group may be smaller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub(crate) struct Order {
+    pub(crate) bits: BitOrder,
+    pub(crate) bytes: ByteOrder,
+}
+
+/// Which bit of a byte, and of a group, comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub(crate) enum BitOrder {
+    #[default]
+    Lsb,
+    Msb,
+}
+
+/// Which group of a value comes first: the least significant or the most significant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub(crate) enum ByteOrder {
+    #[default]
+    Little,
+    Big,
+}
+
+#[derive(Debug)]
+pub(crate) struct Enum {
+    pub(crate) base: Type,
+    pub(crate) members: Vec<Member>,
+    /// Where its members begin in [`Model::kinds`], if some field has it as `@message_kind`.
+    pub(crate) first_kind: Option<u16>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Member {
+    pub(crate) name: Arc<str>,
+    pub(crate) value: u64,
+    /// The place in [`Model::rules`] of its `@rules(...)`.
+    pub(crate) rules: Option<u16>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Struct {
+    pub(crate) name: Arc<str>,
+    pub(crate) is_message: bool,
+    /// It can hold itself, or stands between two that can.
+    pub(crate) recursive: bool,
+    /// In the order of the text, those of `if` and `switch` included.
+    pub(crate) fields: Vec<Field>,
+    pub(crate) body: Vec<Step>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Field {
+    pub(crate) name: Arc<str>,
+    /// As the wire spells it, without the repeat.
+    pub(crate) type_text: Arc<str>,
+    pub(crate) field_type: Type,
+    pub(crate) repeat: Option<Repeat>,
+    /// `[count]` as the wire spells it.
+    pub(crate) repeat_text: Arc<str>,
+    pub(crate) constant: Option<i128>,
+    pub(crate) meaning: Option<Meaning>,
+    /// Some expression reads it.
+    pub(crate) read: bool,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Type {
+    /// A mistake was reported.
+    Broken,
+    /// 1 to 64 bits.
+    Unsigned(u8),
+    /// 1 to 64 bits, two's complement.
+    Signed(u8),
+    Bool,
+    /// The number on the wire is the value less `low`, in as few bits as `high - low` needs.
+    Range {
+        low: i128,
+        high: i128,
+        bits: u8,
+    },
+    Leb128,
+    /// LEB128, then zigzag: 0, -1, 1, -2.
+    Zigzag,
+    /// 16, 32 or 64 bits, IEEE 754.
+    Float(u8),
+    Quantized {
+        low: f64,
+        high: f64,
+        bits: u8,
+    },
+    Enum(EnumId),
+    Struct(StructId),
+    Text {
+        length: Length,
+        encoding: Encoding,
+    },
+    Bytes(Expression),
+}
+
+/// What says how long a text is, in bytes.
+#[derive(Clone, Debug)]
+pub(crate) enum Length {
+    /// An integer of this type before the text.
+    Prefix(Box<Type>),
+    Expression(Expression),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Encoding {
+    Utf8,
+    Ascii,
+    Latin1,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Repeat {
+    Count(Expression),
+    UntilEnd,
+}
+
+/// A statement of a struct's body.
+#[derive(Debug)]
+pub(crate) enum Step {
+    Field(FieldId),
+    If {
+        condition: Expression,
+        then: Vec<Step>,
+        otherwise: Vec<Step>,
+    },
+    Switch {
+        on: Expression,
+        /// `switch (kind)` as the wire spells it.
+        text: Arc<str>,
+        arms: Vec<(Vec<i128>, Vec<Step>)>,
+        default: Option<Vec<Step>>,
+    },
+    Align {
+        bits: u32,
+        pad: Option<bool>,
+        text: Arc<str>,
+    },
+}
+
+/// Integers are exact and checked; booleans are 0 and 1.
+#[derive(Clone, Debug)]
+pub(crate) enum Expression {
+    Integer(i128),
+    /// Only in constants.
+    Float(f64),
+    /// A field of this struct, or of structs inside it.
+    Field(Vec<FieldId>),
+    Not(Box<Expression>),
+    And(Box<Expression>, Box<Expression>),
+    Or(Box<Expression>, Box<Expression>),
+    Compare(Compare, Box<Expression>, Box<Expression>),
+    /// With its text, for the diagnostic where it fails.
+    Arithmetic(Arithmetic, Box<Expression>, Box<Expression>, Arc<str>),
+}
+
+/// What a field means: the annotations that a field can have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Meaning {
+    Sequence,
+    Ack,
+    AckBits,
+    Sender,
+    Rules,
+    MessageKind,
+    Reliable,
+    ReliableSequence,
+    Origin,
+    Object,
+    ObjectType,
+    Owner,
+    NewOwner,
+    MigrationCounter,
+    Tick,
+    RpcName,
+    FragmentIndex,
+    FragmentCount,
+    FragmentData,
+}
+
+impl Model {
+    pub(crate) fn structure(&self, id: StructId) -> &Struct {
+        &self.structs[id.0 as usize]
+    }
+
+    pub(crate) fn enumeration(&self, id: EnumId) -> &Enum {
+        &self.enums[id.0 as usize]
+    }
+}
+
+impl Struct {
+    pub(crate) fn field(&self, id: FieldId) -> &Field {
+        &self.fields[id.0 as usize]
+    }
+}

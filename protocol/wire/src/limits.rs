@@ -1,0 +1,23 @@
+//! Hard limits, so that no wire and no packet can take more than a bounded time and memory.
+
+/// The longest wire text, in bytes.
+pub(crate) const TEXT_BYTES_MAX: usize = 1 << 20;
+
+/// How deep structs may stand in each other, as the wire declares them.
+pub(crate) const STRUCT_NESTING_MAX: usize = 64;
+
+/// How many operations a wire may compile to, with every struct that is not recursive written out
+/// wherever it is used.
+pub(crate) const OPERATIONS_MAX: usize = 200_000;
+
+/// How deep recursive structs may stand in each other in a packet.
+pub(crate) const DEPTH_MAX: usize = 32;
+
+/// How many elements one repeat may have in a packet.
+pub(crate) const REPEAT_MAX: u32 = 65_536;
+
+/// How many nodes a packet may have. An element counts ahead for as many as it can have.
+pub(crate) const NODES_MAX: u32 = 131_072;
+
+/// How many bytes of a packet are looked at.
+pub(crate) const PACKET_BYTES_MAX: usize = 16 << 20;

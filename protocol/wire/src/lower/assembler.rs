@@ -1,0 +1,203 @@
+//! A plan in the making: operations, labels that are placed later, constants.
+
+use super::TooLarge;
+use crate::limits::OPERATIONS_MAX;
+use crate::program::{Operand, Operation, Plan, Register, SwitchTable};
+
+/// A place in the plan that jumps can name before it is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Label(u32);
+
+#[derive(Default)]
+pub(super) struct Assembler {
+    plan: Plan,
+    /// By label.
+    places: Vec<Option<u32>>,
+    /// The last operation that something can jump to; skips before it are not joined with it.
+    fence: usize,
+}
+
+impl Assembler {
+    pub(super) fn label(&mut self) -> Label {
+        self.places.push(None);
+        Label(self.places.len() as u32 - 1)
+    }
+
+    pub(super) fn place(&mut self, label: Label) -> Result<(), TooLarge> {
+        let here = self.here()?;
+        if let Some(place) = self.places.get_mut(label.0 as usize) {
+            *place = Some(here);
+        }
+        Ok(())
+    }
+
+    /// The next operation, as something that can be jumped to.
+    pub(super) fn here(&mut self) -> Result<u32, TooLarge> {
+        self.fence = self.plan.operations.len();
+        u32::try_from(self.fence).map_err(|_| TooLarge)
+    }
+
+    /// Adds an operation. Jumps in it name labels, not places.
+    pub(super) fn push(&mut self, operation: Operation) -> Result<(), TooLarge> {
+        if self.plan.operations.len() >= OPERATIONS_MAX {
+            return Err(TooLarge);
+        }
+        self.plan.operations.push(operation);
+        Ok(())
+    }
+
+    pub(super) fn end(&mut self) -> Result<(), TooLarge> {
+        self.push(Operation::End)
+    }
+
+    pub(super) fn return_from(&mut self) -> Result<(), TooLarge> {
+        self.push(Operation::Return)
+    }
+
+    pub(super) fn jump(&mut self, to: Label) -> Result<(), TooLarge> {
+        self.push(Operation::Jump { to: to.0 })
+    }
+
+    /// Skips fields of these widths, together with a skip right before it.
+    pub(super) fn skip(&mut self, widths: &[u8]) -> Result<(), TooLarge> {
+        let more: u32 = widths.iter().map(|&width| u32::from(width)).sum();
+        if self.plan.skipped_bits.len() + widths.len() > OPERATIONS_MAX {
+            return Err(TooLarge);
+        }
+        let first = self.plan.skipped_bits.len() as u32;
+        self.plan.skipped_bits.extend_from_slice(widths);
+        let joins = self.plan.operations.len() > self.fence;
+        if let Some(Operation::Skip { bits, count, .. }) = self.plan.operations.last_mut()
+            && joins
+        {
+            *bits += more;
+            *count += widths.len() as u32;
+            return Ok(());
+        }
+        self.push(Operation::Skip {
+            bits: more,
+            first,
+            count: widths.len() as u32,
+        })
+    }
+
+    /// Adds a call whose frame is set later; its place.
+    pub(super) fn call(&mut self, to: Label, weight: u32) -> Result<usize, TooLarge> {
+        self.push(Operation::Call {
+            to: to.0,
+            frame: 0,
+            weight,
+        })?;
+        Ok(self.plan.operations.len() - 1)
+    }
+
+    pub(super) fn set_frame(&mut self, call: usize, size: Register) {
+        if let Some(Operation::Call { frame, .. }) = self.plan.operations.get_mut(call) {
+            *frame = size;
+        }
+    }
+
+    pub(super) fn constant(&mut self, value: i128) -> Result<u16, TooLarge> {
+        let constants = &mut self.plan.constants;
+        let known = constants.iter().position(|&constant| constant == value);
+        let place = known.unwrap_or_else(|| {
+            constants.push(value);
+            constants.len() - 1
+        });
+        u16::try_from(place).map_err(|_| TooLarge)
+    }
+
+    /// Two constants, one after the other; the place of the first.
+    pub(super) fn constant_pair(&mut self, low: i128, high: i128) -> Result<u16, TooLarge> {
+        let constants = &mut self.plan.constants;
+        let known = constants.windows(2).position(|pair| pair == [low, high]);
+        let place = known.unwrap_or_else(|| {
+            constants.extend([low, high]);
+            constants.len() - 2
+        });
+        u16::try_from(place).map_err(|_| TooLarge)
+    }
+
+    pub(super) fn operand(&mut self, value: i128) -> Result<Operand, TooLarge> {
+        Ok(Operand::Constant(self.constant(value)?))
+    }
+
+    /// Adds a table; its targets name labels.
+    pub(super) fn switch_table(
+        &mut self,
+        mut targets: Vec<(i128, Label)>,
+        default: Option<Label>,
+    ) -> Result<u16, TooLarge> {
+        targets.sort_by_key(|&(value, _)| value);
+        let sparse = targets
+            .into_iter()
+            .map(|(value, label)| (value, label.0))
+            .collect();
+        let default = default.map(|label| label.0);
+        self.plan.switches.push(SwitchTable {
+            dense: Vec::new(),
+            sparse,
+            default,
+        });
+        u16::try_from(self.plan.switches.len() - 1).map_err(|_| TooLarge)
+    }
+
+    /// Replaces labels by places.
+    pub(super) fn finish(mut self) -> Result<Plan, TooLarge> {
+        let places = self.places;
+        let place = |label: &mut u32| -> Result<(), TooLarge> {
+            *label = places
+                .get(*label as usize)
+                .copied()
+                .flatten()
+                .ok_or(TooLarge)?;
+            Ok(())
+        };
+        for operation in &mut self.plan.operations {
+            match operation {
+                Operation::RepeatBegin { end: to, .. }
+                | Operation::UntilEndBegin { end: to, .. }
+                | Operation::RepeatNext { body: to, .. }
+                | Operation::UntilEndNext { body: to, .. }
+                | Operation::Jump { to }
+                | Operation::Unless { to, .. }
+                | Operation::Call { to, .. } => place(to)?,
+                _ => {}
+            }
+        }
+        for table in &mut self.plan.switches {
+            for (_, to) in &mut table.sparse {
+                place(to)?;
+            }
+            if let Some(default) = &mut table.default {
+                place(default)?;
+            }
+            make_dense(table);
+        }
+        Ok(self.plan)
+    }
+}
+
+impl Label {
+    /// As operations name it until the plan is finished.
+    pub(super) fn name(self) -> u32 {
+        self.0
+    }
+}
+
+/// The largest value of a table that is looked up by place.
+const DENSE_VALUE_MAX: i128 = 255;
+
+fn make_dense(table: &mut SwitchTable) {
+    let small = |&(value, _): &(i128, u32)| (0..=DENSE_VALUE_MAX).contains(&value);
+    if !table.sparse.iter().all(small) {
+        return;
+    }
+    for (value, to) in std::mem::take(&mut table.sparse) {
+        let index = value as usize;
+        if table.dense.len() <= index {
+            table.dense.resize(index + 1, u32::MAX);
+        }
+        table.dense[index] = to;
+    }
+}

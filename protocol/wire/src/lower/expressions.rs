@@ -1,0 +1,175 @@
+//! Expressions to operations: values into registers, conditions into jumps.
+
+use super::assembler::Label;
+use super::{Binding, Bindings, Lowering, TooLarge};
+use crate::check::model::{Expression, FieldId};
+use crate::program::{Operand, Operation};
+use crate::syntax::ast::Compare;
+
+impl Lowering<'_> {
+    /// Where the value of an expression is, once the operations added here have run.
+    pub(super) fn value(
+        &mut self,
+        expression: &Expression,
+        bindings: &Bindings,
+    ) -> Result<Operand, TooLarge> {
+        match expression {
+            Expression::Integer(value) => self.assembler.operand(*value),
+            // The checker lets no float into an expression that is not constant.
+            Expression::Float(_) => Err(TooLarge),
+            Expression::Field(path) => bound(path, bindings).ok_or(TooLarge),
+            Expression::Arithmetic(operator, left, right, text) => {
+                let left = self.value(left, bindings)?;
+                let right = self.value(right, bindings)?;
+                let (operator, to) = (*operator, self.register()?);
+                let text = self.text(text);
+                let operation = Operation::Arithmetic {
+                    operator,
+                    to,
+                    left,
+                    right,
+                    text,
+                };
+                self.assembler.push(operation)?;
+                Ok(Operand::Register(to))
+            }
+            Expression::Compare(operator, left, right) => {
+                let left = self.value(left, bindings)?;
+                let right = self.value(right, bindings)?;
+                let (operator, to) = (*operator, self.register()?);
+                self.assembler.push(Operation::Compare {
+                    operator,
+                    to,
+                    left,
+                    right,
+                })?;
+                Ok(Operand::Register(to))
+            }
+            Expression::Not(_) | Expression::And(..) | Expression::Or(..) => {
+                let to = self.register()?;
+                let (yes, no) = (self.assembler.operand(1)?, self.assembler.operand(0)?);
+                let end = self.assembler.label();
+                self.assembler.push(Operation::Copy { to, from: no })?;
+                self.unless(expression, end, bindings)?;
+                self.assembler.push(Operation::Copy { to, from: yes })?;
+                self.assembler.place(end)?;
+                Ok(Operand::Register(to))
+            }
+        }
+    }
+
+    /// Jumps where a condition does not hold.
+    pub(super) fn unless(
+        &mut self,
+        condition: &Expression,
+        to: Label,
+        bindings: &Bindings,
+    ) -> Result<(), TooLarge> {
+        match condition {
+            Expression::Not(inner) => self.when(inner, to, bindings),
+            Expression::And(left, right) => {
+                self.unless(left, to, bindings)?;
+                self.unless(right, to, bindings)
+            }
+            Expression::Or(left, right) => {
+                let holds = self.assembler.label();
+                self.when(left, holds, bindings)?;
+                self.unless(right, to, bindings)?;
+                self.assembler.place(holds)
+            }
+            Expression::Compare(operator, left, right) => {
+                let left = self.value(left, bindings)?;
+                let right = self.value(right, bindings)?;
+                let (operator, to) = (*operator, to.name());
+                self.assembler.push(Operation::Unless {
+                    operator,
+                    left,
+                    right,
+                    to,
+                })
+            }
+            other => {
+                let left = self.value(other, bindings)?;
+                let right = self.assembler.operand(0)?;
+                let (operator, to) = (Compare::NotEqual, to.name());
+                self.assembler.push(Operation::Unless {
+                    operator,
+                    left,
+                    right,
+                    to,
+                })
+            }
+        }
+    }
+
+    /// Jumps where a condition holds.
+    fn when(
+        &mut self,
+        condition: &Expression,
+        to: Label,
+        bindings: &Bindings,
+    ) -> Result<(), TooLarge> {
+        match condition {
+            Expression::Not(inner) => self.unless(inner, to, bindings),
+            Expression::And(left, right) => {
+                let fails = self.assembler.label();
+                self.unless(left, fails, bindings)?;
+                self.when(right, to, bindings)?;
+                self.assembler.place(fails)
+            }
+            Expression::Or(left, right) => {
+                self.when(left, to, bindings)?;
+                self.when(right, to, bindings)
+            }
+            Expression::Compare(operator, left, right) => {
+                let left = self.value(left, bindings)?;
+                let right = self.value(right, bindings)?;
+                let (operator, to) = (opposite(*operator), to.name());
+                self.assembler.push(Operation::Unless {
+                    operator,
+                    left,
+                    right,
+                    to,
+                })
+            }
+            other => {
+                let left = self.value(other, bindings)?;
+                let right = self.assembler.operand(0)?;
+                let (operator, to) = (Compare::Equal, to.name());
+                self.assembler.push(Operation::Unless {
+                    operator,
+                    left,
+                    right,
+                    to,
+                })
+            }
+        }
+    }
+}
+
+fn opposite(operator: Compare) -> Compare {
+    match operator {
+        Compare::Equal => Compare::NotEqual,
+        Compare::NotEqual => Compare::Equal,
+        Compare::Less => Compare::GreaterOrEqual,
+        Compare::LessOrEqual => Compare::Greater,
+        Compare::Greater => Compare::LessOrEqual,
+        Compare::GreaterOrEqual => Compare::Less,
+    }
+}
+
+/// The register of a field, or of a field of a struct in this one.
+fn bound(path: &[FieldId], bindings: &Bindings) -> Option<Operand> {
+    let (last, structs) = path.split_last()?;
+    let mut inner = bindings;
+    for id in structs {
+        match inner.fields.get(id)? {
+            Binding::Struct(bindings) => inner = bindings,
+            Binding::Register(_) => return None,
+        }
+    }
+    match inner.fields.get(last)? {
+        Binding::Register(register) => Some(Operand::Register(*register)),
+        Binding::Struct(_) => None,
+    }
+}

@@ -1,0 +1,290 @@
+//! From the model to flat plans. Structs that cannot hold themselves are written out wherever they
+//! are used; recursive ones become routines.
+
+mod assembler;
+mod expressions;
+mod skips;
+mod steps;
+mod weights;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use self::assembler::Assembler;
+use self::weights::Weights;
+use crate::check::model::{FieldId, Model, StructId, Type};
+use crate::limits::{DEPTH_MAX, OPERATIONS_MAX};
+use crate::program::{EnumMember, EnumTable, FieldInfo, Plan, Program, Register, Shown};
+
+/// The program of a model, or why there is none.
+pub(crate) fn lower(model: &Model) -> Result<Program, TooLarge> {
+    let weights = Weights::of(model);
+    let mut shared = Shared::default();
+    let full = plan(model, &weights, &mut shared, Sinks::Full)?;
+    let facts = plan(model, &weights, &mut shared, Sinks::Facts)?;
+    Ok(Program {
+        order: model.order,
+        fields: shared.fields,
+        enums: enum_tables(model),
+        texts: shared.texts,
+        full,
+        facts,
+        packet_weight: weights.of_struct(model.root),
+        message_weight: model.joined.map_or(0, |joined| weights.of_struct(joined)),
+    })
+}
+
+/// The wire compiles to more than [`OPERATIONS_MAX`] operations, or needs more registers than can
+/// be counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TooLarge;
+
+/// Whom a plan is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sinks {
+    Full,
+    Facts,
+}
+
+/// What both plans refer to.
+#[derive(Default)]
+struct Shared {
+    fields: Vec<FieldInfo>,
+    known: BTreeMap<FieldKey, u32>,
+    texts: Vec<Arc<str>>,
+}
+
+/// What a [`FieldInfo`] is about.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum FieldKey {
+    /// The struct that a packet or a joined message is.
+    Root(StructId),
+    /// A field; of a repeated one, all elements together.
+    Field(StructId, FieldId),
+    Element(StructId, FieldId),
+    Padding(Arc<str>),
+}
+
+/// Where the fields of a struct are kept.
+#[derive(Clone, Default)]
+struct Bindings {
+    fields: BTreeMap<FieldId, Binding>,
+}
+
+#[derive(Clone)]
+enum Binding {
+    Register(Register),
+    Struct(Bindings),
+}
+
+struct Lowering<'m> {
+    model: &'m Model,
+    weights: &'m Weights,
+    shared: &'m mut Shared,
+    assembler: Assembler,
+    sinks: Sinks,
+    next_register: usize,
+    registers_max: usize,
+    /// Recursive structs that are called, with the label of their routine.
+    routines: BTreeMap<StructId, assembler::Label>,
+    /// Calls whose frame is known when the caller is done.
+    open_calls: Vec<usize>,
+}
+
+fn plan(
+    model: &Model,
+    weights: &Weights,
+    shared: &mut Shared,
+    sinks: Sinks,
+) -> Result<Plan, TooLarge> {
+    let mut lowering = Lowering {
+        model,
+        weights,
+        shared,
+        assembler: Assembler::default(),
+        sinks,
+        next_register: 0,
+        registers_max: 0,
+        routines: BTreeMap::new(),
+        open_calls: Vec::new(),
+    };
+    let mut largest_frame = 0;
+    let packet = lowering.entry(model.root, false, &mut largest_frame)?;
+    let message = match model.joined {
+        Some(joined) => Some(lowering.entry(joined, true, &mut largest_frame)?),
+        None => None,
+    };
+    let mut done = Vec::new();
+    while let Some((&id, &label)) = lowering.routines.iter().find(|(id, _)| !done.contains(*id)) {
+        done.push(id);
+        lowering.routine(id, label, &mut largest_frame)?;
+    }
+    let frames = if done.is_empty() { 1 } else { 1 + DEPTH_MAX };
+    let mut plan = lowering.assembler.finish()?;
+    plan.packet = packet;
+    plan.message = message;
+    plan.registers = largest_frame * frames;
+    Ok(plan)
+}
+
+impl Lowering<'_> {
+    /// A whole packet or a whole joined message.
+    fn entry(
+        &mut self,
+        id: StructId,
+        joined: bool,
+        largest_frame: &mut usize,
+    ) -> Result<u32, TooLarge> {
+        let start = self.assembler.here()?;
+        self.next_register = 0;
+        self.registers_max = 0;
+        let structure = self.model.structure(id);
+        let root = self.info(FieldKey::Root(id), || FieldInfo {
+            name: structure.name.clone(),
+            is_element: false,
+            type_name: structure.name.clone(),
+            annotation: structure.is_message.then(|| "message".into()),
+            shown: Shown::Nothing,
+        });
+        if structure.recursive {
+            self.call(id, root)?;
+        } else {
+            self.inline(id, root)?;
+        }
+        if joined {
+            self.align(8, Some(false), &"align(8)".into())?;
+        }
+        self.assembler.end()?;
+        self.close_frame(largest_frame)?;
+        Ok(start)
+    }
+
+    /// A recursive struct, written out once.
+    fn routine(
+        &mut self,
+        id: StructId,
+        label: assembler::Label,
+        largest_frame: &mut usize,
+    ) -> Result<(), TooLarge> {
+        self.assembler.place(label)?;
+        self.next_register = 0;
+        self.registers_max = 0;
+        let mut bindings = Bindings::default();
+        let model = self.model;
+        self.steps(&model.structure(id).body, id, &mut bindings)?;
+        self.assembler.return_from()?;
+        self.close_frame(largest_frame)
+    }
+
+    /// Tells the calls of a finished frame where the next frame starts.
+    fn close_frame(&mut self, largest_frame: &mut usize) -> Result<(), TooLarge> {
+        let frame = Register::try_from(self.registers_max).map_err(|_| TooLarge)?;
+        for call in std::mem::take(&mut self.open_calls) {
+            self.assembler.set_frame(call, frame);
+        }
+        *largest_frame = (*largest_frame).max(self.registers_max);
+        Ok(())
+    }
+
+    fn register(&mut self) -> Result<Register, TooLarge> {
+        let register = Register::try_from(self.next_register).map_err(|_| TooLarge)?;
+        if usize::from(register) >= OPERATIONS_MAX.min(60_000) {
+            return Err(TooLarge);
+        }
+        self.next_register += 1;
+        self.registers_max = self.registers_max.max(self.next_register);
+        Ok(register)
+    }
+
+    fn info(&mut self, key: FieldKey, make: impl FnOnce() -> FieldInfo) -> u32 {
+        if let Some(&known) = self.shared.known.get(&key) {
+            return known;
+        }
+        let index = self.shared.fields.len() as u32;
+        self.shared.fields.push(make());
+        self.shared.known.insert(key, index);
+        index
+    }
+
+    fn text(&mut self, text: &Arc<str>) -> u32 {
+        let texts = &mut self.shared.texts;
+        let place = texts.iter().position(|known| known == text);
+        place.unwrap_or_else(|| {
+            texts.push(text.clone());
+            texts.len() - 1
+        }) as u32
+    }
+
+    /// A field as the tree shows it: all elements together, or one of them.
+    fn field_info(&mut self, structure: StructId, id: FieldId, of_element: bool) -> u32 {
+        let model = self.model;
+        let field = model.structure(structure).field(id);
+        let key = match of_element {
+            true => FieldKey::Element(structure, id),
+            false => FieldKey::Field(structure, id),
+        };
+        let whole_repeat = field.repeat.is_some() && !of_element;
+        self.info(key, || FieldInfo {
+            name: field.name.clone(),
+            is_element: of_element,
+            type_name: match whole_repeat {
+                true => format!("{}{}", field.type_text, field.repeat_text).into(),
+                false => field.type_text.clone(),
+            },
+            annotation: match field.field_type {
+                _ if whole_repeat => None,
+                Type::Struct(inner) if model.structure(inner).is_message => Some("message".into()),
+                _ => field.meaning.map(|meaning| meaning.spelled().into()),
+            },
+            shown: if whole_repeat {
+                Shown::Nothing
+            } else {
+                shown(&field.field_type, model)
+            },
+        })
+    }
+}
+
+fn shown(field_type: &Type, model: &Model) -> Shown {
+    match *field_type {
+        Type::Broken | Type::Struct(_) => Shown::Nothing,
+        Type::Unsigned(_) | Type::Leb128 => Shown::Unsigned,
+        Type::Signed(bits) => Shown::Signed { bits },
+        Type::Bool => Shown::Bool,
+        Type::Range { low, .. } => Shown::Range { low },
+        Type::Zigzag => Shown::Zigzag,
+        Type::Float(bits) => Shown::Float { bits },
+        Type::Quantized { low, high, bits } => Shown::Quantized { low, high, bits },
+        Type::Enum(id) => {
+            let low = match model.enumeration(id).base {
+                Type::Range { low, .. } => u64::try_from(low).unwrap_or(0),
+                _ => 0,
+            };
+            Shown::Enum {
+                table: id.0 as u16,
+                low,
+            }
+        }
+        Type::Text { encoding, .. } => Shown::Text(encoding),
+        Type::Bytes(_) => Shown::Bytes,
+    }
+}
+
+fn enum_tables(model: &Model) -> Vec<EnumTable> {
+    let table = |declared: &crate::check::model::Enum| {
+        let mut members: Vec<EnumMember> = Vec::new();
+        for (index, member) in declared.members.iter().enumerate() {
+            members.push(EnumMember {
+                value: member.value,
+                name: member.name.clone(),
+                kind: declared
+                    .first_kind
+                    .map(|first| first.saturating_add(index as u16)),
+                rules: member.rules,
+            });
+        }
+        members.sort_by_key(|member| member.value);
+        EnumTable { members }
+    };
+    model.enums.iter().map(table).collect()
+}

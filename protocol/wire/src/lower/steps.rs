@@ -1,0 +1,357 @@
+//! Fields, conditions, switches and repeats to operations.
+
+use std::sync::Arc;
+
+use super::skips;
+use super::{Binding, Bindings, FieldKey, Lowering, Sinks, TooLarge};
+use crate::check::model::{Field, FieldId, Length, Meaning, Repeat, Step, StructId, Type};
+use crate::program::{FieldInfo, NO_REGISTER, Operand, Operation, Register, Shown};
+
+impl Lowering<'_> {
+    /// A struct that is not recursive, written out.
+    pub(super) fn inline(&mut self, id: StructId, info: u32) -> Result<Bindings, TooLarge> {
+        let model = self.model;
+        let structure = model.structure(id);
+        if structure.is_message {
+            self.assembler.push(Operation::MessageBegin)?;
+        }
+        if self.sinks == Sinks::Full {
+            self.assembler.push(Operation::Enter { field: info })?;
+        }
+        let mut bindings = Bindings::default();
+        self.steps(&structure.body, id, &mut bindings)?;
+        if self.sinks == Sinks::Full {
+            self.assembler.push(Operation::Leave)?;
+        }
+        if structure.is_message {
+            self.assembler.push(Operation::MessageEnd)?;
+        }
+        Ok(bindings)
+    }
+
+    /// A recursive struct.
+    pub(super) fn call(&mut self, id: StructId, info: u32) -> Result<(), TooLarge> {
+        if self.sinks == Sinks::Full {
+            self.assembler.push(Operation::Enter { field: info })?;
+        }
+        let label = match self.routines.get(&id) {
+            Some(&label) => label,
+            None => {
+                let label = self.assembler.label();
+                self.routines.insert(id, label);
+                label
+            }
+        };
+        let call = self.assembler.call(label, self.weights.of_struct(id))?;
+        self.open_calls.push(call);
+        if self.sinks == Sinks::Full {
+            self.assembler.push(Operation::Leave)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn steps(
+        &mut self,
+        steps: &[Step],
+        structure: StructId,
+        bindings: &mut Bindings,
+    ) -> Result<(), TooLarge> {
+        for step in steps {
+            match step {
+                Step::Field(id) => self.field(structure, *id, bindings)?,
+                Step::Align { bits, pad, text } => self.align(*bits, *pad, text)?,
+                Step::If {
+                    condition,
+                    then,
+                    otherwise,
+                } => {
+                    let (no, end) = (self.assembler.label(), self.assembler.label());
+                    self.unless(condition, no, bindings)?;
+                    self.branch(then, structure, bindings)?;
+                    if !otherwise.is_empty() {
+                        self.assembler.jump(end)?;
+                    }
+                    self.assembler.place(no)?;
+                    self.branch(otherwise, structure, bindings)?;
+                    self.assembler.place(end)?;
+                }
+                Step::Switch {
+                    on,
+                    text,
+                    arms,
+                    default,
+                } => {
+                    let on = self.value(on, bindings)?;
+                    let text = self.text(text);
+                    let end = self.assembler.label();
+                    let mut targets = Vec::new();
+                    let mut bodies = Vec::new();
+                    for (values, body) in arms {
+                        let label = self.assembler.label();
+                        targets.extend(values.iter().map(|&value| (value, label)));
+                        bodies.push((label, body));
+                    }
+                    let default = default.as_ref().map(|body| {
+                        let label = self.assembler.label();
+                        bodies.push((label, body));
+                        label
+                    });
+                    let table = self.assembler.switch_table(targets, default)?;
+                    self.assembler.push(Operation::Switch { on, table, text })?;
+                    for (label, body) in bodies {
+                        self.assembler.place(label)?;
+                        self.branch(body, structure, bindings)?;
+                        self.assembler.jump(end)?;
+                    }
+                    self.assembler.place(end)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Steps that may not happen: what they bind is not seen after them, and their registers are
+    /// used again.
+    fn branch(
+        &mut self,
+        steps: &[Step],
+        structure: StructId,
+        bindings: &Bindings,
+    ) -> Result<(), TooLarge> {
+        let before = self.next_register;
+        self.steps(steps, structure, &mut bindings.clone())?;
+        self.next_register = before;
+        Ok(())
+    }
+
+    pub(super) fn align(
+        &mut self,
+        bits: u32,
+        pad: Option<bool>,
+        text: &Arc<str>,
+    ) -> Result<(), TooLarge> {
+        let field = self.info(FieldKey::Padding(text.clone()), || FieldInfo {
+            name: "padding".into(),
+            is_element: false,
+            type_name: text.clone(),
+            annotation: None,
+            shown: Shown::Unsigned,
+        });
+        self.assembler.push(Operation::Align { bits, pad, field })
+    }
+
+    fn field(
+        &mut self,
+        structure: StructId,
+        id: FieldId,
+        bindings: &mut Bindings,
+    ) -> Result<(), TooLarge> {
+        let model = self.model;
+        let field = model.structure(structure).field(id);
+        if self.sinks == Sinks::Facts {
+            let mut widths = Vec::new();
+            if skips::add_field(field, model, self.weights, &mut widths) {
+                return self.assembler.skip(&widths);
+            }
+        }
+        let info = self.field_info(structure, id, false);
+        let Some(repeat) = &field.repeat else {
+            if let Some(binding) = self.single(field, info, bindings)? {
+                bindings.fields.insert(id, binding);
+            }
+            return Ok(());
+        };
+        let element = self.field_info(structure, id, true);
+        let before = self.next_register;
+        let weight = match self.weights.small_repeat(field, model) {
+            Some(_) => 0,
+            None => self.weights.of_single(field, model),
+        };
+        let (body, end) = (self.assembler.label(), self.assembler.label());
+        let (body_name, end_name) = (body.name(), end.name());
+        let next = match repeat {
+            Repeat::Count(count) => {
+                let count = self.value(count, bindings)?;
+                let counter = self.register()?;
+                let (field, end) = (info, end_name);
+                let begin = Operation::RepeatBegin {
+                    count,
+                    counter,
+                    weight,
+                    field,
+                    end,
+                };
+                self.assembler.push(begin)?;
+                Operation::RepeatNext {
+                    counter,
+                    weight,
+                    body: body_name,
+                }
+            }
+            Repeat::UntilEnd => {
+                let start = self.register()?;
+                let (field, end) = (info, end_name);
+                self.assembler.push(Operation::UntilEndBegin {
+                    start,
+                    weight,
+                    field,
+                    end,
+                })?;
+                Operation::UntilEndNext {
+                    start,
+                    weight,
+                    body: body_name,
+                }
+            }
+        };
+        self.assembler.place(body)?;
+        self.single(field, element, bindings)?;
+        self.assembler.push(next)?;
+        self.assembler.place(end)?;
+        self.next_register = before;
+        Ok(())
+    }
+
+    /// A field that is not repeated, or one element.
+    fn single(
+        &mut self,
+        field: &Field,
+        info: u32,
+        bindings: &Bindings,
+    ) -> Result<Option<Binding>, TooLarge> {
+        match &field.field_type {
+            Type::Struct(inner) if self.model.structure(*inner).recursive => {
+                self.call(*inner, info)?;
+                Ok(None)
+            }
+            Type::Struct(inner) => Ok(Some(Binding::Struct(self.inline(*inner, info)?))),
+            Type::Text { length, encoding } => {
+                let (length, prefixed) = match length {
+                    Length::Expression(length) => (self.value(length, bindings)?, false),
+                    Length::Prefix(prefix) => (self.prefix(prefix, info)?, true),
+                };
+                let (fact, field, encoding) = (field.meaning, info, *encoding);
+                let text = Operation::Text {
+                    length,
+                    prefixed,
+                    encoding,
+                    fact,
+                    field,
+                };
+                self.assembler.push(text)?;
+                Ok(None)
+            }
+            Type::Bytes(length) => {
+                let length = self.value(length, bindings)?;
+                let (fact, field) = (field.meaning, info);
+                self.assembler.push(Operation::Bytes {
+                    length,
+                    fact,
+                    field,
+                })?;
+                Ok(None)
+            }
+            scalar => self.scalar(field, scalar, info),
+        }
+    }
+
+    fn prefix(&mut self, prefix: &Type, field: u32) -> Result<Operand, TooLarge> {
+        let to = self.register()?;
+        self.assembler.push(match *prefix {
+            Type::Unsigned(bits) => Operation::PrefixUnsigned { bits, to, field },
+            _ => Operation::PrefixLeb128 { to, field },
+        })?;
+        Ok(Operand::Register(to))
+    }
+
+    fn scalar(
+        &mut self,
+        field: &Field,
+        scalar: &Type,
+        info: u32,
+    ) -> Result<Option<Binding>, TooLarge> {
+        let (table, base) = match *scalar {
+            Type::Enum(id) => (Some(id.0 as u16), &self.model.enumeration(id).base),
+            _ => (None, scalar),
+        };
+        let by_table = matches!(field.meaning, Some(Meaning::MessageKind | Meaning::Rules));
+        let needed = field.read || field.constant.is_some() || by_table;
+        let to = if needed {
+            self.register()?
+        } else {
+            NO_REGISTER
+        };
+        let fact = field.meaning.filter(|_| !by_table);
+        let field_index = info;
+        let operation = match *base {
+            Type::Signed(bits) => Operation::Signed {
+                bits,
+                to,
+                field: field_index,
+            },
+            Type::Range { low, high, bits } => {
+                let low = self.assembler.constant_pair(low, high)?;
+                Operation::Range {
+                    bits,
+                    fact,
+                    to,
+                    field: field_index,
+                    low,
+                }
+            }
+            Type::Leb128 => Operation::Leb128 {
+                fact,
+                to,
+                field: field_index,
+            },
+            Type::Zigzag => Operation::Zigzag {
+                to,
+                field: field_index,
+            },
+            Type::Unsigned(bits) | Type::Float(bits) | Type::Quantized { bits, .. } => {
+                Operation::Unsigned {
+                    bits,
+                    fact,
+                    to,
+                    field: field_index,
+                }
+            }
+            _ => Operation::Unsigned {
+                bits: 1,
+                fact,
+                to,
+                field: field_index,
+            },
+        };
+        self.assembler.push(operation)?;
+        self.after_scalar(field, table, to, info)?;
+        Ok(needed.then_some(Binding::Register(to)))
+    }
+
+    /// What a value that was read is compared with and looked up in.
+    fn after_scalar(
+        &mut self,
+        field: &Field,
+        table: Option<u16>,
+        value: Register,
+        info: u32,
+    ) -> Result<(), TooLarge> {
+        if let Some(constant) = field.constant {
+            let constant = self.assembler.constant(constant)?;
+            self.assembler.push(Operation::Expect {
+                value,
+                constant,
+                field: info,
+            })?;
+        }
+        match (field.meaning, table) {
+            (Some(Meaning::MessageKind), Some(table)) => {
+                self.assembler.push(Operation::Kind { value, table })
+            }
+            (Some(Meaning::Rules), Some(table)) => {
+                self.assembler.push(Operation::Rules { value, table })
+            }
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,314 @@
+//! What a wire compiles to: two flat plans of operations, and what they refer to.
+
+use std::sync::Arc;
+
+use crate::check::model::{Encoding, Meaning, Order};
+use crate::syntax::ast::{Arithmetic, Compare};
+
+/// A compiled wire, ready to run.
+#[derive(Clone, Debug)]
+pub(crate) struct Program {
+    pub(crate) order: Order,
+    /// What operations say about fields. Both plans share it.
+    pub(crate) fields: Vec<FieldInfo>,
+    pub(crate) enums: Vec<EnumTable>,
+    /// Pieces of the wire's text, for diagnostics.
+    pub(crate) texts: Vec<Arc<str>>,
+    /// Every field, for the tree.
+    pub(crate) full: Plan,
+    /// The same facts with fewer steps: what nobody reads is skipped.
+    pub(crate) facts: Plan,
+    /// How many nodes the root struct can have, elements and recursive structs not counted.
+    pub(crate) packet_weight: u32,
+    /// The same for a joined message.
+    pub(crate) message_weight: u32,
+}
+
+/// Operations with everything that their indices point to.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Plan {
+    pub(crate) operations: Vec<Operation>,
+    pub(crate) constants: Vec<i128>,
+    pub(crate) switches: Vec<SwitchTable>,
+    /// The widths of the fields that [`Operation::Skip`] skips together.
+    pub(crate) skipped_bits: Vec<u8>,
+    /// Where a packet starts.
+    pub(crate) packet: u32,
+    /// Where a joined message starts, if the wire has messages.
+    pub(crate) message: Option<u32>,
+    /// How many registers a run needs, recursive structs included.
+    pub(crate) registers: usize,
+}
+
+/// A place for an integer, counted from the current frame.
+pub(crate) type Register = u16;
+
+/// The register of a field that nobody reads.
+pub(crate) const NO_REGISTER: Register = Register::MAX;
+
+/// What an operation works on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Operand {
+    Register(Register),
+    /// An index into [`Plan::constants`].
+    Constant(u16),
+}
+
+/// One step. `field` is an index into [`Program::fields`]; `to`, `end` and `body` are indices of
+/// operations; `fact` is what the value means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Operation {
+    /// Fields of fixed width that nobody reads and that cannot be wrong.
+    Skip {
+        bits: u32,
+        first: u32,
+        count: u32,
+    },
+    Unsigned {
+        bits: u8,
+        fact: Option<Meaning>,
+        to: Register,
+        field: u32,
+    },
+    Signed {
+        bits: u8,
+        to: Register,
+        field: u32,
+    },
+    /// The constants at `low` and `low + 1` are the lowest and the highest value.
+    Range {
+        bits: u8,
+        fact: Option<Meaning>,
+        to: Register,
+        field: u32,
+        low: u16,
+    },
+    Leb128 {
+        fact: Option<Meaning>,
+        to: Register,
+        field: u32,
+    },
+    Zigzag {
+        to: Register,
+        field: u32,
+    },
+    /// The length before a text: read, and shown with the text.
+    PrefixUnsigned {
+        bits: u8,
+        to: Register,
+        field: u32,
+    },
+    PrefixLeb128 {
+        to: Register,
+        field: u32,
+    },
+    /// `prefixed`: the field starts at the prefix that was read last.
+    Text {
+        length: Operand,
+        prefixed: bool,
+        encoding: Encoding,
+        fact: Option<Meaning>,
+        field: u32,
+    },
+    Bytes {
+        length: Operand,
+        fact: Option<Meaning>,
+        field: u32,
+    },
+    /// The field that was just read is a constant.
+    Expect {
+        value: Register,
+        constant: u16,
+        field: u32,
+    },
+    /// The enum that was just read is the message's kind.
+    Kind {
+        value: Register,
+        table: u16,
+    },
+    /// The enum that was just read chooses the rules.
+    Rules {
+        value: Register,
+        table: u16,
+    },
+    Align {
+        bits: u32,
+        pad: Option<bool>,
+        field: u32,
+    },
+    Enter {
+        field: u32,
+    },
+    Leave,
+    MessageBegin,
+    MessageEnd,
+    /// `counter` counts down; each element counts `weight` nodes.
+    RepeatBegin {
+        count: Operand,
+        counter: Register,
+        weight: u32,
+        field: u32,
+        end: u32,
+    },
+    RepeatNext {
+        counter: Register,
+        weight: u32,
+        body: u32,
+    },
+    /// `start` keeps the bit at which the element starts.
+    UntilEndBegin {
+        start: Register,
+        weight: u32,
+        field: u32,
+        end: u32,
+    },
+    UntilEndNext {
+        start: Register,
+        weight: u32,
+        body: u32,
+    },
+    Arithmetic {
+        operator: Arithmetic,
+        to: Register,
+        left: Operand,
+        right: Operand,
+        text: u32,
+    },
+    Compare {
+        operator: Compare,
+        to: Register,
+        left: Operand,
+        right: Operand,
+    },
+    Copy {
+        to: Register,
+        from: Operand,
+    },
+    Jump {
+        to: u32,
+    },
+    /// Jumps where the comparison does not hold.
+    Unless {
+        operator: Compare,
+        left: Operand,
+        right: Operand,
+        to: u32,
+    },
+    Switch {
+        on: Operand,
+        table: u16,
+        text: u32,
+    },
+    /// A recursive struct, `frame` registers further up.
+    Call {
+        to: u32,
+        frame: u16,
+        weight: u32,
+    },
+    Return,
+    End,
+}
+
+/// Where each value of a switch goes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct SwitchTable {
+    /// By value, where all are small; `u32::MAX` is no arm.
+    pub(crate) dense: Vec<u32>,
+    /// In the order of values, where some are not small.
+    pub(crate) sparse: Vec<(i128, u32)>,
+    pub(crate) default: Option<u32>,
+}
+
+/// An enum's members, sorted by value.
+#[derive(Clone, Debug)]
+pub(crate) struct EnumTable {
+    pub(crate) members: Vec<EnumMember>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct EnumMember {
+    pub(crate) value: u64,
+    pub(crate) name: Arc<str>,
+    pub(crate) kind: Option<u16>,
+    pub(crate) rules: Option<u16>,
+}
+
+/// What the tree and the diagnostics say about a field.
+#[derive(Clone, Debug)]
+pub(crate) struct FieldInfo {
+    pub(crate) name: Arc<str>,
+    /// It is named by its index in the repeat around it.
+    pub(crate) is_element: bool,
+    pub(crate) type_name: Arc<str>,
+    pub(crate) annotation: Option<Arc<str>>,
+    pub(crate) shown: Shown,
+}
+
+/// How the integer on the wire becomes a value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Shown {
+    /// Its children say it.
+    Nothing,
+    Unsigned,
+    Signed {
+        bits: u8,
+    },
+    Bool,
+    Range {
+        low: i128,
+    },
+    Zigzag,
+    /// 16, 32 or 64 bits.
+    Float {
+        bits: u8,
+    },
+    Quantized {
+        low: f64,
+        high: f64,
+        bits: u8,
+    },
+    /// With what its base adds to the number on the wire.
+    Enum {
+        table: u16,
+        low: u64,
+    },
+    Text(Encoding),
+    Bytes,
+}
+
+impl EnumTable {
+    pub(crate) fn member(&self, value: u64) -> Option<&EnumMember> {
+        // Most enums count from 0, so that the value is the place.
+        if let Some(member) = self.members.get(usize::try_from(value).ok()?)
+            && member.value == value
+        {
+            return Some(member);
+        }
+        let place = self
+            .members
+            .binary_search_by_key(&value, |member| member.value)
+            .ok()?;
+        self.members.get(place)
+    }
+}
+
+impl SwitchTable {
+    #[inline]
+    pub(crate) fn find(&self, value: i128) -> Option<u32> {
+        let found = match usize::try_from(value) {
+            Ok(index) if !self.dense.is_empty() => {
+                self.dense.get(index).copied().filter(|&to| to != u32::MAX)
+            }
+            _ => {
+                let place = self
+                    .sparse
+                    .binary_search_by_key(&value, |&(value, _)| value)
+                    .ok();
+                place
+                    .and_then(|place| self.sparse.get(place))
+                    .map(|&(_, to)| to)
+            }
+        };
+        found.or(self.default)
+    }
+}

@@ -1,0 +1,9 @@
+//! Running a plan over a packet: one interpreter, two sinks.
+
+mod full;
+mod machine;
+mod problem;
+mod text;
+
+pub(crate) use full::Full;
+pub(crate) use machine::{Entry, FactsOnly, run};

@@ -1,0 +1,63 @@
+//! What can be wrong with a packet, before it is put into words.
+
+use crate::check::model::Encoding;
+
+/// Something to say of a packet. Numbers only, so that counting problems costs nothing.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Problem {
+    /// A field needs more bits than there are.
+    PastEnd {
+        needed: u64,
+        left: u32,
+    },
+    /// A LEB128 integer does not fit 64 bits.
+    VarintTooLong,
+    OutOfRange {
+        value: i128,
+        low: i128,
+        high: i128,
+    },
+    Constant {
+        expected: i128,
+        found: i128,
+    },
+    Padding {
+        found: u64,
+    },
+    NotText {
+        encoding: Encoding,
+    },
+    NegativeLength {
+        length: i128,
+    },
+    NegativeCount {
+        count: i128,
+    },
+    TooManyElements {
+        count: i128,
+    },
+    TooManyNodes,
+    TooDeep,
+    /// The text of the switch, and what it looked at.
+    NoArm {
+        text: u32,
+        value: i128,
+    },
+    /// The text of the expression.
+    Arithmetic {
+        text: u32,
+        why: &'static str,
+    },
+    /// An element of a repeat until the end took no bits, so that there is no end.
+    EmptyElement,
+    /// Bits after the last field.
+    Trailing {
+        bits: u32,
+    },
+    /// Bytes after those that are looked at.
+    PacketTooLong {
+        bytes: usize,
+    },
+    /// A joined message of a wire without messages.
+    NoMessages,
+}

@@ -1,0 +1,221 @@
+//! The syntax tree: what the text says, before anybody asks whether it makes sense.
+
+use super::Span;
+
+/// A name and its place.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ident<'a> {
+    pub(crate) text: &'a str,
+    pub(crate) span: Span,
+}
+
+/// A whole file.
+#[derive(Debug, Default)]
+pub(crate) struct File<'a> {
+    pub(crate) wires: Vec<Block<'a>>,
+    pub(crate) rules: Vec<Block<'a>>,
+    pub(crate) constants: Vec<Constant<'a>>,
+    pub(crate) enums: Vec<Enum<'a>>,
+    pub(crate) structs: Vec<Struct<'a>>,
+}
+
+/// `wire NAME { ... }` or `rules NAME { ... }`: settings.
+#[derive(Debug)]
+pub(crate) struct Block<'a> {
+    pub(crate) name: Ident<'a>,
+    pub(crate) settings: Vec<Setting<'a>>,
+}
+
+/// `NAME = VALUE;`
+#[derive(Debug)]
+pub(crate) struct Setting<'a> {
+    pub(crate) name: Ident<'a>,
+    pub(crate) value: Expr<'a>,
+}
+
+/// `const NAME = VALUE;`
+#[derive(Debug)]
+pub(crate) struct Constant<'a> {
+    pub(crate) name: Ident<'a>,
+    pub(crate) value: Expr<'a>,
+}
+
+/// `enum NAME : TYPE { ... }`
+#[derive(Debug)]
+pub(crate) struct Enum<'a> {
+    pub(crate) name: Ident<'a>,
+    pub(crate) base: TypeRef<'a>,
+    pub(crate) members: Vec<Member<'a>>,
+}
+
+/// `NAME = VALUE @annotation`
+#[derive(Debug)]
+pub(crate) struct Member<'a> {
+    pub(crate) name: Ident<'a>,
+    pub(crate) value: Option<Expr<'a>>,
+    pub(crate) annotations: Vec<Annotation<'a>>,
+}
+
+/// `struct NAME @annotation { ... }`
+#[derive(Debug)]
+pub(crate) struct Struct<'a> {
+    pub(crate) name: Ident<'a>,
+    pub(crate) annotations: Vec<Annotation<'a>>,
+    pub(crate) body: Vec<Statement<'a>>,
+}
+
+/// `@NAME` or `@NAME(ARGUMENT, ...)`. The span includes the `@`.
+#[derive(Debug)]
+pub(crate) struct Annotation<'a> {
+    pub(crate) name: Ident<'a>,
+    pub(crate) arguments: Vec<Expr<'a>>,
+    pub(crate) span: Span,
+}
+
+/// What stands in a struct's body.
+#[derive(Debug)]
+pub(crate) enum Statement<'a> {
+    Field(Field<'a>),
+    If(If<'a>),
+    Switch(Switch<'a>),
+    Align(Align<'a>),
+}
+
+/// `NAME: TYPE[REPEAT] = CONSTANT @annotation;`
+#[derive(Debug)]
+pub(crate) struct Field<'a> {
+    pub(crate) name: Ident<'a>,
+    pub(crate) field_type: TypeRef<'a>,
+    pub(crate) repeat: Option<Repeat<'a>>,
+    pub(crate) constant: Option<Expr<'a>>,
+    pub(crate) annotations: Vec<Annotation<'a>>,
+}
+
+/// `NAME` or `NAME(ARGUMENT, ...)`
+#[derive(Debug)]
+pub(crate) struct TypeRef<'a> {
+    pub(crate) name: Ident<'a>,
+    pub(crate) arguments: Option<Vec<Expr<'a>>>,
+    pub(crate) span: Span,
+}
+
+/// `[COUNT]` or `[until end]`. The span includes the brackets.
+#[derive(Debug)]
+pub(crate) struct Repeat<'a> {
+    /// `None`: until the end.
+    pub(crate) count: Option<Expr<'a>>,
+    pub(crate) span: Span,
+}
+
+/// `if (CONDITION) { ... } else { ... }`
+#[derive(Debug)]
+pub(crate) struct If<'a> {
+    pub(crate) condition: Expr<'a>,
+    pub(crate) then: Vec<Statement<'a>>,
+    pub(crate) otherwise: Vec<Statement<'a>>,
+}
+
+/// `switch (ON) { ARM ... }`. The span is that of `switch (ON)`.
+#[derive(Debug)]
+pub(crate) struct Switch<'a> {
+    pub(crate) on: Expr<'a>,
+    pub(crate) arms: Vec<Arm<'a>>,
+    pub(crate) span: Span,
+}
+
+/// `PATTERN, PATTERN => STATEMENT` or `default => { ... }`
+#[derive(Debug)]
+pub(crate) struct Arm<'a> {
+    /// Empty: `default`.
+    pub(crate) patterns: Vec<Expr<'a>>,
+    pub(crate) body: Vec<Statement<'a>>,
+    /// Of the patterns.
+    pub(crate) span: Span,
+}
+
+/// `align(BITS) = PAD;`
+#[derive(Debug)]
+pub(crate) struct Align<'a> {
+    pub(crate) bits: Expr<'a>,
+    pub(crate) pad: Option<Expr<'a>>,
+    pub(crate) span: Span,
+}
+
+/// An expression and its place.
+#[derive(Debug)]
+pub(crate) struct Expr<'a> {
+    pub(crate) kind: ExprKind<'a>,
+    pub(crate) span: Span,
+    /// In parentheses of its own.
+    pub(crate) grouped: bool,
+}
+
+impl<'a> Expr<'a> {
+    pub(crate) fn new(kind: ExprKind<'a>, span: Span) -> Expr<'a> {
+        Expr {
+            kind,
+            span,
+            grouped: false,
+        }
+    }
+
+    /// A comparison that a second comparison could be taken to continue.
+    pub(crate) fn is_open_comparison(&self) -> bool {
+        !self.grouped && matches!(self.kind, ExprKind::Binary(Binary::Compare(_), ..))
+    }
+}
+
+#[derive(Debug)]
+pub(crate) enum ExprKind<'a> {
+    Integer(i128),
+    Float(f64),
+    Bool(bool),
+    /// Without its quotes.
+    Text(&'a str),
+    /// `a`, `a.b`, `Enum.member`
+    Path(Vec<Ident<'a>>),
+    /// `range(0, 3)`, where a type stands as an argument.
+    Call(Ident<'a>, Vec<Expr<'a>>),
+    Unary(Unary, Box<Expr<'a>>),
+    Binary(Binary, Box<Expr<'a>>, Box<Expr<'a>>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unary {
+    Negate,
+    Not,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Binary {
+    Or,
+    And,
+    Compare(Compare),
+    Arithmetic(Arithmetic),
+}
+
+/// How two values are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Compare {
+    Equal,
+    NotEqual,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+}
+
+/// What is done with two integers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Arithmetic {
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    Remainder,
+    BitAnd,
+    BitOr,
+    BitXor,
+    ShiftLeft,
+    ShiftRight,
+}

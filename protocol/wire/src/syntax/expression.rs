@@ -1,0 +1,165 @@
+//! Expressions: precedence as in Rust, comparisons do not chain, sizes are bounded.
+
+use super::Span;
+use super::ast::{Arithmetic, Binary, Compare, Expr, ExprKind, Ident, Unary};
+use super::lexer::TokenKind;
+use super::parser::{Failed, Parser};
+
+/// The most operands and operators that one expression may have.
+const EXPRESSION_PARTS_MAX: usize = 256;
+
+impl<'a> Parser<'a, '_> {
+    /// One expression with nothing before it.
+    pub(super) fn expression(&mut self) -> Result<Expr<'a>, Failed> {
+        let outer = std::mem::take(&mut self.expression_parts);
+        let result = self.binary(0);
+        self.expression_parts = outer;
+        result
+    }
+
+    /// Comma-separated expressions up to and including the closing mark.
+    pub(super) fn arguments(&mut self, close: &'static str) -> Result<Vec<Expr<'a>>, Failed> {
+        let mut arguments = Vec::new();
+        while !self.at_mark(close) {
+            arguments.push(self.binary(0)?);
+            if !self.take_mark(",") {
+                break;
+            }
+        }
+        self.expect_mark(close, "after the last argument")?;
+        Ok(arguments)
+    }
+
+    fn count_part(&mut self) -> Result<(), Failed> {
+        self.expression_parts += 1;
+        if self.expression_parts <= EXPRESSION_PARTS_MAX {
+            return Ok(());
+        }
+        let limit = format!("an expression may have {EXPRESSION_PARTS_MAX} parts at most");
+        self.report(self.here(), "this expression is too long")
+            .label(limit);
+        Err(Failed)
+    }
+
+    fn binary(&mut self, floor: u8) -> Result<Expr<'a>, Failed> {
+        let mut left = self.unary()?;
+        loop {
+            let TokenKind::Mark(mark) = self.peek() else {
+                return Ok(left);
+            };
+            let Some((operator, level)) = operator(mark) else {
+                return Ok(left);
+            };
+            if level < floor {
+                return Ok(left);
+            }
+            let is_comparison = matches!(operator, Binary::Compare(_));
+            if is_comparison && left.is_open_comparison() {
+                self.report(self.here(), "comparisons cannot be chained")
+                    .label("expected `&&`, `||` or the end of the comparison")
+                    .help("write `a < b && b < c`, or put parentheses around one of them");
+                return Err(Failed);
+            }
+            self.count_part()?;
+            self.advance();
+            let right = self.binary(level + 1)?;
+            let span = left.span.to(right.span);
+            let kind = ExprKind::Binary(operator, Box::new(left), Box::new(right));
+            left = Expr::new(kind, span);
+        }
+    }
+
+    fn unary(&mut self) -> Result<Expr<'a>, Failed> {
+        let start = self.here();
+        let operator = match self.peek() {
+            TokenKind::Mark("-") => Unary::Negate,
+            TokenKind::Mark("!") => Unary::Not,
+            _ => return self.operand(),
+        };
+        self.count_part()?;
+        self.advance();
+        let inner = self.nested(Self::unary)?;
+        let span = start.to(inner.span);
+        Ok(Expr::new(ExprKind::Unary(operator, Box::new(inner)), span))
+    }
+
+    fn operand(&mut self) -> Result<Expr<'a>, Failed> {
+        self.count_part()?;
+        let start = self.here();
+        let kind = match self.peek() {
+            TokenKind::Integer(value) => ExprKind::Integer(value),
+            TokenKind::Float(value) => ExprKind::Float(value),
+            TokenKind::Text => {
+                let quoted = start.text(self.text);
+                let inner = quoted.strip_prefix('"').unwrap_or(quoted);
+                ExprKind::Text(inner.strip_suffix('"').unwrap_or(inner))
+            }
+            TokenKind::Name => return self.named_operand(),
+            TokenKind::Mark("(") => return self.parenthesised(start),
+            _ => return Err(self.unexpected("a value: a number, a field or a constant")),
+        };
+        self.advance();
+        Ok(Expr::new(kind, start))
+    }
+
+    fn parenthesised(&mut self, start: Span) -> Result<Expr<'a>, Failed> {
+        self.advance();
+        let mut inner = self.nested(|parser| parser.binary(0))?;
+        let end = self.here();
+        self.expect_mark(")", "to close the parenthesis")?;
+        inner.span = start.to(end);
+        inner.grouped = true;
+        Ok(inner)
+    }
+
+    fn named_operand(&mut self) -> Result<Expr<'a>, Failed> {
+        let first = self.any_name("a value")?;
+        let boolean = match first.text {
+            "true" => Some(true),
+            "false" => Some(false),
+            _ => None,
+        };
+        if let Some(value) = boolean {
+            return Ok(Expr::new(ExprKind::Bool(value), first.span));
+        }
+        if self.take_mark("(") {
+            let arguments = self.nested(|parser| parser.arguments(")"))?;
+            let span = first.span.to(self.previous());
+            return Ok(Expr::new(ExprKind::Call(first, arguments), span));
+        }
+        let mut path: Vec<Ident<'a>> = vec![first];
+        while self.take_mark(".") {
+            self.count_part()?;
+            path.push(self.any_name("a field or a member after `.`")?);
+        }
+        let span = first.span.to(self.previous());
+        Ok(Expr::new(ExprKind::Path(path), span))
+    }
+}
+
+/// A binary operator and how tightly it binds.
+fn operator(mark: &str) -> Option<(Binary, u8)> {
+    use Arithmetic as A;
+    use Compare as C;
+    Some(match mark {
+        "||" => (Binary::Or, 0),
+        "&&" => (Binary::And, 1),
+        "==" => (Binary::Compare(C::Equal), 2),
+        "!=" => (Binary::Compare(C::NotEqual), 2),
+        "<" => (Binary::Compare(C::Less), 2),
+        "<=" => (Binary::Compare(C::LessOrEqual), 2),
+        ">" => (Binary::Compare(C::Greater), 2),
+        ">=" => (Binary::Compare(C::GreaterOrEqual), 2),
+        "|" => (Binary::Arithmetic(A::BitOr), 3),
+        "^" => (Binary::Arithmetic(A::BitXor), 4),
+        "&" => (Binary::Arithmetic(A::BitAnd), 5),
+        "<<" => (Binary::Arithmetic(A::ShiftLeft), 6),
+        ">>" => (Binary::Arithmetic(A::ShiftRight), 6),
+        "+" => (Binary::Arithmetic(A::Add), 7),
+        "-" => (Binary::Arithmetic(A::Subtract), 7),
+        "*" => (Binary::Arithmetic(A::Multiply), 8),
+        "/" => (Binary::Arithmetic(A::Divide), 8),
+        "%" => (Binary::Arithmetic(A::Remainder), 8),
+        _ => return None,
+    })
+}

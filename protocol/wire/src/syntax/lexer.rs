@@ -1,0 +1,236 @@
+//! Text to tokens.
+
+use std::ops::Range;
+
+use crate::error::Report;
+
+/// A range of bytes of the text. Always on character boundaries.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Span {
+    pub(crate) start: u32,
+    pub(crate) end: u32,
+}
+
+impl Span {
+    /// From this one's start to the other's end.
+    pub(crate) fn to(self, other: Span) -> Span {
+        Span {
+            start: self.start,
+            end: other.end.max(self.end),
+        }
+    }
+
+    pub(crate) fn range(self) -> Range<usize> {
+        self.start as usize..self.end as usize
+    }
+
+    /// The piece of the text; empty where the span is not one of this text.
+    pub(crate) fn text(self, text: &str) -> &str {
+        text.get(self.range()).unwrap_or_default()
+    }
+}
+
+/// What a token is. Names and texts are read from the source by their span.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum TokenKind {
+    Name,
+    Integer(i128),
+    Float(f64),
+    /// Between quotes; the span includes them.
+    Text,
+    /// Punctuation, as it is spelled.
+    Mark(&'static str),
+    End,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Token {
+    pub(crate) kind: TokenKind,
+    pub(crate) span: Span,
+}
+
+/// Longer ones first, so that `<<` is not read as `<`, `<`.
+const MARKS: [&str; 34] = [
+    "..=", "==", "!=", "<=", ">=", "&&", "||", "<<", ">>", "=>", "..", "{", "}", "(", ")", "[",
+    "]", ";", ":", ",", ".", "=", "<", ">", "+", "-", "*", "/", "%", "&", "|", "^", "!", "@",
+];
+
+/// All tokens of a text, the last one `End`. Characters that begin no token are reported and
+/// skipped. The text is at most `u32::MAX` bytes long: the caller sees to it.
+pub(crate) fn tokens(text: &str, reports: &mut Vec<Report>) -> Vec<Token> {
+    let mut lexer = Lexer {
+        text,
+        at: 0,
+        reports,
+    };
+    let mut tokens = Vec::new();
+    loop {
+        let token = lexer.next();
+        tokens.push(token);
+        if token.kind == TokenKind::End {
+            return tokens;
+        }
+    }
+}
+
+struct Lexer<'a> {
+    text: &'a str,
+    at: usize,
+    reports: &'a mut Vec<Report>,
+}
+
+impl Lexer<'_> {
+    fn next(&mut self) -> Token {
+        loop {
+            self.skip_blanks();
+            let start = self.at;
+            let Some(first) = self.rest().chars().next() else {
+                return self.token(start, TokenKind::End);
+            };
+            if first.is_ascii_alphabetic() || first == '_' {
+                self.take_while(|c| c.is_ascii_alphanumeric() || c == '_');
+                return self.token(start, TokenKind::Name);
+            }
+            if first.is_ascii_digit() {
+                let kind = self.number();
+                return self.token(start, kind);
+            }
+            if first == '"' {
+                self.text_literal();
+                return self.token(start, TokenKind::Text);
+            }
+            if let Some(mark) = MARKS.iter().find(|mark| self.rest().starts_with(**mark)) {
+                self.at += mark.len();
+                return self.token(start, TokenKind::Mark(mark));
+            }
+            self.at += first.len_utf8();
+            let shown = first.escape_debug();
+            self.report(
+                start,
+                format!("the character `{shown}` has no meaning here"),
+            );
+        }
+    }
+
+    fn rest(&self) -> &str {
+        self.text.get(self.at..).unwrap_or_default()
+    }
+
+    fn token(&self, start: usize, kind: TokenKind) -> Token {
+        Token {
+            kind,
+            span: Span {
+                start: start as u32,
+                end: self.at as u32,
+            },
+        }
+    }
+
+    fn report(&mut self, start: usize, message: impl Into<String>) -> &mut Report {
+        let span = Span {
+            start: start as u32,
+            end: self.at as u32,
+        };
+        self.reports.push(Report::at(span, message));
+        let last = self.reports.len() - 1;
+        &mut self.reports[last]
+    }
+
+    fn take_while(&mut self, accept: impl Fn(char) -> bool) {
+        let length: usize = self
+            .rest()
+            .chars()
+            .take_while(|&c| accept(c))
+            .map(char::len_utf8)
+            .sum();
+        self.at += length;
+    }
+
+    fn skip_blanks(&mut self) {
+        loop {
+            self.take_while(char::is_whitespace);
+            if self.rest().starts_with("//") {
+                self.take_while(|c| c != '\n');
+            } else if self.rest().starts_with("/*") {
+                let start = self.at;
+                match self.rest().find("*/") {
+                    Some(length) => self.at += length + 2,
+                    None => {
+                        self.at += 2;
+                        self.report(start, "this comment has no end")
+                            .label("expected `*/` before the end of the file");
+                        self.at = self.text.len();
+                    }
+                }
+            } else {
+                return;
+            }
+        }
+    }
+
+    fn number(&mut self) -> TokenKind {
+        let start = self.at;
+        let radix = match self.rest().as_bytes() {
+            [b'0', b'x' | b'X', ..] => 16,
+            [b'0', b'b' | b'B', ..] => 2,
+            _ => 10,
+        };
+        if radix != 10 {
+            self.at += 2;
+        }
+        let digits = self.at;
+        self.take_while(|c| c.is_ascii_alphanumeric() || c == '_');
+        let mut float = false;
+        let mut after_point = self.rest().bytes().skip(1);
+        if radix == 10
+            && self.rest().starts_with('.')
+            && after_point.next().is_some_and(|c| c.is_ascii_digit())
+        {
+            float = true;
+            self.at += 1;
+            self.take_while(|c| c.is_ascii_alphanumeric() || c == '_');
+        }
+        let spelled: String = self.text[digits..self.at]
+            .chars()
+            .filter(|&c| c != '_')
+            .collect();
+        if float {
+            if let Ok(value) = spelled.parse::<f64>()
+                && value.is_finite()
+            {
+                return TokenKind::Float(value);
+            }
+            self.report(start, "this is not a number")
+                .label("expected digits such as `12.5`");
+            return TokenKind::Float(0.0);
+        }
+        match u64::from_str_radix(&spelled, radix) {
+            Ok(value) => TokenKind::Integer(i128::from(value)),
+            Err(error) if *error.kind() == std::num::IntErrorKind::PosOverflow => {
+                self.report(start, "this number needs more than 64 bits");
+                TokenKind::Integer(0)
+            }
+            Err(_) => {
+                let expected = match radix {
+                    16 => "expected hexadecimal digits after `0x`",
+                    2 => "expected `0` and `1` after `0b`",
+                    _ => "expected digits only; a name starts with a letter",
+                };
+                self.report(start, "this is not a number").label(expected);
+                TokenKind::Integer(0)
+            }
+        }
+    }
+
+    fn text_literal(&mut self) {
+        let start = self.at;
+        self.at += 1;
+        self.take_while(|c| c != '"' && c != '\n');
+        if self.rest().starts_with('"') {
+            self.at += 1;
+        } else {
+            self.report(start, "this text has no end")
+                .label("expected `\"` before the line's end");
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! From text to a syntax tree: tokens, then items, fields and expressions, each with its place.
+
+pub(crate) mod ast;
+mod expression;
+mod lexer;
+mod parser;
+
+pub(crate) use lexer::Span;
+pub(crate) use parser::parse;
