@@ -1,1 +1,18 @@
-//! The inspector's window.
+//! The inspector's window: views over [`netreel_inspector_model`], and nothing that thinks.
+//!
+//! [`run`] opens a real window. [`screenshot`] draws the same views without a window and without a
+//! graphics driver, so that they can be looked at and tested anywhere.
+
+mod app;
+mod glyph;
+mod picture;
+mod raster;
+mod texture;
+pub mod theme;
+mod views;
+mod window;
+
+pub use app::{Inspector, View};
+pub use netreel_inspector_model::{Command, Model};
+pub use picture::{PictureError, SIDE_MAX, photograph, screenshot};
+pub use window::{Options, WindowError, run};

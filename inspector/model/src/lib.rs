@@ -1,1 +1,416 @@
-//! What the inspector shows, as plain data.
+//! What the inspector shows, as plain data: no window, no widgets, no pixels but as numbers.
+//!
+//! A [`Model`] holds a session and what somebody has picked out of it: one selection, one time
+//! cursor, one visible stretch of time, one filter. Views ask it what to draw in a frame and hand
+//! back [`Command`]s; [`Model::apply`] is the only way to change it. What a frame costs depends on
+//! its pixels, never on the length of the recording.
+
+mod command;
+mod contract;
+mod detail;
+mod filter;
+mod findings;
+mod index;
+mod interval;
+mod ownership;
+mod scale;
+mod table;
+pub mod text;
+mod timeline;
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use netreel_protocol::history::{History, Level};
+use netreel_protocol::session::{
+    Fate, Message, MessageId, NodeId, Packet, PacketId, Session, SessionTime,
+};
+use netreel_wire::{Kind, KindId, TreeId, Value};
+
+pub use command::{Command, Hover, Step};
+pub use detail::{BitOrder, Detail, FieldRow, HEX_COLUMNS, HexRow, mask};
+pub use filter::Filter;
+pub use findings::{EvidenceRow, FindingRow};
+pub use interval::{Intervals, Touching};
+pub use ownership::{Row, Shown, Stretch};
+pub use scale::{RANGE_NS_MIN, Scale, Tick, ticks};
+pub use table::PacketRow;
+pub(crate) use table::row_of;
+pub use timeline::{ARROWS_MAX, Arrow, Bucket, Flag, MinimapColumn, Traffic};
+
+/// What is picked out. One selection serves all views.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Selection {
+    /// A packet.
+    pub packet: Option<PacketId>,
+    /// A message of the packet.
+    pub message: Option<MessageId>,
+    /// A pinned field of the packet.
+    pub field: Option<TreeId>,
+    /// A finding, by its place in the history.
+    pub finding: Option<usize>,
+    /// An object.
+    pub object: Option<u64>,
+}
+
+/// What the inspector shows.
+pub struct Model {
+    session: Arc<Session>,
+    history: Arc<History>,
+    index: index::Index,
+    summaries: Vec<ownership::Summary>,
+    summary_places: BTreeMap<u64, usize>,
+    object_rows: Vec<Row>,
+    type_names: BTreeMap<u64, String>,
+    finding_order: Vec<usize>,
+    finding_places: Vec<usize>,
+    finding_counts: [usize; 3],
+    selection: Selection,
+    hover: Option<Hover>,
+    cursor: Option<SessionTime>,
+    visible: Range<SessionTime>,
+    filter: Filter,
+    detail: Detail,
+}
+
+impl Model {
+    /// Opens a session where its story is: the worst finding selected and its evidence in view; the
+    /// whole session where nothing went wrong.
+    pub fn new(session: Arc<Session>, history: Arc<History>) -> Model {
+        let summaries = ownership::summaries(&history);
+        let mut finding_order: Vec<usize> = (0..history.findings.len()).collect();
+        finding_order.sort_by_key(|&place| {
+            let finding = history.findings.get(place);
+            std::cmp::Reverse(finding.map(|finding| finding.level))
+        });
+        let mut finding_places = vec![0; finding_order.len()];
+        for (row, &place) in finding_order.iter().enumerate() {
+            finding_places[place] = row;
+        }
+        let mut finding_counts = [0; 3];
+        for finding in &history.findings {
+            finding_counts[index::rank(finding.level)] += 1;
+        }
+        let mut model = Model {
+            index: index::Index::new(&session, &history),
+            summary_places: summaries
+                .iter()
+                .enumerate()
+                .map(|(place, summary)| (summary.object, place))
+                .collect(),
+            object_rows: ownership::rows(&summaries, &history, None),
+            type_names: type_names(&session),
+            summaries,
+            finding_order,
+            finding_places,
+            finding_counts,
+            selection: Selection::default(),
+            hover: None,
+            cursor: None,
+            visible: session.span.clone(),
+            filter: Filter::default(),
+            detail: Detail::default(),
+            session,
+            history,
+        };
+        model.open_story();
+        model
+    }
+
+    /// The session.
+    pub fn session(&self) -> &Session {
+        &self.session
+    }
+
+    /// What followed from its packets.
+    pub fn history(&self) -> &History {
+        &self.history
+    }
+
+    /// What is picked out.
+    pub fn selection(&self) -> Selection {
+        self.selection
+    }
+
+    /// What the pointer was over in the last frame.
+    pub fn hover(&self) -> Option<Hover> {
+        self.hover
+    }
+
+    /// The time cursor.
+    pub fn cursor(&self) -> Option<SessionTime> {
+        self.cursor
+    }
+
+    /// The visible time.
+    pub fn visible(&self) -> Range<SessionTime> {
+        self.visible.clone()
+    }
+
+    /// The visible time over so many pixels.
+    pub fn scale(&self, width: f32) -> Scale {
+        Scale::new(&self.visible, width)
+    }
+
+    /// The filter.
+    pub fn filter(&self) -> &Filter {
+        &self.filter
+    }
+
+    /// The selected packet from close up.
+    pub fn detail(&self) -> &Detail {
+        &self.detail
+    }
+
+    /// From the session's first event to its last.
+    pub fn span(&self) -> Range<SessionTime> {
+        self.session.span.clone()
+    }
+
+    /// All that can be shown: the session and a little room on both sides.
+    pub fn whole(&self) -> Range<SessionTime> {
+        let span = &self.session.span;
+        let length = span.end.0.saturating_sub(span.start.0).max(RANGE_NS_MIN);
+        let room = length / 40;
+        SessionTime(span.start.0.saturating_sub(room))
+            ..SessionTime(span.start.0.saturating_add(length).saturating_add(room))
+    }
+
+    /// The bits of the selected packet that light up: what the pointer is over, else the pinned
+    /// field, else the selected message.
+    pub fn lit_bits(&self) -> Option<Range<u32>> {
+        match self.hover {
+            Some(Hover::Field(field)) => self.detail.bits(field),
+            Some(Hover::Byte(byte)) => {
+                let start = byte.saturating_mul(8);
+                Some(start..start.saturating_add(8))
+            }
+            _ => self.pinned_bits(),
+        }
+    }
+
+    /// The bits of the pinned field, else of the selected message.
+    pub fn pinned_bits(&self) -> Option<Range<u32>> {
+        if let Some(field) = self.selection.field {
+            return self.detail.bits(field);
+        }
+        let message = self.selection.message?;
+        let message = self.session.messages.get(message.0 as usize)?;
+        Some(message.facts.bits.clone())
+    }
+
+    /// The fields that light up in the tree: the one that the pointer is over, or those that own the
+    /// byte that it is over.
+    pub fn lit_fields(&self) -> Vec<TreeId> {
+        match self.hover {
+            Some(Hover::Field(field)) => vec![field],
+            Some(Hover::Byte(byte)) => self.detail.fields_at(byte),
+            _ => Vec::new(),
+        }
+    }
+
+    /// A packet of the session.
+    pub fn packet(&self, id: PacketId) -> Option<&Packet> {
+        self.session.packets.get(id.0 as usize)
+    }
+
+    /// A packet's messages, in wire order.
+    pub fn messages_of(&self, id: PacketId) -> &[Message] {
+        self.packet(id)
+            .map(|packet| packet.messages.start as usize..packet.messages.end as usize)
+            .and_then(|range| self.session.messages.get(range))
+            .unwrap_or_default()
+    }
+
+    /// The message kinds of the wire.
+    pub fn kinds(&self) -> &[Kind] {
+        self.session.wire.as_ref().map_or(&[], |wire| wire.kinds())
+    }
+
+    /// A kind's name; `?` for a message that ended before saying.
+    pub fn kind_name(&self, kind: Option<KindId>) -> &str {
+        kind.and_then(|kind| self.kinds().get(usize::from(kind.0)))
+            .map_or("?", |kind| kind.name.as_str())
+    }
+
+    /// A node's name.
+    pub fn node_name(&self, node: NodeId) -> &str {
+        self.session
+            .nodes
+            .get(usize::from(node.0))
+            .map_or("?", |node| node.name.as_str())
+    }
+
+    /// The name of the node with a protocol number; `peer 7` where no node says that it has it.
+    pub fn peer_name(&self, peer: u64) -> String {
+        self.session
+            .nodes
+            .iter()
+            .find(|node| node.peer == Some(peer))
+            .map_or_else(|| format!("peer {peer}"), |node| node.name.clone())
+    }
+
+    /// `4 nodes · 12 481 packets · 31 lost`
+    pub fn status(&self) -> String {
+        let session = &self.session;
+        let lost = self.index.lost.len();
+        let mut text = format!(
+            "{} nodes · {} packets · {} lost",
+            session.nodes.len(),
+            text::count(session.packets.len() as u64),
+            text::count(lost as u64),
+        );
+        let unknown = session.nodes.iter().filter(|node| !node.recorded).count();
+        if unknown > 0 {
+            text.push_str(&format!(" · {unknown} without a recording"));
+        }
+        text
+    }
+
+    /// `2 findings: X got MIGRATE before CREATE`: how many findings above info there are and the
+    /// worst of them.
+    pub fn verdict(&self) -> (Option<Level>, String) {
+        let errors = self.finding_count(Level::Error);
+        let warnings = self.finding_count(Level::Warning);
+        let worst = self
+            .finding_order
+            .first()
+            .and_then(|&place| self.history.findings.get(place));
+        match worst {
+            None => (None, "no findings".to_owned()),
+            Some(worst) if worst.level == Level::Info => (
+                Some(Level::Info),
+                format!(
+                    "nothing went wrong · {} handled",
+                    self.history.findings.len()
+                ),
+            ),
+            Some(worst) => {
+                let count = errors + warnings;
+                let noun = if count == 1 { "finding" } else { "findings" };
+                (
+                    Some(worst.level),
+                    format!("{count} {noun}: {}", worst.sentence),
+                )
+            }
+        }
+    }
+
+    /// A packet in a few lines: what the pointer shows over its arrow.
+    pub fn packet_text(&self, id: PacketId) -> String {
+        let Some(packet) = self.packet(id) else {
+            return String::new();
+        };
+        let mut lines = vec![format!("packet {}  {}", id.0, self.link_name(packet))];
+        let kinds = self.kinds_text(id);
+        lines.push(if kinds.is_empty() {
+            "no messages".to_owned()
+        } else {
+            kinds
+        });
+        let sequence = packet
+            .sequence
+            .map_or_else(String::new, |s| format!("sequence {}, ", s.value));
+        lines.push(format!(
+            "{sequence}{} bytes",
+            text::count(packet.length.into())
+        ));
+        match packet.fate {
+            Fate::Received => lines.push(format!(
+                "{} under way{}",
+                table::late(packet),
+                match packet.duplicates.len() {
+                    0 => String::new(),
+                    more => format!(", received {} times", more + 1),
+                }
+            )),
+            _ => lines.push(table::fate(packet)),
+        }
+        lines.join("\n")
+    }
+
+    fn select_packet(&mut self, id: PacketId) {
+        if self.packet(id).is_none() {
+            return;
+        }
+        if self.selection.packet != Some(id) {
+            self.detail = Detail::new(
+                contract::payload(&self.session, id),
+                contract::decode(&self.session, id),
+                contract::bit_order(&self.session),
+            );
+        }
+        self.selection.packet = Some(id);
+        self.selection.message = None;
+        self.selection.field = None;
+        self.hover = None;
+        let keeps = self.evidence().iter().any(|e| e.packet == id);
+        if !keeps {
+            self.selection.finding = None;
+        }
+        let about = self
+            .messages_of(id)
+            .iter()
+            .filter(|message| message.facts.object.is_some())
+            .max_by_key(|message| {
+                let role = message
+                    .kind()
+                    .and_then(|kind| self.kinds().get(usize::from(kind.0)))
+                    .map(|kind| index::weight(kind.role));
+                // Of equals the first in the packet.
+                (role, std::cmp::Reverse(message.facts.bits.start))
+            })
+            .and_then(|message| message.facts.object);
+        if about.is_some() && !keeps {
+            self.select_object(about);
+        }
+    }
+
+    fn select_object(&mut self, object: Option<u64>) {
+        self.selection.object = object;
+        self.object_rows = ownership::rows(&self.summaries, &self.history, object);
+    }
+
+    fn select_nothing(&mut self) {
+        self.selection = Selection::default();
+        self.detail = Detail::default();
+        self.hover = None;
+        self.object_rows = ownership::rows(&self.summaries, &self.history, None);
+    }
+
+    fn set_filter(&mut self, text: String) {
+        self.filter.set(text, &self.session, &self.history);
+    }
+}
+
+/// Names of object types, from the first message of each type that a decode can name.
+fn type_names(session: &Session) -> BTreeMap<u64, String> {
+    let mut names = BTreeMap::new();
+    let mut tried = BTreeMap::new();
+    for message in &session.messages {
+        let Some(kind) = message.facts.object_type else {
+            continue;
+        };
+        // A few tries for each: a broken packet shall not hide a name, nor cost the start.
+        let tries: &mut u32 = tried.entry(kind).or_default();
+        if names.contains_key(&kind) || *tries >= 4 {
+            continue;
+        }
+        *tries += 1;
+        let Some(decoded) = contract::decode(session, message.packet) else {
+            continue;
+        };
+        for node in &decoded.tree.nodes {
+            if node.annotation.as_deref() == Some("object_type")
+                && let Value::Enum {
+                    raw,
+                    name: Some(name),
+                } = &node.value
+            {
+                names.entry(*raw).or_insert_with(|| name.to_string());
+            }
+        }
+    }
+    names
+}

@@ -1,0 +1,186 @@
+//! Findings as rows, and the story that the window opens with.
+
+use netreel_protocol::history::{Evidence, Level};
+use netreel_protocol::session::{PacketId, SessionTime};
+
+use crate::{Model, text};
+
+/// One finding as a row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FindingRow {
+    /// Its place in the history.
+    pub finding: usize,
+    /// How bad.
+    pub level: Level,
+    /// `zombie-object`
+    pub rule: &'static str,
+    /// For people.
+    pub sentence: String,
+    /// The node that saw it.
+    pub node: String,
+    /// When.
+    pub time: String,
+    /// Whether it is the selected one.
+    pub selected: bool,
+}
+
+/// One piece of a finding's proof as a row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EvidenceRow {
+    /// `MIGRATE dropped`
+    pub what: String,
+    /// The packet that carried it.
+    pub packet: PacketId,
+    /// The node that it is seen at.
+    pub node: String,
+    /// When.
+    pub time: String,
+    /// Whether its packet is the selected one.
+    pub selected: bool,
+}
+
+impl Model {
+    /// How many findings of a level there are.
+    pub fn finding_count(&self, level: Level) -> usize {
+        self.finding_counts[crate::index::rank(level)]
+    }
+
+    /// The rows `range` of the list of findings: the worst first, then by time.
+    pub fn finding_rows(&self, range: std::ops::Range<usize>) -> Vec<FindingRow> {
+        range
+            .map_while(|row| self.finding_order.get(row))
+            .filter_map(|&finding| self.finding_row(finding))
+            .collect()
+    }
+
+    /// Where a finding stands in the list.
+    pub fn finding_place(&self, finding: usize) -> Option<usize> {
+        self.finding_places.get(finding).copied()
+    }
+
+    /// One finding as a row.
+    pub fn finding_row(&self, place: usize) -> Option<FindingRow> {
+        let finding = self.history().findings.get(place)?;
+        Some(FindingRow {
+            finding: place,
+            level: finding.level,
+            rule: finding.rule,
+            sentence: finding.sentence.clone(),
+            node: self.node_name(finding.node).to_owned(),
+            time: text::seconds(finding.time),
+            selected: self.selection.finding == Some(place),
+        })
+    }
+
+    /// What proves a finding, in the order of the story.
+    pub fn evidence_rows(&self, finding: usize) -> Vec<EvidenceRow> {
+        let evidence = self
+            .history()
+            .findings
+            .get(finding)
+            .map_or(&[][..], |finding| &finding.evidence);
+        evidence
+            .iter()
+            .map(|piece| EvidenceRow {
+                what: piece.what.clone(),
+                packet: piece.packet,
+                node: self.node_name(piece.node).to_owned(),
+                time: text::seconds(piece.time),
+                selected: self.selection.packet == Some(piece.packet),
+            })
+            .collect()
+    }
+
+    /// What proves the selected finding.
+    pub fn evidence(&self) -> &[Evidence] {
+        self.selection
+            .finding
+            .and_then(|finding| self.history().findings.get(finding))
+            .map_or(&[], |finding| &finding.evidence)
+    }
+
+    /// When a finding's packets were sent and received, and when it was seen.
+    pub(crate) fn evidence_times(&self, finding: Option<usize>) -> Vec<SessionTime> {
+        let Some(finding) = finding.and_then(|place| self.history().findings.get(place)) else {
+            return Vec::new();
+        };
+        let mut times = vec![finding.time];
+        for piece in &finding.evidence {
+            times.push(piece.time);
+            if let Some(arrow) = self.arrow(piece.packet) {
+                times.extend([arrow.start, arrow.end]);
+            }
+        }
+        times
+    }
+
+    /// Selects a finding, its object and its first packet, and brings all its evidence into view.
+    pub(crate) fn select_finding(&mut self, place: usize) {
+        let Some(finding) = self.history().findings.get(place) else {
+            return;
+        };
+        let (object, first) = (finding.object, finding.evidence.first().cloned());
+        self.select_nothing();
+        if let Some(first) = first {
+            self.select_packet(first.packet);
+            self.selection.message = Some(first.message);
+        }
+        self.selection.finding = Some(place);
+        if object.is_some() {
+            self.select_object(object);
+        }
+        let times = self.evidence_times(Some(place));
+        self.frame(&times);
+    }
+
+    /// What a newly opened session shows: its errors where there are any, otherwise all of it.
+    pub(crate) fn open_story(&mut self) {
+        self.visible = self.whole();
+        let Some(&first) = self.finding_order.first() else {
+            return;
+        };
+        let level = self.history().findings.get(first).map(|f| f.level);
+        if level < Some(Level::Warning) {
+            return;
+        }
+        // The story of the worst finding's object; errors about others are in the list.
+        let object = self.history().findings.get(first).and_then(|f| f.object);
+        let story: Vec<usize> = self
+            .finding_order
+            .iter()
+            .copied()
+            .filter(|&place| {
+                self.history()
+                    .findings
+                    .get(place)
+                    .is_some_and(|f| Some(f.level) == level && f.object == object)
+            })
+            .collect();
+        // Among equals the one with the most proof tells the most.
+        let told = story.iter().copied().max_by_key(|&place| {
+            let proof = self
+                .history()
+                .findings
+                .get(place)
+                .map_or(0, |f| f.evidence.len());
+            (proof, std::cmp::Reverse(place))
+        });
+        self.select_finding(told.unwrap_or(first));
+        let times: Vec<SessionTime> = story
+            .iter()
+            .flat_map(|&place| self.evidence_times(Some(place)))
+            .collect();
+        self.frame(&times);
+    }
+
+    /// Shows all of `times` with some room on both sides.
+    pub(crate) fn frame(&mut self, times: &[SessionTime]) {
+        let (Some(first), Some(last)) = (times.iter().min(), times.iter().max()) else {
+            return;
+        };
+        let length = last.0.saturating_sub(first.0);
+        let margin = (length / 8).max(200_000);
+        let (start, end) = (first.0 - margin, last.0.saturating_add(margin));
+        self.show(SessionTime(start)..SessionTime(end));
+    }
+}

@@ -1,0 +1,399 @@
+//! Who owned what: a row for each object, and below it a row for each node where it matters.
+
+use std::ops::Range;
+
+use netreel_protocol::history::{Belief, History, Level, Object, Span};
+use netreel_protocol::session::{MessageId, NodeId, SessionTime};
+
+use crate::Model;
+use crate::scale::Scale;
+
+/// A row of the ownership view.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Row {
+    /// What the nodes agree on about an object.
+    Object(u64),
+    /// What one node believes of it.
+    Node(u64, NodeId),
+}
+
+/// What is believed in a stretch of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shown {
+    /// All nodes that know the object believe this.
+    Agreed(Belief),
+    /// They do not agree.
+    Split,
+}
+
+/// A stretch of a row as it is drawn.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stretch {
+    /// Not clipped to what is visible.
+    pub time: Range<SessionTime>,
+    /// What is believed.
+    pub shown: Shown,
+    /// The highest migration counter that the node had heard; of a node's row only.
+    pub counter: Option<u64>,
+    /// The delivery that began it, by its place in the history; of a node's row only.
+    pub because: Option<u32>,
+}
+
+/// What is computed once for an object.
+pub(crate) struct Summary {
+    pub object: u64,
+    /// The worst finding about it.
+    pub level: Option<Level>,
+    /// Whether the nodes' last beliefs differ, or one is an orphan.
+    pub open: bool,
+    pub merged: Vec<(Range<SessionTime>, Shown)>,
+}
+
+impl Model {
+    /// All rows: objects with errors first, then by number; the selected object and those that the
+    /// nodes end up disagreeing about have a row for each node.
+    pub fn object_rows(&self) -> &[Row] {
+        &self.object_rows
+    }
+
+    /// An object's number as people see it: `42 box`.
+    pub fn object_name(&self, object: u64) -> String {
+        let kind = self
+            .history()
+            .objects
+            .get(&object)
+            .and_then(|object| object.object_type);
+        match kind.map(|kind| (kind, self.type_names.get(&kind))) {
+            Some((_, Some(name))) => format!("{object} {name}"),
+            Some((kind, None)) => format!("{object} type {kind}"),
+            None => object.to_string(),
+        }
+    }
+
+    /// The worst finding about an object.
+    pub fn object_level(&self, object: u64) -> Option<Level> {
+        self.summary(object).and_then(|summary| summary.level)
+    }
+
+    /// A row's stretches in the visible time. Those narrower than a pixel are folded into the next
+    /// that is not, so that there are never more than pixels.
+    pub fn stretches(&self, row: Row, scale: &Scale) -> Vec<Stretch> {
+        match row {
+            Row::Object(object) => {
+                let merged = self.summary(object).map_or(&[][..], |s| &s.merged);
+                folded(
+                    merged,
+                    |entry| &entry.0,
+                    scale,
+                    |entry| Stretch {
+                        time: entry.0.clone(),
+                        shown: entry.1,
+                        counter: None,
+                        because: None,
+                    },
+                )
+            }
+            Row::Node(object, node) => {
+                let spans = self.spans(object, node);
+                folded(
+                    spans,
+                    |span| &span.time,
+                    scale,
+                    |span| Stretch {
+                        time: span.time.clone(),
+                        shown: Shown::Agreed(span.belief),
+                        counter: span.counter,
+                        because: Some(span.because),
+                    },
+                )
+            }
+        }
+    }
+
+    /// The message of a delivery: what began a stretch.
+    pub fn began(&self, delivery: u32) -> Option<MessageId> {
+        let delivery = self.history().deliveries.get(delivery as usize)?;
+        Some(delivery.message)
+    }
+
+    /// What a node believed of an object at a time; `None` before it heard of it.
+    pub fn belief(&self, object: u64, node: NodeId, at: SessionTime) -> Option<&Span> {
+        let spans = self.spans(object, node);
+        let place = spans.partition_point(|span| span.time.end <= at);
+        let span = spans.get(place).or(spans.last())?;
+        (span.time.start <= at).then_some(span)
+    }
+
+    /// What the nodes believe of an object at a time, in a sentence: `X: A owns it; others: destroyed`.
+    pub fn beliefs_text(&self, object: u64, at: SessionTime) -> String {
+        let Some(known) = self.history().objects.get(&object) else {
+            return String::new();
+        };
+        let mut parts = Vec::new();
+        for &node in known.lanes.keys() {
+            let text = match self.belief(object, node, at) {
+                Some(span) => self.belief_text(span.belief),
+                None => "not known yet".to_owned(),
+            };
+            parts.push(format!("{}: {text}", self.node_name(node)));
+        }
+        parts.join(", ")
+    }
+
+    /// A belief in words.
+    pub fn belief_text(&self, belief: Belief) -> String {
+        match belief {
+            Belief::Owned(peer) => format!("{} owns it", self.peer_name(peer)),
+            Belief::Orphaned(peer) => {
+                format!(
+                    "orphan: says {} owns it, who does not",
+                    self.peer_name(peer)
+                )
+            }
+            Belief::Destroyed => "destroyed".to_owned(),
+            Belief::Unknown => "unknown".to_owned(),
+        }
+    }
+
+    fn spans(&self, object: u64, node: NodeId) -> &[Span] {
+        self.history()
+            .objects
+            .get(&object)
+            .and_then(|object| object.lanes.get(&node))
+            .map_or(&[], |spans| spans.as_slice())
+    }
+
+    fn summary(&self, object: u64) -> Option<&Summary> {
+        let place = *self.summary_places.get(&object)?;
+        self.summaries.get(place)
+    }
+}
+
+/// Builds the rows for a selection.
+pub(crate) fn rows(summaries: &[Summary], history: &History, selected: Option<u64>) -> Vec<Row> {
+    let mut rows = Vec::with_capacity(summaries.len());
+    for summary in summaries {
+        rows.push(Row::Object(summary.object));
+        if (summary.open || selected == Some(summary.object))
+            && let Some(object) = history.objects.get(&summary.object)
+        {
+            rows.extend(
+                object
+                    .lanes
+                    .keys()
+                    .map(|&node| Row::Node(summary.object, node)),
+            );
+        }
+    }
+    rows
+}
+
+/// Summaries of all objects: those with errors first, then by number.
+pub(crate) fn summaries(history: &History) -> Vec<Summary> {
+    let mut levels = std::collections::BTreeMap::new();
+    for finding in &history.findings {
+        if let Some(object) = finding.object {
+            let level = levels.entry(object).or_insert(finding.level);
+            *level = finding.level.max(*level);
+        }
+    }
+    let mut summaries: Vec<Summary> = history
+        .objects
+        .iter()
+        .map(|(&id, object)| Summary {
+            object: id,
+            level: levels.get(&id).copied(),
+            open: ends_open(object),
+            merged: merge(object),
+        })
+        .collect();
+    summaries.sort_by_key(|summary| {
+        let quiet = summary.level != Some(Level::Error) && !summary.open;
+        (quiet, summary.object)
+    });
+    summaries
+}
+
+fn ends_open(object: &Object) -> bool {
+    let last: Vec<Belief> = object
+        .lanes
+        .values()
+        .filter_map(|spans| spans.last())
+        .map(|span| span.belief)
+        .collect();
+    let orphan = last.iter().any(|b| matches!(b, Belief::Orphaned(_)));
+    // A node that left early and one that cannot say prove no disagreement.
+    let mut said = last.iter().filter(|belief| **belief != Belief::Unknown);
+    let first = said.next();
+    orphan || said.any(|belief| Some(belief) != first)
+}
+
+/// What all nodes together believe: their spans, cut at every change of any of them.
+fn merge(object: &Object) -> Vec<(Range<SessionTime>, Shown)> {
+    let mut changes: Vec<(SessionTime, NodeId, Option<Belief>)> = Vec::new();
+    for (&node, spans) in &object.lanes {
+        for span in spans {
+            changes.push((span.time.start, node, Some(span.belief)));
+        }
+        if let Some(last) = spans.last() {
+            changes.push((last.time.end, node, None));
+        }
+    }
+    changes.sort_by_key(|&(time, node, belief)| (time, node, belief.is_none()));
+    let mut now: std::collections::BTreeMap<NodeId, Belief> = std::collections::BTreeMap::new();
+    let mut merged: Vec<(Range<SessionTime>, Shown)> = Vec::new();
+    let mut at = 0;
+    while let Some(&(time, ..)) = changes.get(at) {
+        while let Some(&(same, node, belief)) = changes.get(at) {
+            if same != time {
+                break;
+            }
+            match belief {
+                Some(belief) => drop(now.insert(node, belief)),
+                None => drop(now.remove(&node)),
+            }
+            at += 1;
+        }
+        if let Some(open) = merged.last_mut()
+            && open.0.end > time
+        {
+            open.0.end = time;
+        }
+        let mut beliefs = now.values();
+        let Some(&first) = beliefs.next() else {
+            continue;
+        };
+        let shown = if beliefs.all(|&belief| belief == first) {
+            Shown::Agreed(first)
+        } else {
+            Shown::Split
+        };
+        match merged.last_mut() {
+            Some(open) if open.1 == shown && open.0.end == time => {
+                open.0.end = SessionTime(i64::MAX);
+            }
+            _ => merged.push((time..SessionTime(i64::MAX), shown)),
+        }
+    }
+    merged.retain(|(time, _)| time.start < time.end && time.end.0 < i64::MAX);
+    merged
+}
+
+/// The entries that touch the visible time, at most about one a pixel.
+fn folded<T>(
+    entries: &[T],
+    time: impl Fn(&T) -> &Range<SessionTime>,
+    scale: &Scale,
+    stretch: impl Fn(&T) -> Stretch,
+) -> Vec<Stretch> {
+    let visible = scale.range();
+    let step = scale.ns(1.0).max(1);
+    let mut out: Vec<Stretch> = Vec::new();
+    let mut place = entries.partition_point(|entry| time(entry).end.0 <= visible.start);
+    while let Some(entry) = entries.get(place) {
+        if time(entry).start.0 >= visible.end {
+            break;
+        }
+        out.push(stretch(entry));
+        // The next that is still there a pixel further on.
+        let next = time(entry).start.0.max(visible.start).saturating_add(step);
+        place = entries
+            .partition_point(|entry| time(entry).end.0 <= next)
+            .max(place + 1);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn span(start: i64, end: i64, belief: Belief) -> Span {
+        Span {
+            time: SessionTime(start)..SessionTime(end),
+            belief,
+            counter: None,
+            because: 0,
+        }
+    }
+
+    fn object(lanes: &[(u16, &[(i64, i64, Belief)])]) -> Object {
+        Object {
+            lanes: lanes
+                .iter()
+                .map(|(node, spans)| {
+                    let spans = spans.iter().map(|&(s, e, b)| span(s, e, b)).collect();
+                    (NodeId(*node), spans)
+                })
+                .collect(),
+            ..Object::default()
+        }
+    }
+
+    fn check(object: &Object, expected: &[(i64, i64, Shown)]) {
+        let merged: Vec<(i64, i64, Shown)> = merge(object)
+            .into_iter()
+            .map(|(time, shown)| (time.start.0, time.end.0, shown))
+            .collect();
+        assert_eq!(merged, expected);
+    }
+
+    #[test]
+    fn nodes_that_agree_are_one_stretch() {
+        let a = Belief::Owned(1);
+        check(
+            &object(&[(0, &[(10, 90, a)]), (1, &[(20, 100, a)])]),
+            &[(10, 100, Shown::Agreed(a))],
+        );
+    }
+
+    #[test]
+    fn a_migration_in_flight_is_a_split() {
+        let (a, b) = (Belief::Owned(1), Belief::Owned(2));
+        check(
+            &object(&[
+                (0, &[(0, 50, a), (50, 100, b)]),
+                (1, &[(0, 60, a), (60, 100, b)]),
+            ]),
+            &[
+                (0, 50, Shown::Agreed(a)),
+                (50, 60, Shown::Split),
+                (60, 100, Shown::Agreed(b)),
+            ],
+        );
+    }
+
+    #[test]
+    fn an_orphan_or_a_lasting_disagreement_opens_the_object() {
+        let a = Belief::Owned(1);
+        let agreed = object(&[(0, &[(0, 9, a)]), (1, &[(0, 9, a)])]);
+        assert!(!ends_open(&agreed));
+        let orphan = object(&[(0, &[(0, 9, Belief::Orphaned(1))])]);
+        assert!(ends_open(&orphan));
+        let split = object(&[(0, &[(0, 9, a)]), (1, &[(0, 9, Belief::Destroyed)])]);
+        assert!(ends_open(&split));
+        let unknown = object(&[(0, &[(0, 9, a)]), (1, &[(0, 9, Belief::Unknown)])]);
+        assert!(!ends_open(&unknown));
+    }
+
+    #[test]
+    fn a_row_never_has_more_stretches_than_pixels() {
+        let spans: Vec<Span> = (0..100_000)
+            .map(|i| span(i * 10, i * 10 + 10, Belief::Owned((i % 2) as u64)))
+            .collect();
+        let scale = Scale::new(&(SessionTime(0)..SessionTime(1_000_000)), 800.0);
+        let shown = folded(
+            &spans,
+            |span| &span.time,
+            &scale,
+            |span| Stretch {
+                time: span.time.clone(),
+                shown: Shown::Split,
+                counter: None,
+                because: None,
+            },
+        );
+        assert!(shown.len() <= 801, "{} stretches", shown.len());
+        assert!(shown.len() > 700);
+    }
+}

@@ -1,0 +1,197 @@
+//! The packet table: rows made only for what is on the screen.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use netreel_protocol::history::Level;
+use netreel_protocol::session::{Fate, Packet, PacketId};
+use netreel_wire::KindId;
+
+use crate::{Model, text};
+
+/// One packet as a row of text. What is not known is `?`, what does not apply is empty.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PacketRow {
+    /// Which.
+    pub packet: PacketId,
+    /// When it was sent, or else first received.
+    pub time: String,
+    /// `A → X`
+    pub link: String,
+    /// Its messages' kinds, counted: `create, 3 update`.
+    pub kinds: String,
+    /// The kind of its most telling message.
+    pub lead: Option<KindId>,
+    /// Its messages' objects.
+    pub objects: String,
+    /// On the wire.
+    pub sequence: String,
+    /// Bytes of payload.
+    pub bytes: String,
+    /// From send to receive.
+    pub late: String,
+    /// `received`, `lost`, `2 copies`...
+    pub fate: String,
+    /// Whether it did not arrive.
+    pub missing: bool,
+    /// The worst finding that it proves.
+    pub level: Option<Level>,
+    /// Whether it is the selected packet.
+    pub selected: bool,
+    /// Whether it proves the selected finding.
+    pub evidence: bool,
+}
+
+impl Model {
+    /// How many packets the filter takes.
+    pub fn row_count(&self) -> usize {
+        if self.filter.is_narrow() {
+            self.filter.rows.len()
+        } else {
+            self.session().packets.len()
+        }
+    }
+
+    /// The rows `range` of the filtered table.
+    pub fn packet_rows(&self, range: Range<usize>) -> Vec<PacketRow> {
+        range
+            .take_while(|&row| row < self.row_count())
+            .filter_map(|row| self.packet_row(self.packet_at(row)?))
+            .collect()
+    }
+
+    /// The packet of a row of the filtered table.
+    pub fn packet_at(&self, row: usize) -> Option<PacketId> {
+        if self.filter.is_narrow() {
+            self.filter.rows.get(row).copied()
+        } else {
+            (row < self.session().packets.len()).then_some(PacketId(row as u32))
+        }
+    }
+
+    /// Where a packet stands in the filtered table.
+    pub fn row_of(&self, packet: PacketId) -> Option<usize> {
+        if self.filter.is_narrow() {
+            row_of(&self.filter.rows, packet)
+        } else {
+            let row = packet.0 as usize;
+            (row < self.session().packets.len()).then_some(row)
+        }
+    }
+
+    /// One packet as a row.
+    pub fn packet_row(&self, id: PacketId) -> Option<PacketRow> {
+        let packet = self.packet(id)?;
+        let time = packet.sent.or(packet.received);
+        Some(PacketRow {
+            packet: id,
+            time: time.map_or_else(|| "?".to_owned(), |stamp| text::seconds(stamp.time)),
+            link: self.link_name(packet),
+            kinds: self.kinds_text(id),
+            lead: self.index.lead(id),
+            objects: self.objects_text(id),
+            sequence: packet
+                .sequence
+                .map_or_else(String::new, |s| s.value.to_string()),
+            bytes: text::count(u64::from(packet.length)),
+            late: late(packet),
+            fate: fate(packet),
+            missing: matches!(packet.fate, Fate::Lost | Fate::SendFailed),
+            level: self.index.worst.get(&id).copied(),
+            selected: self.selection.packet == Some(id),
+            evidence: self.evidence().iter().any(|e| e.packet == id),
+        })
+    }
+
+    /// `A → X`
+    pub fn link_name(&self, packet: &Packet) -> String {
+        format!(
+            "{} → {}",
+            self.node_name(packet.from),
+            self.node_name(packet.to)
+        )
+    }
+
+    /// The kinds of a packet's messages in wire order, counted: `create, 3 update`.
+    pub fn kinds_text(&self, id: PacketId) -> String {
+        let mut groups: Vec<(Option<KindId>, usize)> = Vec::new();
+        for message in self.messages_of(id) {
+            match groups.iter_mut().find(|group| group.0 == message.kind()) {
+                Some(group) => group.1 += 1,
+                None => groups.push((message.kind(), 1)),
+            }
+        }
+        let mut out = String::new();
+        for (kind, count) in groups {
+            if !out.is_empty() {
+                out.push_str(", ");
+            }
+            if count > 1 {
+                out.push_str(&format!("{count} "));
+            }
+            out.push_str(self.kind_name(kind));
+        }
+        out
+    }
+
+    /// A packet's most telling message in two words: `migrate 42`.
+    pub fn lead_text(&self, id: PacketId) -> String {
+        let lead = self.index.lead(id);
+        let object = self
+            .messages_of(id)
+            .iter()
+            .find(|message| message.kind() == lead && message.facts.object.is_some())
+            .and_then(|message| message.facts.object);
+        match object {
+            Some(object) => format!("{} {object}", self.kind_name(lead)),
+            None => self.kind_name(lead).to_owned(),
+        }
+    }
+
+    fn objects_text(&self, id: PacketId) -> String {
+        let objects: BTreeSet<u64> = self
+            .messages_of(id)
+            .iter()
+            .filter_map(|message| message.facts.object)
+            .collect();
+        let mut out = String::new();
+        for (place, object) in objects.iter().enumerate() {
+            if place == 4 {
+                out.push_str(&format!(" +{}", objects.len() - place));
+                break;
+            }
+            if place > 0 {
+                out.push(' ');
+            }
+            out.push_str(&object.to_string());
+        }
+        out
+    }
+}
+
+/// Where a packet stands in sorted rows.
+pub(crate) fn row_of(rows: &[PacketId], packet: PacketId) -> Option<usize> {
+    rows.binary_search(&packet).ok()
+}
+
+/// From send to first receive: `205 ms`; `?` where one of them is not known.
+pub(crate) fn late(packet: &Packet) -> String {
+    match (packet.sent, packet.received) {
+        (Some(sent), Some(received)) => text::duration(received.time.0.saturating_sub(sent.time.0)),
+        _ if matches!(packet.fate, Fate::Lost | Fate::SendFailed) => String::new(),
+        _ => "?".to_owned(),
+    }
+}
+
+/// What became of a packet, in a word.
+pub(crate) fn fate(packet: &Packet) -> String {
+    match packet.fate {
+        Fate::Received if !packet.duplicates.is_empty() => {
+            format!("{} copies", packet.duplicates.len() + 1)
+        }
+        Fate::Received => "received".to_owned(),
+        Fate::Lost => "lost".to_owned(),
+        Fate::SendFailed => "send failed".to_owned(),
+        Fate::Unknown => "unknown".to_owned(),
+    }
+}

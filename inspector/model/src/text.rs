@@ -1,0 +1,147 @@
+//! How numbers and names are written for people: one way everywhere.
+
+use netreel_protocol::session::SessionTime;
+use netreel_wire::{Name, Value};
+
+/// A number with a thin gap between groups of three digits: `12 481`.
+pub fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(' ');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Seconds with microseconds: `12.300451`.
+pub fn seconds(time: SessionTime) -> String {
+    let sign = if time.0 < 0 { "-" } else { "" };
+    let micros = time.0.unsigned_abs() / 1_000;
+    format!("{sign}{}.{:06}", micros / 1_000_000, micros % 1_000_000)
+}
+
+/// A length of time in the unit that suits it: `+205 ms`, `+83 µs`.
+pub fn duration(ns: i64) -> String {
+    let sign = if ns < 0 { "-" } else { "" };
+    let size = ns.unsigned_abs();
+    let (value, unit) = match size {
+        0..1_000 => (size as f64, "ns"),
+        1_000..1_000_000 => (size as f64 / 1e3, "µs"),
+        1_000_000..1_000_000_000 => (size as f64 / 1e6, "ms"),
+        _ => (size as f64 / 1e9, "s"),
+    };
+    if value >= 100.0 || unit == "ns" {
+        format!("{sign}{value:.0} {unit}")
+    } else if value >= 10.0 {
+        format!("{sign}{value:.1} {unit}")
+    } else {
+        format!("{sign}{value:.2} {unit}")
+    }
+}
+
+/// A field's name, or `[3]` for an element.
+pub fn name(name: &Name) -> String {
+    match name {
+        Name::Field(name) => name.to_string(),
+        Name::Index(index) => format!("[{index}]"),
+    }
+}
+
+/// What a field says, on one line of at most about 80 characters.
+pub fn value(value: &Value) -> String {
+    match value {
+        Value::None => String::new(),
+        Value::Unsigned(number) => number.to_string(),
+        Value::Signed(number) => number.to_string(),
+        Value::Float(number) => float(*number),
+        Value::Quantized { raw, value } => format!("{}  ({raw} raw)", float(*value)),
+        Value::Enum { raw, name } => match name {
+            Some(name) => format!("{name}  ({raw})"),
+            None => format!("{raw}  (no name)"),
+        },
+        Value::Bool(flag) => flag.to_string(),
+        Value::Text(text) => short(&format!("{text:?}")),
+        Value::Bytes(bytes) => {
+            let mut text = String::new();
+            for byte in bytes.iter().take(16) {
+                text.push_str(&format!("{byte:02x} "));
+            }
+            if bytes.len() > 16 {
+                text.push_str(&format!("… {} bytes", bytes.len()));
+            }
+            text.trim_end().to_owned()
+        }
+    }
+}
+
+fn float(number: f64) -> String {
+    if number != 0.0 && (number.abs() < 1e-4 || number.abs() >= 1e9) {
+        format!("{number:.4e}")
+    } else {
+        let text = format!("{number:.4}");
+        let text = text.trim_end_matches('0').trim_end_matches('.');
+        if text == "-0" {
+            "0".to_owned()
+        } else {
+            text.to_owned()
+        }
+    }
+}
+
+fn short(text: &str) -> String {
+    if text.chars().count() <= 80 {
+        return text.to_owned();
+    }
+    let mut cut: String = text.chars().take(79).collect();
+    cut.push('…');
+    cut
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_stand_in_groups_of_three() {
+        for (number, expected) in [
+            (0, "0"),
+            (999, "999"),
+            (12_481, "12 481"),
+            (1_000_000, "1 000 000"),
+        ] {
+            assert_eq!(count(number), expected);
+        }
+    }
+
+    #[test]
+    fn a_duration_has_three_digits_and_its_unit() {
+        for (ns, expected) in [
+            (0, "0 ns"),
+            (83_000, "83.0 µs"),
+            (205_400_000, "205 ms"),
+            (-1_500_000, "-1.50 ms"),
+            (2_000_000_000, "2.00 s"),
+        ] {
+            assert_eq!(duration(ns), expected);
+        }
+    }
+
+    #[test]
+    fn times_are_aligned_by_their_decimals() {
+        assert_eq!(seconds(SessionTime(12_300_451_999)), "12.300451");
+        assert_eq!(seconds(SessionTime(-1_000)), "-0.000001");
+    }
+
+    #[test]
+    fn a_value_without_a_name_says_so() {
+        assert_eq!(value(&Value::Enum { raw: 9, name: None }), "9  (no name)");
+        assert_eq!(value(&Value::Float(1.5)), "1.5");
+        assert_eq!(
+            value(&Value::Bytes(vec![0; 20])).ends_with("… 20 bytes"),
+            true
+        );
+    }
+}

@@ -1,0 +1,232 @@
+//! The timeline of one frame: arrows while they can be told apart, above that density.
+
+use netreel_protocol::history::Level;
+use netreel_protocol::session::{Fate, NodeId, PacketId, SessionTime};
+use netreel_wire::KindId;
+
+use crate::index::stretch;
+use crate::interval::count_in;
+use crate::scale::Scale;
+use crate::{Model, row_of};
+
+/// Above so many packets in the visible time there is density instead of arrows.
+pub const ARROWS_MAX: usize = 3_000;
+
+/// Most marks of duplicated receipts in a frame.
+const DUPLICATES_MAX: usize = 2_000;
+
+/// What the timeline shows between its axes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Traffic {
+    /// Every packet that touches the visible time.
+    Arrows(Vec<Arrow>),
+    /// For each node, its busy columns of pixels.
+    Density(Vec<Vec<Bucket>>),
+}
+
+/// One packet.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Arrow {
+    /// Which.
+    pub packet: PacketId,
+    /// The lane that it leaves.
+    pub from: NodeId,
+    /// The lane that it goes to.
+    pub to: NodeId,
+    /// When it was sent; where that is not known, a guess from the link's usual latency.
+    pub start: SessionTime,
+    /// When it was received; where it was not, a guess from the link's usual latency.
+    pub end: SessionTime,
+    /// Whether the send was recorded.
+    pub start_known: bool,
+    /// What became of it.
+    pub fate: Fate,
+    /// The kind of its most telling message.
+    pub kind: Option<KindId>,
+    /// Whether the filter takes it.
+    pub matches: bool,
+    /// Whether it is the selected packet.
+    pub selected: bool,
+    /// Whether it proves the selected finding.
+    pub evidence: bool,
+    /// The worst finding that it proves.
+    pub level: Option<Level>,
+}
+
+/// One column of pixels of one lane in which something happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bucket {
+    /// Pixels from the left edge.
+    pub column: u32,
+    /// Sends and receipts.
+    pub events: u32,
+    /// Sends of packets that were lost.
+    pub lost: u32,
+}
+
+/// A finding at its node and time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flag {
+    /// The node that saw it.
+    pub node: NodeId,
+    /// When.
+    pub time: SessionTime,
+    /// The finding, by its place in the history; the first of those that share the place.
+    pub finding: usize,
+    /// How bad.
+    pub level: Level,
+    /// Whether it is the selected one.
+    pub selected: bool,
+}
+
+/// A column of the minimap.
+pub type MinimapColumn = Bucket;
+
+impl Model {
+    /// What happened in the visible time, over `scale`'s pixels.
+    pub fn traffic(&self, scale: &Scale) -> Traffic {
+        let touching = self.index.arrows.touching(&scale.range(), ARROWS_MAX);
+        if !touching.complete {
+            return Traffic::Density(
+                self.index
+                    .lanes
+                    .iter()
+                    .map(|lane| buckets(&lane.events, &lane.lost, scale))
+                    .collect(),
+            );
+        }
+        Traffic::Arrows(
+            touching
+                .ids
+                .into_iter()
+                .filter_map(|id| self.arrow(PacketId(id)))
+                .collect(),
+        )
+    }
+
+    /// The arrows that are drawn even above density: the selected packet and the selected finding's
+    /// evidence.
+    pub fn marked_arrows(&self) -> Vec<Arrow> {
+        let mut packets: Vec<PacketId> = self.evidence().iter().map(|e| e.packet).collect();
+        packets.extend(self.selection.packet);
+        packets.sort_unstable();
+        packets.dedup();
+        packets
+            .into_iter()
+            .filter_map(|id| self.arrow(id))
+            .collect()
+    }
+
+    /// Receipts beyond the first, in the visible time.
+    pub fn duplicates(&self, scale: &Scale) -> Vec<(NodeId, SessionTime, PacketId)> {
+        let all = &self.index.duplicates;
+        let range = scale.range();
+        let first = all.partition_point(|&(time, _)| time < range.start);
+        all.get(first..)
+            .unwrap_or_default()
+            .iter()
+            .take(DUPLICATES_MAX)
+            .take_while(|&&(time, _)| time < range.end)
+            .filter_map(|&(time, id)| {
+                let packet = self.packet(PacketId(id))?;
+                Some((packet.to, SessionTime(time), PacketId(id)))
+            })
+            .collect()
+    }
+
+    /// The findings in the visible time; where several fall on one pixel of a lane, the worst.
+    pub fn flags(&self, scale: &Scale) -> Vec<Flag> {
+        let range = scale.range();
+        let step = scale.ns(1.0).max(1);
+        let mut flags: Vec<Flag> = Vec::new();
+        for (node, levels) in self.index.flags.iter().enumerate() {
+            for times in levels {
+                let mut from = range.start;
+                while from < range.end {
+                    let place = times.partition_point(|&(time, _)| time < from);
+                    let Some(&(time, finding)) = times.get(place) else {
+                        break;
+                    };
+                    if time >= range.end {
+                        break;
+                    }
+                    from = time.saturating_add(step);
+                    flags.extend(self.flag(NodeId(node as u16), time, finding));
+                }
+            }
+        }
+        if let Some(finding) = self.selection.finding
+            && let Some(found) = self.history().findings.get(finding)
+            && !flags.iter().any(|flag| flag.finding == finding)
+            && range.contains(&found.time.0)
+        {
+            flags.extend(self.flag(found.node, found.time.0, finding as u32));
+        }
+        flags
+    }
+
+    fn flag(&self, node: NodeId, time: i64, finding: u32) -> Option<Flag> {
+        let place = finding as usize;
+        Some(Flag {
+            node,
+            time: SessionTime(time),
+            finding: place,
+            level: self.history().findings.get(place)?.level,
+            selected: self.selection.finding == Some(place),
+        })
+    }
+
+    /// The whole session over `width` columns.
+    pub fn minimap(&self, width: f32) -> Vec<MinimapColumn> {
+        let scale = Scale::new(&self.whole(), width);
+        buckets(&self.index.events, &self.index.lost, &scale)
+    }
+
+    /// One packet as an arrow.
+    pub fn arrow(&self, id: PacketId) -> Option<Arrow> {
+        let packet = self.packet(id)?;
+        let (start, end) = stretch(packet, self.history());
+        Some(Arrow {
+            packet: id,
+            from: packet.from,
+            to: packet.to,
+            start,
+            end,
+            start_known: packet.sent.is_some(),
+            fate: packet.fate,
+            kind: self.index.lead(id),
+            matches: !self.filter.is_narrow() || row_of(&self.filter.rows, id).is_some(),
+            selected: self.selection.packet == Some(id),
+            evidence: self.evidence().iter().any(|e| e.packet == id),
+            level: self.index.worst.get(&id).copied(),
+        })
+    }
+}
+
+fn buckets(events: &[i64], lost: &[i64], scale: &Scale) -> Vec<Bucket> {
+    let mut buckets = Vec::new();
+    let mut column = 0;
+    let end = scale.range().end;
+    while column < scale.columns() {
+        let range = scale.column(column);
+        let first = events.partition_point(|&time| time < range.start);
+        // Jump over columns in which nothing happened.
+        match events.get(first) {
+            Some(&next) if next < range.end => {
+                let last = events.partition_point(|&time| time < range.end);
+                buckets.push(Bucket {
+                    column: column as u32,
+                    events: (last - first) as u32,
+                    lost: count_in(lost, &range) as u32,
+                });
+                column += 1;
+            }
+            Some(&next) if next < end => {
+                let ahead = scale.x(SessionTime(next)).floor().max(0.0) as usize;
+                column = ahead.saturating_sub(1).max(column + 1);
+            }
+            _ => break,
+        }
+    }
+    buckets
+}

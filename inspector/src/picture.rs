@@ -1,0 +1,127 @@
+//! The inspector photographed: no window, no driver, the same pixels on every machine.
+
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use egui::{Context, Pos2, RawInput, Rect, Vec2};
+use netreel_inspector_model::Model;
+use netreel_protocol::history::History;
+use netreel_protocol::session::Session;
+
+use crate::app::{Inspector, View};
+use crate::raster::Canvas;
+use crate::texture::Textures;
+use crate::theme;
+
+/// Frames until layout that depends on earlier frames has settled.
+const FRAMES: u32 = 4;
+
+/// The largest picture, in pixels a side.
+pub const SIDE_MAX: u32 = 8192;
+
+/// A picture that could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum PictureError {
+    /// The size cannot be drawn.
+    #[error(
+        "a picture of {width}x{height} pixels cannot be drawn; ask for 320x200 to \
+         {SIDE_MAX}x{SIDE_MAX}"
+    )]
+    Size {
+        /// In pixels.
+        width: u32,
+        /// In pixels.
+        height: u32,
+    },
+    /// The file cannot be made or written.
+    #[error("cannot write the picture {path}: {error}; give a file in a folder that can be written")]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        error: io::Error,
+    },
+}
+
+/// Draws a view of a session as it is when it is opened, and writes it as a PNG file.
+///
+/// # Errors
+/// A size that cannot be drawn; a file that cannot be written.
+pub fn screenshot(
+    session: Arc<Session>,
+    history: Arc<History>,
+    view: View,
+    size: (u32, u32),
+    path: &Path,
+) -> Result<(), PictureError> {
+    photograph(Model::new(session, history), view, size, path)
+}
+
+/// Draws a view of a model as it stands, and writes it as a PNG file.
+///
+/// # Errors
+/// A size that cannot be drawn; a file that cannot be written.
+pub fn photograph(
+    model: Model,
+    view: View,
+    (width, height): (u32, u32),
+    path: &Path,
+) -> Result<(), PictureError> {
+    if !(320..=SIDE_MAX).contains(&width) || !(200..=SIDE_MAX).contains(&height) {
+        return Err(PictureError::Size { width, height });
+    }
+    let canvas = render(&mut Inspector::new(model, view), width, height);
+    write(&canvas, width, height, path).map_err(|error| PictureError::Write {
+        path: path.to_owned(),
+        error,
+    })
+}
+
+/// Runs the inspector without a window and draws its last frame.
+pub(crate) fn render(inspector: &mut Inspector, width: u32, height: u32) -> Canvas {
+    let ctx = Context::default();
+    theme::apply(&ctx);
+    let mut textures = Textures::default();
+    let mut primitives = Vec::new();
+    let mut scale = 1.0;
+    for frame in 0..FRAMES {
+        let input = RawInput {
+            screen_rect: Some(Rect::from_min_size(
+                Pos2::ZERO,
+                Vec2::new(width as f32, height as f32),
+            )),
+            time: Some(f64::from(frame)),
+            ..RawInput::default()
+        };
+        let output = ctx.run_ui(input, |ui| inspector.show(ui));
+        let mut delta = output.textures_delta;
+        for (id, deltas) in delta.set.drain() {
+            for image in &deltas {
+                textures.set(id, image);
+            }
+        }
+        scale = output.pixels_per_point;
+        primitives = ctx.tessellate(output.shapes, scale);
+        for id in delta.free.drain() {
+            textures.free(id);
+        }
+    }
+    let background = theme::BACKGROUND.to_array();
+    let mut canvas = Canvas::new(width as usize, height as usize, background);
+    canvas.draw(&primitives, &textures, scale);
+    canvas
+}
+
+fn write(canvas: &Canvas, width: u32, height: u32, path: &Path) -> io::Result<()> {
+    let file = BufWriter::new(File::create(path)?);
+    let mut encoder = png::Encoder::new(file, width, height);
+    encoder.set_color(png::ColorType::Rgba);
+    encoder.set_depth(png::BitDepth::Eight);
+    let mut writer = encoder.write_header().map_err(io::Error::from)?;
+    writer
+        .write_image_data(canvas.bytes())
+        .map_err(io::Error::from)?;
+    writer.finish().map_err(io::Error::from)
+}

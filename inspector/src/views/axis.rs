@@ -1,0 +1,124 @@
+//! What all views of time share: where time lies, its labels, and how it is moved.
+
+use egui::{Align2, Event, MouseWheelUnit, Painter, Rect, Response, Ui, pos2};
+use netreel_inspector_model::{Command, Model, Scale, ticks};
+use netreel_protocol::session::SessionTime;
+
+use crate::theme;
+
+/// Height of the labelled axis.
+pub const HEIGHT: f32 = 22.0;
+
+/// Room at the right edge.
+const MARGIN: f32 = 14.0;
+
+/// The part of a view in which time runs from left to right.
+pub fn time_rect(view: Rect) -> Rect {
+    let mut rect = view;
+    rect.min.x = (view.left() + theme::GUTTER).min(view.right() - 1.0);
+    rect.max.x = (view.right() - MARGIN).max(rect.min.x + 1.0);
+    rect
+}
+
+/// Draws the axis over `axis` and faint lines down to `bottom`.
+pub fn show(painter: &Painter, axis: Rect, bottom: f32, scale: &Scale) {
+    painter.rect_filled(axis, 0.0, theme::PANEL);
+    for tick in ticks(scale, 110.0) {
+        let x = (axis.left() + scale.x(tick.time)).round() + 0.5;
+        if tick.label.is_empty() {
+            painter.vline(x, axis.bottom() - 3.0..=axis.bottom(), (1.0, theme::LINE));
+            continue;
+        }
+        painter.vline(x, axis.bottom() - 6.0..=bottom, (1.0, theme::FAINT));
+        painter.text(
+            pos2(x + 4.0, axis.center().y),
+            Align2::LEFT_CENTER,
+            tick.label,
+            theme::small(),
+            theme::WEAK,
+        );
+    }
+    painter.hline(axis.x_range(), axis.bottom() - 0.5, (1.0, theme::LINE));
+}
+
+/// Draws the time cursor.
+pub fn cursor(painter: &Painter, time: Rect, scale: &Scale, model: &Model) {
+    let Some(at) = model.cursor() else { return };
+    let x = (time.left() + scale.x(at)).round() + 0.5;
+    if time.x_range().contains(x) {
+        let points = [pos2(x, time.top()), pos2(x, time.bottom())];
+        let line = egui::Stroke::new(1.0, theme::faded(theme::ACCENT, 0.8));
+        painter.extend(egui::Shape::dashed_line(&points, line, 4.0, 3.0));
+    }
+}
+
+/// Pans by drag, zooms by wheel at the pointer, pans by a wheel that goes sideways.
+pub fn navigate(
+    ui: &Ui,
+    response: &Response,
+    time: Rect,
+    scale: &Scale,
+    commands: &mut Vec<Command>,
+) {
+    if response.dragged() && response.drag_delta().x != 0.0 {
+        commands.push(Command::Pan(-scale.ns(response.drag_delta().x)));
+    }
+    let Some(pointer) = response.hover_pos() else {
+        return;
+    };
+    let (lines, sideways) = wheel(ui);
+    if lines != 0.0 {
+        commands.push(Command::Zoom {
+            at: scale.time(pointer.x - time.left()),
+            factor: 1.2_f64.powf(f64::from(lines)),
+        });
+    }
+    if sideways != 0.0 {
+        commands.push(Command::Pan(-scale.ns(sideways)));
+    }
+    let pinch = ui.input(|input| input.zoom_delta());
+    if pinch != 1.0 && lines == 0.0 {
+        commands.push(Command::Zoom {
+            at: scale.time(pointer.x - time.left()),
+            factor: f64::from(pinch),
+        });
+    }
+}
+
+/// The time under the pointer.
+pub fn time_at(response: &Response, time: Rect, scale: &Scale) -> Option<SessionTime> {
+    let pointer = response.interact_pointer_pos().or(response.hover_pos())?;
+    Some(scale.time(pointer.x - time.left()))
+}
+
+/// The wheel in this frame: lines away from the user, points to the right. Taken as it comes, not
+/// smoothed over frames: nothing moves by itself.
+fn wheel(ui: &Ui) -> (f32, f32) {
+    ui.input(|input| {
+        let mut lines = 0.0;
+        let mut sideways = 0.0;
+        for event in &input.events {
+            let Event::MouseWheel {
+                unit,
+                delta,
+                modifiers,
+                ..
+            } = event
+            else {
+                continue;
+            };
+            let (line, point) = match unit {
+                MouseWheelUnit::Line => (1.0, 50.0),
+                MouseWheelUnit::Page => (10.0, 500.0),
+                MouseWheelUnit::Point => (1.0 / 50.0, 1.0),
+            };
+            if modifiers.shift {
+                sideways += (delta.x + delta.y) * point;
+            } else if !modifiers.command {
+                lines += delta.y * line;
+                sideways += delta.x * point;
+            }
+        }
+        (lines, sideways)
+    })
+}

@@ -1,0 +1,146 @@
+//! The bytes of the selected packet: offset, hex, text, and exactly which bits are lit.
+
+use std::ops::Range;
+
+use egui::{Align2, Color32, Rect, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
+use netreel_inspector_model::{Command, Detail, HEX_COLUMNS, Hover, Model};
+
+use super::{findings, head};
+use crate::theme;
+
+const ROW: f32 = 21.0;
+const CELL: f32 = 23.0;
+const LEFT: f32 = 56.0;
+const TEXT_CELL: f32 = 8.0;
+
+/// How high the view is with all its rows.
+pub fn height(detail: &Detail) -> f32 {
+    head::HEIGHT + (detail.hex_row_count().max(2) as f32) * ROW + 34.0
+}
+
+/// Draws the bytes. The pointer over a byte lights up its fields in the tree.
+pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
+    let detail = model.detail();
+    let lit = model.lit_bits();
+    let more = match detail.bytes() {
+        Some(bytes) => format!("{} bytes", bytes.len()),
+        None => String::new(),
+    };
+    head::show(ui, "bytes", &more);
+    if model.selection().packet.is_none() {
+        findings::empty(ui, "Select a packet to see its bytes.");
+        return;
+    }
+    if detail.bytes().is_none() {
+        findings::empty(ui, "The recording does not hold this packet's bytes.");
+        return;
+    }
+    let foot = 22.0;
+    let scroll_height = (ui.available_height() - foot).max(ROW);
+    let pinned = model.pinned_bits();
+    ScrollArea::vertical()
+        .id_salt("bytes")
+        .auto_shrink(false)
+        .max_height(scroll_height)
+        .show_rows(ui, ROW, detail.hex_row_count(), |ui, rows| {
+            ui.spacing_mut().item_spacing.y = 0.0;
+            for row in rows {
+                line(ui, model, row, lit.as_ref(), pinned.as_ref(), commands);
+            }
+        });
+    sentence(ui, model);
+}
+
+fn line(
+    ui: &mut Ui,
+    model: &Model,
+    row: usize,
+    lit: Option<&Range<u32>>,
+    pinned: Option<&Range<u32>>,
+    commands: &mut Vec<Command>,
+) {
+    let Some(hex) = model.detail().hex_row(row) else {
+        return;
+    };
+    let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), ROW), Sense::hover());
+    let painter = ui.painter().clone();
+    let y = rect.center().y;
+    painter.text(
+        pos2(rect.left() + 10.0, y),
+        Align2::LEFT_CENTER,
+        format!("{:04x}", hex.offset),
+        theme::mono(),
+        theme::DIM,
+    );
+    let text_left = rect.left() + LEFT + CELL * HEX_COLUMNS as f32 + 22.0;
+    for (column, &byte) in hex.bytes.iter().enumerate() {
+        let offset = hex.offset + column as u32;
+        let left = rect.left() + LEFT + column as f32 * CELL + if column >= 8 { 8.0 } else { 0.0 };
+        let cell = Rect::from_min_size(pos2(left, rect.top()), vec2(CELL, ROW));
+        let id = ui.scope_id().with(("byte", offset));
+        let response = ui.interact(cell, id, Sense::click());
+        let mask = lit.map_or(0, |bits| model.detail().mask(bits, offset));
+        let held = pinned.map_or(0, |bits| model.detail().mask(bits, offset));
+        let label = format!("byte {offset}{}", if mask != 0 { " lit" } else { "" });
+        response.widget_info(|| {
+            WidgetInfo::selected(Role::Button, true, mask != 0, &label)
+        });
+        bits(&painter, cell, held, theme::faded(theme::ACCENT, 0.5), theme::RELATED);
+        bits(&painter, cell, mask, theme::ACCENT, theme::SELECTED);
+        let color = if mask != 0 { theme::ink() } else { hex_color(byte) };
+        let centre = cell.center();
+        painter.text(centre, Align2::CENTER_CENTER, format!("{byte:02x}"), theme::mono(), color);
+        let character = if (0x20..0x7f).contains(&byte) { char::from(byte) } else { '·' };
+        let at = pos2(text_left + column as f32 * TEXT_CELL, y);
+        let color = match (mask != 0, character == '·') {
+            (true, _) => theme::ink(),
+            (false, true) => theme::DIM,
+            (false, false) => theme::TEXT,
+        };
+        painter.text(at, Align2::CENTER_CENTER, character, theme::mono(), color);
+        if response.hovered() {
+            commands.push(Command::Hover(Some(Hover::Byte(offset))));
+        }
+        if response.clicked() {
+            commands.push(Command::PinField(model.detail().fields_at(offset).first().copied()));
+        }
+    }
+}
+
+/// Eight marks below a byte, its highest bit at the left as it is written.
+fn bits(painter: &egui::Painter, cell: Rect, mask: u8, color: Color32, fill: Color32) {
+    if mask == 0 {
+        return;
+    }
+    painter.rect_filled(cell.shrink2(vec2(0.5, 1.0)), 2.0, fill);
+    let width = (cell.width() - 3.0) / 8.0;
+    for bit in 0..8 {
+        if mask & (0x80 >> bit) != 0 {
+            let left = cell.left() + 1.5 + bit as f32 * width;
+            let mark = Rect::from_min_size(pos2(left, cell.bottom() - 4.0), vec2(width, 2.5));
+            painter.rect_filled(mark, 0.0, color);
+        }
+    }
+}
+
+fn hex_color(byte: u8) -> Color32 {
+    if byte == 0 { theme::DIM } else { theme::TEXT }
+}
+
+/// What is lit, in words.
+fn sentence(ui: &mut Ui, model: &Model) {
+    let field = match model.hover() {
+        Some(Hover::Field(field)) => Some(field),
+        Some(Hover::Byte(byte)) => model.detail().fields_at(byte).first().copied(),
+        _ => model.selection().field,
+    };
+    let text = match (field, model.lit_bits()) {
+        (Some(field), _) => model.detail().sentence(field),
+        (None, Some(bits)) => format!("message, bits {}..{}", bits.start, bits.end),
+        (None, None) => "hover a field or a byte".to_owned(),
+    };
+    let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), 20.0), Sense::hover());
+    let painter = ui.painter();
+    let galley = findings::elided(painter, &text, theme::small(), rect.width() - 20.0, theme::WEAK);
+    painter.galley(rect.min + vec2(10.0, 3.0), galley, theme::WEAK);
+}

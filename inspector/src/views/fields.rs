@@ -1,0 +1,160 @@
+//! The fields of the selected packet, as its wire names them.
+
+use egui::{Align2, Rect, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
+use netreel_inspector_model::{Command, FieldRow, Hover, Model};
+
+use super::{findings, head};
+use crate::{glyph, theme};
+
+const ROW: f32 = 18.0;
+const INDENT: f32 = 14.0;
+
+/// Draws the tree. The pointer over a field lights up its bits; a click pins it.
+pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
+    let Some(id) = model.selection().packet else {
+        head::show(ui, "packet", "none selected");
+        findings::empty(ui, "Select a packet on the timeline or in the table.");
+        return;
+    };
+    let link = model.packet(id).map_or_else(String::new, |packet| model.link_name(packet));
+    let kinds = model.kinds_text(id);
+    head::show(ui, &format!("packet {}", id.0), &format!("{link}   {kinds}"));
+    problems(ui, model);
+    let rows = model.detail().rows();
+    if rows.is_empty() {
+        findings::empty(ui, "No wire describes this packet: its fields are unknown.");
+        return;
+    }
+    let lit = model.lit_fields();
+    ScrollArea::vertical()
+        .id_salt("fields")
+        .auto_shrink(false)
+        .show_rows(ui, ROW, rows.len(), |ui, range| {
+            ui.spacing_mut().item_spacing.y = 0.0;
+            let values = values_left(ui, &rows);
+            for row in rows.get(range).unwrap_or_default() {
+                line(ui, model, row, values, lit.contains(&row.id), commands);
+            }
+        });
+}
+
+fn problems(ui: &mut Ui, model: &Model) {
+    for problem in model.detail().problems().into_iter().take(3) {
+        let (rect, response) =
+            ui.allocate_exact_size(vec2(ui.available_width(), 20.0), Sense::hover());
+        let painter = ui.painter();
+        painter.rect_filled(rect, 0.0, theme::faded(theme::ERROR, 0.15));
+        let color = theme::ERROR;
+        let galley = findings::elided(painter, &problem, theme::mono(), rect.width() - 20.0, color);
+        painter.galley(rect.min + vec2(10.0, 3.0), galley, color);
+        response.on_hover_text(problem);
+    }
+}
+
+/// Where the values begin: behind the longest name.
+fn values_left(ui: &Ui, rows: &[FieldRow]) -> f32 {
+    let widest = rows
+        .iter()
+        .take(400)
+        .map(|row| row.depth as f32 * INDENT + row.name.chars().count() as f32 * 7.3)
+        .fold(0.0, f32::max);
+    (30.0 + widest + 12.0).min(ui.available_width() * 0.5)
+}
+
+fn line(
+    ui: &mut Ui,
+    model: &Model,
+    row: &FieldRow,
+    values: f32,
+    lit: bool,
+    commands: &mut Vec<Command>,
+) {
+    let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), ROW), Sense::hover());
+    let response = ui.interact(rect, ui.scope_id().with(("field", row.id.0)), Sense::click());
+    let path = model.detail().path(row.id);
+    let pinned = model.selection().field == Some(row.id);
+    let label = format!("field {path}{}", if lit { " lit" } else { "" });
+    response.widget_info(|| WidgetInfo::selected(Role::Button, true, pinned, &label));
+    let painter = ui.painter().with_clip_rect(rect.intersect(ui.clip_rect()));
+    if pinned {
+        painter.rect_filled(rect, 0.0, theme::SELECTED);
+    } else if lit || response.hovered() {
+        painter.rect_filled(rect, 0.0, theme::RELATED);
+    }
+    let within = model.selection().message.and_then(|message| {
+        let message = model.session().messages.get(message.0 as usize)?;
+        let bits = &message.facts.bits;
+        (bits.start <= row.bits.start && row.bits.end <= bits.end && row.bits.start < row.bits.end)
+            .then_some(())
+    });
+    if within.is_some() {
+        let bar = Rect::from_min_size(rect.min, vec2(2.0, rect.height()));
+        painter.rect_filled(bar, 0.0, theme::faded(theme::ACCENT, 0.7));
+    }
+    let y = rect.center().y;
+    let left = rect.left() + 20.0 + row.depth as f32 * INDENT;
+    if let Some(open) = row.open {
+        glyph::triangle(&painter, pos2(left - 7.0, y), open, theme::WEAK);
+    }
+    let name = if row.open.is_some() { theme::TEXT } else { theme::WEAK };
+    let name = if row.problem.is_some() { theme::ERROR } else { name };
+    let end = painter
+        .text(pos2(left, y), Align2::LEFT_CENTER, &row.name, theme::mono(), name)
+        .right();
+    let value_left = (rect.left() + values).max(end + 10.0);
+    let bits = format!("{}..{}", row.bits.start, row.bits.end);
+    let bits_left = painter
+        .text(
+            pos2(rect.right() - 10.0, y),
+            Align2::RIGHT_CENTER,
+            bits,
+            theme::small(),
+            theme::DIM,
+        )
+        .left();
+    let text = match &row.problem {
+        Some(problem) => problem.clone(),
+        None if row.value.is_empty() => row.type_name.clone(),
+        None => row.value.clone(),
+    };
+    let color = match (&row.problem, row.value.is_empty()) {
+        (Some(_), _) => theme::ERROR,
+        (None, true) => theme::DIM,
+        (None, false) => theme::TEXT,
+    };
+    let room = bits_left - value_left - 8.0;
+    let galley = findings::elided(&painter, &text, theme::mono(), room, color);
+    let used = value_left + galley.size().x;
+    painter.galley(pos2(value_left, y - galley.size().y / 2.0), galley, color);
+    if let Some(annotation) = &row.annotation
+        && !row.value.is_empty()
+    {
+        let text = format!("@{annotation}");
+        let room = bits_left - used - 20.0;
+        if text.chars().count() as f32 * 6.7 < room {
+            painter.text(
+                pos2(used + 12.0, y),
+                Align2::LEFT_CENTER,
+                text,
+                theme::small(),
+                theme::DIM,
+            );
+        }
+    }
+    if response.hovered() {
+        commands.push(Command::Hover(Some(Hover::Field(row.id))));
+    }
+    if response.clicked() {
+        let on_triangle = response
+            .interact_pointer_pos()
+            .is_some_and(|at| row.open.is_some() && at.x < left);
+        if on_triangle {
+            commands.push(Command::ToggleField(row.id));
+        } else {
+            commands.push(Command::PinField((!pinned).then_some(row.id)));
+        }
+    }
+    if response.double_clicked() && row.open.is_some() {
+        commands.push(Command::ToggleField(row.id));
+    }
+}

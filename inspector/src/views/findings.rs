@@ -1,0 +1,148 @@
+//! What the session did wrong or oddly, each finding with the packets that prove it.
+
+use egui::{Align2, FontId, Rect, Response, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
+use netreel_inspector_model::{Command, FindingRow, Model};
+use netreel_protocol::history::Level;
+
+use super::head;
+use crate::{glyph, theme};
+
+/// Draws the list. A click on a finding selects it and shows its proof; a click on a piece of the
+/// proof selects its packet.
+pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
+    let counts = [
+        (Level::Error, "error", "errors"),
+        (Level::Warning, "warning", "warnings"),
+        (Level::Info, "info", "info"),
+    ];
+    let mut more = String::new();
+    for (level, one, many) in counts {
+        let count = model.finding_count(level);
+        if count > 0 {
+            let noun = if count == 1 { one } else { many };
+            more.push_str(&format!("{count} {noun}   "));
+        }
+    }
+    head::show(ui, "findings", &more);
+    let count = model.history().findings.len();
+    if count == 0 {
+        empty(ui, "No rule found anything wrong or odd.");
+        return;
+    }
+    ScrollArea::vertical()
+        .id_salt("findings")
+        .auto_shrink(false)
+        .show_viewport(ui, |ui, viewport| {
+            ui.spacing_mut().item_spacing.y = 0.0;
+            rows(ui, viewport, model, count, commands);
+        });
+}
+
+/// Closed rows are one line high, so that only the visible ones are made; the selected finding is
+/// open and stands at its place among them.
+fn rows(ui: &mut Ui, viewport: Rect, model: &Model, count: usize, commands: &mut Vec<Command>) {
+    const ROW: f32 = 44.0;
+    let opened = model
+        .selection()
+        .finding
+        .and_then(|finding| model.finding_place(finding));
+    let pieces = model.selection().finding.map_or(0, |f| model.evidence_rows(f).len());
+    let extra = pieces as f32 * theme::ROW + if pieces > 0 { 8.0 } else { 0.0 };
+    let top_of = |row: usize| row as f32 * ROW + if opened.is_some_and(|o| row > o) { extra } else { 0.0 };
+    ui.set_height(top_of(count).max(count as f32 * ROW + extra));
+    let origin = ui.max_rect().min;
+    let first = ((viewport.top() - extra) / ROW).floor().max(0.0) as usize;
+    let last = (viewport.bottom() / ROW).ceil().max(0.0) as usize + 1;
+    for row in first..last.min(count) {
+        let Some(finding) = model.finding_rows(row..row + 1).pop() else {
+            continue;
+        };
+        let min = pos2(origin.x, origin.y + top_of(row));
+        let rect = Rect::from_min_size(min, vec2(ui.available_width(), ROW));
+        if one(ui, rect, &finding).clicked() {
+            commands.push(Command::SelectFinding(finding.finding));
+        }
+        if opened == Some(row) {
+            let below = Rect::from_min_size(
+                pos2(rect.left(), rect.bottom()),
+                vec2(rect.width(), extra),
+            );
+            proof(ui, below, model, finding.finding, commands);
+        }
+    }
+}
+
+fn one(ui: &mut Ui, rect: Rect, finding: &FindingRow) -> Response {
+    let id = ui.scope_id().with(("finding", finding.finding));
+    let response = ui.interact(rect, id, Sense::click());
+    let label = format!("finding {}: {}", finding.rule, finding.sentence);
+    response.widget_info(|| WidgetInfo::selected(Role::Button, true, finding.selected, &label));
+    let painter = ui.painter().with_clip_rect(rect.intersect(ui.clip_rect()));
+    let fill = match (finding.selected, response.hovered()) {
+        (true, _) => theme::SELECTED,
+        (false, true) => theme::RELATED,
+        (false, false) => theme::PANEL,
+    };
+    painter.rect_filled(rect, 0.0, fill);
+    painter.hline(rect.x_range(), rect.bottom() - 0.5, (1.0, theme::FAINT));
+    glyph::level(&painter, rect.min + vec2(17.0, 14.0), 13.0, finding.level);
+    let text = |at: egui::Pos2, text: &str, font: FontId, color| {
+        let room = rect.right() - at.x - 8.0;
+        let galley = elided(&painter, text, font, room, color);
+        painter.galley(at, galley, color);
+    };
+    let left = rect.left() + 32.0;
+    text(pos2(left, rect.top() + 5.0), &finding.sentence, theme::body(), theme::TEXT);
+    let weak = format!("{}   at {}   {} s", finding.rule, finding.node, finding.time);
+    text(pos2(left, rect.top() + 25.0), &weak, theme::small(), theme::WEAK);
+    response.on_hover_text(&finding.sentence)
+}
+
+fn proof(ui: &mut Ui, rect: Rect, model: &Model, finding: usize, commands: &mut Vec<Command>) {
+    let painter = ui.painter().with_clip_rect(rect.intersect(ui.clip_rect()));
+    painter.rect_filled(rect, 0.0, theme::RELATED);
+    for (place, piece) in model.evidence_rows(finding).into_iter().enumerate() {
+        let top = rect.top() + 4.0 + place as f32 * theme::ROW;
+        let line = Rect::from_min_size(pos2(rect.left(), top), vec2(rect.width(), theme::ROW));
+        let id = ui.scope_id().with(("evidence", finding, place));
+        let response = ui.interact(line, id, Sense::click());
+        let label = format!("evidence packet {}: {}", piece.packet.0, piece.what);
+        response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &label));
+        if piece.selected || response.hovered() {
+            painter.rect_filled(line, 0.0, theme::SELECTED);
+        }
+        let y = line.center().y;
+        let put = |x: f32, align, text: String, color| {
+            painter.text(pos2(rect.left() + x, y), align, text, theme::mono(), color);
+        };
+        put(52.0, Align2::RIGHT_CENTER, format!("{}.", place + 1), theme::DIM);
+        put(116.0, Align2::RIGHT_CENTER, format!("#{}", piece.packet.0), theme::ACCENT);
+        put(128.0, Align2::LEFT_CENTER, format!("{} s", piece.time), theme::WEAK);
+        put(216.0, Align2::LEFT_CENTER, piece.node.clone(), theme::TEXT);
+        put(272.0, Align2::LEFT_CENTER, piece.what.clone(), theme::TEXT);
+        if response.clicked() {
+            commands.push(Command::SelectEvidence(finding, place));
+        }
+    }
+}
+
+/// One line of text, cut with an ellipsis where it is too long.
+pub fn elided(
+    painter: &egui::Painter,
+    text: &str,
+    font: FontId,
+    room: f32,
+    color: egui::Color32,
+) -> std::sync::Arc<egui::Galley> {
+    let mut job = egui::text::LayoutJob::simple_singleline(text.to_owned(), font, color);
+    job.wrap = egui::text::TextWrapping::truncate_at_width(room.max(0.0));
+    painter.layout_job(job)
+}
+
+/// A sentence where there is nothing else to show.
+pub fn empty(ui: &mut Ui, sentence: &str) {
+    let (rect, _) = ui.allocate_exact_size(ui.available_size(), Sense::hover());
+    let painter = ui.painter();
+    let galley = painter.layout(sentence.to_owned(), theme::body(), theme::DIM, rect.width() - 24.0);
+    painter.galley(rect.min + vec2(12.0, 10.0), galley, theme::DIM);
+}

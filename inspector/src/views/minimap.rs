@@ -1,0 +1,109 @@
+//! The whole session in one strip: traffic, loss, findings, and which part is in view.
+
+use egui::{Align2, CursorIcon, Rect, Sense, Stroke, Ui, pos2, vec2};
+use netreel_inspector_model::{Command, Model, Scale};
+use netreel_protocol::history::Level;
+use netreel_protocol::session::SessionTime;
+
+use super::axis;
+use crate::theme;
+
+const HEIGHT: f32 = 46.0;
+
+/// Draws the strip. A click or a drag brings a time into view; the wheel zooms.
+pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
+    let width = ui.available_width();
+    let (view, _) = ui.allocate_exact_size(vec2(width, HEIGHT), Sense::hover());
+    ui.add_space(-ui.spacing().item_spacing.y);
+    let time = axis::time_rect(view);
+    let response = ui
+        .interact(time, ui.scope_id().with("minimap"), Sense::click_and_drag())
+        .on_hover_cursor(CursorIcon::PointingHand);
+    let whole = Scale::new(&model.whole(), time.width());
+    let painter = ui.painter().with_clip_rect(view.intersect(ui.clip_rect()));
+    painter.rect_filled(view, 0.0, theme::BACKGROUND);
+    painter.hline(view.x_range(), view.bottom() - 0.5, (1.0, theme::LINE));
+    gutter(&painter, view);
+
+    let columns = model.minimap(time.width());
+    let most = columns.iter().map(|column| column.events).max().unwrap_or(1).max(1);
+    let floor = view.bottom() - 6.0;
+    let room = HEIGHT - 20.0;
+    for column in &columns {
+        let x = time.left() + column.column as f32 + 0.5;
+        // The square root keeps single packets visible beside bursts.
+        let part = (column.events as f32 / most as f32).sqrt();
+        let top = floor - (part * room).max(1.5);
+        painter.vline(x, top..=floor, (1.0, theme::faded(theme::PLAIN, 0.75)));
+        if column.lost > 0 {
+            painter.vline(x, floor + 1.0..=floor + 5.0, (1.0, theme::WARNING));
+        }
+    }
+    flags(&painter, view, time, &whole, model);
+    window(&painter, view, time, &whole, model);
+
+    if (response.clicked() || response.dragged())
+        && let Some(at) = axis::time_at(&response, time, &whole)
+    {
+        let visible = model.visible();
+        let middle = visible.start.0 + (visible.end.0 - visible.start.0) / 2;
+        commands.push(Command::Pan(at.0 - middle));
+    } else if !response.dragged() {
+        axis::navigate(ui, &response, time, &whole, commands);
+    }
+}
+
+fn gutter(painter: &egui::Painter, view: Rect) {
+    painter.text(
+        pos2(view.left() + 10.0, view.center().y - 2.0),
+        Align2::LEFT_CENTER,
+        "session",
+        theme::small(),
+        theme::WEAK,
+    );
+}
+
+/// Findings as marks at the top; the worst of a column on top of the others.
+fn flags(painter: &egui::Painter, view: Rect, time: Rect, whole: &Scale, model: &Model) {
+    let mut last: Option<(f32, Level)> = None;
+    let mut marks: Vec<(f32, Level)> = model
+        .flags(whole)
+        .into_iter()
+        .map(|flag| ((time.left() + whole.x(flag.time)).round(), flag.level))
+        .collect();
+    marks.sort_by(|a, b| a.1.cmp(&b.1).then(a.0.total_cmp(&b.0)));
+    for (x, level) in marks {
+        if last == Some((x, level)) {
+            continue;
+        }
+        last = Some((x, level));
+        let color = theme::level(level);
+        let top = view.top() + 3.0;
+        match level {
+            Level::Info => drop(painter.vline(x, top + 3.0..=top + 7.0, (1.0, theme::faded(color, 0.6)))),
+            _ => {
+                let points = vec![pos2(x - 4.0, top), pos2(x + 4.0, top), pos2(x, top + 7.0)];
+                painter.add(egui::Shape::convex_polygon(points, color, Stroke::NONE));
+            }
+        }
+    }
+}
+
+/// What is in view.
+fn window(painter: &egui::Painter, view: Rect, time: Rect, whole: &Scale, model: &Model) {
+    let visible = model.visible();
+    let x = |at: SessionTime| (time.left() + whole.x(at)).round();
+    let (left, right) = (x(visible.start), x(visible.end).max(x(visible.start) + 3.0));
+    let shade = theme::faded(theme::BACKGROUND, 0.55);
+    let side = |from: f32, to: f32| {
+        Rect::from_min_max(pos2(from, view.top()), pos2(to, view.bottom() - 1.0))
+    };
+    painter.rect_filled(side(time.left(), left), 0.0, shade);
+    painter.rect_filled(side(right, time.right()), 0.0, shade);
+    painter.rect_stroke(
+        side(left, right).shrink(0.5),
+        2.0,
+        Stroke::new(1.0, theme::ACCENT),
+        egui::StrokeKind::Inside,
+    );
+}

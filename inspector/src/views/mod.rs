@@ -1,0 +1,15 @@
+//! One file a view. Each takes what it shows and a list to put commands into.
+
+pub mod arrows;
+pub mod axis;
+pub mod bytes;
+pub mod fields;
+pub mod findings;
+pub mod head;
+pub mod legend;
+pub mod minimap;
+pub mod objects;
+pub mod packets;
+pub mod status;
+pub mod timeline;
+pub mod top;

@@ -1,0 +1,240 @@
+//! Who owned what: a row for each object, and below it one for each node where it matters.
+
+use egui::{Align2, Painter, Rect, Role, ScrollArea, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
+use netreel_inspector_model::{Command, Model, Row, Scale, Shown, Stretch};
+use netreel_protocol::history::Belief;
+use netreel_protocol::session::NodeId;
+
+use super::{axis, findings, head, packets};
+use crate::{glyph, theme};
+
+/// Height of a row.
+pub const ROW: f32 = 20.0;
+/// Height of what stands above the rows.
+pub const HEAD: f32 = head::HEIGHT;
+
+/// Draws the rows. A click on a stretch selects the object and the packet that began it.
+pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
+    let rows = model.object_rows();
+    let objects = rows.iter().filter(|row| matches!(row, Row::Object(_))).count();
+    let more = match (model.selection().object, model.cursor()) {
+        (Some(object), Some(at)) => format!(
+            "at the cursor, {}:  {}",
+            model.object_name(object),
+            model.beliefs_text(object, at)
+        ),
+        (Some(object), None) => format!(
+            "at the end, {}:  {}",
+            model.object_name(object),
+            model.beliefs_text(object, model.span().end)
+        ),
+        (None, _) => format!("{objects}"),
+    };
+    head::show(ui, "objects", &more);
+    if rows.is_empty() {
+        findings::empty(ui, "No message is about an object.");
+        return;
+    }
+    let scale = model.scale(axis::time_rect(ui.max_rect()).width());
+    let scroll = packets::changed(ui.ctx(), "objects selection", model.selection().object);
+    let mut area = ScrollArea::vertical().id_salt("objects").auto_shrink(false);
+    if scroll
+        && let Some(object) = model.selection().object
+        && let Some(place) = rows.iter().position(|row| *row == Row::Object(object))
+    {
+        area = area.vertical_scroll_offset((place as f32 * ROW - ROW).max(0.0));
+    }
+    let full = ui.max_rect();
+    area.show_rows(ui, ROW, rows.len(), |ui, range| {
+        ui.spacing_mut().item_spacing.y = 0.0;
+        for &row in rows.get(range).unwrap_or_default() {
+            line(ui, model, row, full, &scale, commands);
+        }
+    });
+    let time = axis::time_rect(full);
+    axis::cursor(ui.painter(), time, &scale, model);
+}
+
+fn line(
+    ui: &mut Ui,
+    model: &Model,
+    row: Row,
+    full: Rect,
+    scale: &Scale,
+    commands: &mut Vec<Command>,
+) {
+    let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), ROW), Sense::hover());
+    let painter = ui.painter().with_clip_rect(rect.intersect(ui.clip_rect()));
+    let (object, node) = match row {
+        Row::Object(object) => (object, None),
+        Row::Node(object, node) => (object, Some(node)),
+    };
+    let selected = model.selection().object == Some(object);
+    if selected {
+        let fill = if node.is_none() { theme::SELECTED } else { theme::RELATED };
+        painter.rect_filled(rect, 0.0, fill);
+    }
+    painter.hline(rect.x_range(), rect.bottom() - 0.5, (1.0, theme::FAINT));
+    name(&painter, rect, model, object, node);
+    let mut time = axis::time_rect(full);
+    time.min.y = rect.top();
+    time.max.y = rect.bottom();
+    let stretches = model.stretches(row, scale);
+    let clipped = painter.with_clip_rect(time.intersect(painter.clip_rect()));
+    for stretch in &stretches {
+        draw(&clipped, time, scale, model, stretch, node.is_some());
+    }
+
+    let response = ui.interact(rect, ui.scope_id().with(("object", object, node)), Sense::click_and_drag());
+    let label = match node {
+        None => format!("object {object}"),
+        Some(node) => format!("object {object} at {}", model.node_name(node)),
+    };
+    response.widget_info(|| WidgetInfo::selected(Role::Row, true, selected, &label));
+    if response.dragged() && response.drag_delta().x != 0.0 {
+        commands.push(Command::Pan(-scale.ns(response.drag_delta().x)));
+    }
+    let under = response
+        .hover_pos()
+        .or(response.interact_pointer_pos())
+        .filter(|at| time.x_range().contains(at.x))
+        .map(|at| scale.time(at.x - time.left()))
+        .and_then(|at| stretches.iter().find(|stretch| stretch.time.contains(&at)));
+    if response.clicked() {
+        let began = under.and_then(|stretch| model.began(stretch.because?));
+        commands.extend(began.map(Command::SelectMessage));
+        commands.push(Command::SelectObject(Some(object)));
+    }
+    if let Some(stretch) = under {
+        response.on_hover_text_at_pointer(words(model, object, node, stretch));
+    }
+}
+
+fn name(painter: &Painter, rect: Rect, model: &Model, object: u64, node: Option<NodeId>) {
+    let y = rect.center().y;
+    match node {
+        None => {
+            let mut left = rect.left() + 10.0;
+            if let Some(level) = model.object_level(object)
+                && level > netreel_protocol::history::Level::Info
+            {
+                glyph::level(painter, pos2(left + 5.0, y), 11.0, level);
+                left += 16.0;
+            }
+            let room = rect.left() + theme::GUTTER - left - 6.0;
+            let text = model.object_name(object);
+            let galley = findings::elided(painter, &text, theme::mono(), room, theme::TEXT);
+            painter.galley(pos2(left, y - galley.size().y / 2.0), galley, theme::TEXT);
+        }
+        Some(node) => {
+            let text = model.node_name(node);
+            let galley = findings::elided(painter, text, theme::mono(), 56.0, theme::WEAK);
+            let left = rect.left() + theme::GUTTER - 12.0 - galley.size().x;
+            painter.galley(pos2(left, y - galley.size().y / 2.0), galley, theme::WEAK);
+        }
+    }
+}
+
+fn draw(
+    painter: &Painter,
+    time: Rect,
+    scale: &Scale,
+    model: &Model,
+    stretch: &Stretch,
+    of_node: bool,
+) {
+    let x = |at| (time.left() + scale.x(at)).round();
+    let (left, right) = (x(stretch.time.start), x(stretch.time.end));
+    // At least a pixel; far outside the view there is nothing to see.
+    let left = left.max(time.left() - 20.0);
+    let right = right.min(time.right() + 20.0).max(left + 1.0);
+    let inset = if of_node { 4.0 } else { 3.0 };
+    let bar = Rect::from_min_max(
+        pos2(left, time.top() + inset),
+        pos2(right, time.bottom() - inset),
+    );
+    let shown = bar.intersect(time);
+    let write = |text: &str, color| {
+        let galley = painter.layout_no_wrap(text.to_owned(), theme::small(), color);
+        if galley.size().x + 8.0 < shown.width() {
+            let at = pos2(shown.left() + 5.0, shown.center().y - galley.size().y / 2.0);
+            painter.galley(at, galley, color);
+        }
+    };
+    match stretch.shown {
+        Shown::Agreed(Belief::Owned(peer)) => {
+            let color = theme::owner(peer);
+            painter.rect_filled(bar, 2.0, if of_node { theme::faded(color, 0.75) } else { color });
+            let counter = match stretch.counter {
+                Some(counter) => format!("{}  counter {counter}", model.peer_name(peer)),
+                None => model.peer_name(peer),
+            };
+            write(&counter, theme::ink());
+        }
+        Shown::Agreed(Belief::Orphaned(peer)) => {
+            painter.rect_filled(bar, 2.0, theme::faded(theme::ERROR, 0.22));
+            glyph::hatch(painter, bar, 7.0, Stroke::new(2.0, theme::faded(theme::ERROR, 0.55)));
+            painter.rect_stroke(bar, 2.0, Stroke::new(1.0, theme::ERROR), egui::StrokeKind::Inside);
+            let text = format!("orphan: {} is said to own it, nobody does", model.peer_name(peer));
+            let galley = painter.layout_no_wrap(text, theme::small(), theme::ink());
+            if galley.size().x + 16.0 < shown.width() {
+                let at = pos2(shown.left() + 8.0, shown.center().y - galley.size().y / 2.0);
+                let behind = Rect::from_min_size(at, galley.size()).expand2(vec2(4.0, 0.0));
+                painter.rect_filled(behind, 2.0, theme::BACKGROUND);
+                painter.galley(at, galley, theme::ink());
+            }
+        }
+        Shown::Agreed(Belief::Destroyed) => {
+            let y = bar.center().y;
+            painter.vline(left + 0.5, bar.y_range(), (1.0, theme::DIM));
+            painter.hline(shown.x_range(), y, (1.0, theme::faded(theme::DIM, 0.7)));
+            let galley = painter.layout_no_wrap("destroyed".to_owned(), theme::small(), theme::DIM);
+            if galley.size().x + 20.0 < shown.width() {
+                let at = pos2(shown.left() + 8.0, y - galley.size().y / 2.0);
+                painter.rect_filled(
+                    Rect::from_min_size(at, galley.size()).expand2(vec2(3.0, -1.0)),
+                    0.0,
+                    theme::PANEL,
+                );
+                painter.galley(at, galley, theme::DIM);
+            }
+        }
+        Shown::Agreed(Belief::Unknown) => {
+            let line = Stroke::new(1.0, theme::DIM);
+            let y = bar.center().y;
+            painter.extend(egui::Shape::dashed_line(
+                &[pos2(shown.left(), y), pos2(shown.right(), y)],
+                line,
+                3.0,
+                4.0,
+            ));
+            painter.text(
+                pos2(shown.left() + 8.0, y),
+                Align2::LEFT_CENTER,
+                "?",
+                theme::small(),
+                theme::WEAK,
+            );
+        }
+        Shown::Split => {
+            painter.rect_filled(bar, 2.0, theme::faded(theme::PLAIN, 0.22));
+            glyph::hatch(painter, bar, 6.0, Stroke::new(1.0, theme::faded(theme::PLAIN, 0.9)));
+        }
+    }
+}
+
+/// What a stretch says, in words.
+fn words(model: &Model, object: u64, node: Option<NodeId>, stretch: &Stretch) -> String {
+    let who = node.map_or_else(
+        || "all nodes that know it".to_owned(),
+        |node| model.node_name(node).to_owned(),
+    );
+    let belief = match stretch.shown {
+        Shown::Agreed(belief) => model.belief_text(belief),
+        Shown::Split => model.beliefs_text(object, stretch.time.start),
+    };
+    let counter = stretch
+        .counter
+        .map_or_else(String::new, |counter| format!(", migration counter {counter}"));
+    format!("{} at {who}\n{belief}{counter}", model.object_name(object))
+}

@@ -1,0 +1,48 @@
+//! The line at the bottom: how much there is, and what is wrong with it.
+
+use egui::{Align, Label, Layout, RichText, Sense, Ui, vec2};
+use netreel_inspector_model::{Command, Model, Step, text};
+
+use crate::{glyph, theme};
+
+/// Draws the line. A click on the verdict selects the next finding.
+pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
+    ui.horizontal(|ui| {
+        ui.set_min_height(17.0);
+        let weak = |text: String| RichText::new(text).font(theme::mono()).color(theme::WEAK);
+        ui.label(weak(model.status()));
+        let (level, verdict) = model.verdict();
+        if let Some(level) = level {
+            let (rect, _) = ui.allocate_exact_size(vec2(14.0, 14.0), Sense::hover());
+            glyph::level(ui.painter(), rect.center(), 12.0, level);
+        }
+        let color = level.map_or(theme::WEAK, theme::level);
+        let text = RichText::new(verdict).font(theme::body()).color(color);
+        let label = Label::new(text).sense(Sense::click()).truncate();
+        let room = ui.available_width() - 330.0;
+        let clicked = ui
+            .scope(|ui| {
+                ui.set_max_width(room.max(60.0));
+                ui.add(label).clicked()
+            })
+            .inner;
+        if clicked && level.is_some() {
+            commands.push(Command::Step(Step::NextFinding));
+        }
+        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+            let cursor = model.cursor().map_or_else(
+                || "click the timeline for a time cursor".to_owned(),
+                |at| format!("cursor {} s", text::seconds(at)),
+            );
+            ui.label(weak(cursor));
+            let warnings = &model.session().warnings;
+            if !warnings.is_empty() {
+                let noun = if warnings.len() == 1 { "note" } else { "notes" };
+                let text = RichText::new(format!("{} {noun} on the recording", warnings.len()))
+                    .font(theme::mono())
+                    .color(theme::WARNING);
+                ui.label(text).on_hover_text(warnings.join("\n"));
+            }
+        });
+    });
+}

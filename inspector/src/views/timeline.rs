@@ -1,0 +1,354 @@
+//! A lane a node, time to the right, an arrow from each send to its receive.
+
+use egui::{Align2, Painter, Pos2, Rect, Response, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
+use netreel_inspector_model::{Arrow, Bucket, Command, Flag, Hover, Model, Scale, Traffic};
+use netreel_protocol::session::{Node, NodeId, PacketId};
+
+use super::arrows::{self, Labels, Line, Look};
+use super::axis;
+use crate::{glyph, theme};
+
+/// How near the pointer must be to an arrow, in points.
+const NEAR: f32 = 6.0;
+
+/// Above so many arrows only those of the selection have their names beside them.
+const NAMED_MAX: usize = 400;
+
+/// Where the lanes are.
+struct Lanes {
+    time: Rect,
+    height: f32,
+}
+
+/// Draws the lanes. A click on an arrow selects its packet, elsewhere it puts the time cursor.
+pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
+    let view = ui.available_rect_before_wrap();
+    ui.advance_cursor_after_rect(view);
+    let axis_rect = Rect::from_min_size(
+        axis::time_rect(view).min,
+        vec2(axis::time_rect(view).width(), axis::HEIGHT),
+    );
+    let mut time = axis::time_rect(view);
+    time.min.y = axis_rect.bottom();
+    let scale = model.scale(time.width());
+    let nodes = &model.session().nodes;
+    let lanes = Lanes {
+        time,
+        height: time.height() / nodes.len().max(1) as f32,
+    };
+    let response = ui.interact(view, ui.scope_id().with("timeline"), Sense::click_and_drag());
+    response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "timeline"));
+
+    let painter = ui.painter().with_clip_rect(view.intersect(ui.clip_rect()));
+    painter.rect_filled(view, 0.0, theme::PANEL);
+    axis::show(&painter, axis_rect, view.bottom(), &scale);
+    for (place, node) in nodes.iter().enumerate() {
+        lane(&painter, view, &lanes, &scale, place, node);
+    }
+    let inside = painter.with_clip_rect(time.intersect(painter.clip_rect()));
+    let mut labels = Labels::default();
+    let flags = model.flags(&scale);
+    for flag in &flags {
+        labels.block(flag_rect(&lanes, &scale, flag));
+    }
+    let near = traffic(ui, &inside, model, &lanes, &scale, &response, &mut labels);
+    story(&inside, model, &lanes, &scale, &mut labels);
+    axis::cursor(&inside, time, &scale, model);
+    let on_flag = flags_view(ui, &inside, model, &lanes, &scale, &flags, commands);
+    input(ui, model, &response, time, &scale, if on_flag { None } else { near }, commands);
+}
+
+impl Lanes {
+    fn y(&self, node: NodeId) -> f32 {
+        (self.time.top() + (f32::from(node.0) + 0.5) * self.height).round() + 0.5
+    }
+
+    fn line(&self, scale: &Scale, arrow: &Arrow) -> Line {
+        let start = arrows::point(self.time, scale.x(arrow.start), self.y(arrow.from));
+        let end = arrows::point(self.time, scale.x(arrow.end), self.y(arrow.to));
+        arrows::line(arrow, start, end)
+    }
+}
+
+/// A node's name, its line while it was recorded, and what its reel does not hold.
+fn lane(painter: &Painter, view: Rect, lanes: &Lanes, scale: &Scale, place: usize, node: &Node) {
+    let y = lanes.y(NodeId(place as u16));
+    let time = lanes.time;
+    let x = |at| (time.left() + scale.x(at)).clamp(time.left(), time.right());
+    if place > 0 {
+        let top = time.top() + place as f32 * lanes.height;
+        painter.hline(view.x_range(), top.round() + 0.5, (1.0, theme::FAINT));
+    }
+    let chip = Rect::from_center_size(pos2(view.left() + 15.0, y), vec2(8.0, 8.0));
+    match node.peer {
+        Some(peer) => painter.rect_filled(chip, 2.0, theme::owner(peer)),
+        None => painter.rect_stroke(
+            chip,
+            2.0,
+            Stroke::new(1.0, theme::DIM),
+            egui::StrokeKind::Inside,
+        ),
+    };
+    let room = theme::GUTTER - 34.0;
+    let font = egui::FontId::new(14.0, egui::FontFamily::Proportional);
+    let name = super::findings::elided(painter, &node.name, font, room, theme::TEXT);
+    let height = name.size().y;
+    painter.galley(pos2(view.left() + 26.0, y - height / 2.0), name, theme::TEXT);
+    let note = if !node.recorded {
+        "no reel"
+    } else if !node.complete {
+        "cut short"
+    } else {
+        ""
+    };
+    painter.text(
+        pos2(view.left() + 26.0, y + height / 2.0 + 1.0),
+        Align2::LEFT_TOP,
+        note,
+        theme::small(),
+        theme::WARNING,
+    );
+    if !node.recorded {
+        painter.extend(egui::Shape::dashed_line(
+            &[pos2(time.left(), y), pos2(time.right(), y)],
+            Stroke::new(1.0, theme::DIM),
+            2.0,
+            5.0,
+        ));
+        return;
+    }
+    let (left, right) = (x(node.span.start), x(node.span.end));
+    painter.hline(left..=right, y, (1.0, theme::DIM));
+    for (at, shown) in [(left, node.span.start), (right, node.span.end)] {
+        if (at - time.left() - scale.x(shown)).abs() < 1.0 {
+            painter.vline(at, y - 4.0..=y + 4.0, (1.0, theme::DIM));
+        }
+    }
+    let visible = scale.range();
+    let first = node.holes.partition_point(|hole| hole.time.end.0 < visible.start);
+    for hole in node.holes.iter().skip(first).take(200) {
+        if hole.time.start.0 > visible.end {
+            break;
+        }
+        let (from, to) = (x(hole.time.start), x(hole.time.end));
+        let rect = Rect::from_min_max(pos2(from, y - 6.0), pos2(to.max(from + 2.0), y + 6.0));
+        painter.rect_filled(rect, 0.0, theme::BACKGROUND);
+        glyph::hatch(painter, rect, 5.0, Stroke::new(1.0, theme::faded(theme::WARNING, 0.6)));
+    }
+}
+
+/// Arrows or density. Returns the packet near the pointer.
+fn traffic(
+    ui: &Ui,
+    painter: &Painter,
+    model: &Model,
+    lanes: &Lanes,
+    scale: &Scale,
+    response: &Response,
+    labels: &mut Labels,
+) -> Option<PacketId> {
+    let mut shown = match model.traffic(scale) {
+        Traffic::Arrows(arrows) => arrows,
+        Traffic::Density(buckets) => {
+            density(painter, lanes, &buckets);
+            model.marked_arrows()
+        }
+    };
+    let quiet = model.selection().finding.is_some();
+    let pointer = response.hover_pos().filter(|at| lanes.time.contains(*at));
+    shown.sort_by_key(|arrow| arrows::prominence(model, arrow));
+    let mut nearest: Option<(f32, PacketId, Line)> = None;
+    for arrow in &shown {
+        let line = lanes.line(scale, arrow);
+        arrows::draw(painter, model, arrow, line, quiet);
+        if let Some(at) = pointer.filter(|_| arrow.matches) {
+            let distance = arrows::distance(line, at);
+            if distance < NEAR && nearest.is_none_or(|(least, ..)| distance <= least) {
+                nearest = Some((distance, arrow.packet, line));
+            }
+        }
+    }
+    for (node, time, packet) in model.duplicates(scale) {
+        let at = arrows::point(lanes.time, scale.x(time), lanes.y(node));
+        glyph::twice(painter, at, theme::WARNING);
+        let _ = packet;
+    }
+    let outside = match model.hover() {
+        Some(Hover::Packet(packet)) if nearest.is_none() => model.arrow(packet),
+        _ => None,
+    };
+    let hovered = nearest
+        .map(|(_, _, line)| line)
+        .or_else(|| outside.map(|arrow| lanes.line(scale, &arrow)));
+    if let Some(line) = hovered {
+        let glow = Stroke::new(5.0, theme::faded(theme::ink(), 0.25));
+        painter.line_segment([line.start, line.end], glow);
+    }
+    if ui.is_visible() && shown.len() <= NAMED_MAX {
+        names(painter, model, lanes, scale, &shown, labels);
+    }
+    nearest.map(|(_, packet, _)| packet)
+}
+
+/// What packets carry, beside where they leave: the most telling first.
+fn names(
+    painter: &Painter,
+    model: &Model,
+    lanes: &Lanes,
+    scale: &Scale,
+    arrows: &[Arrow],
+    labels: &mut Labels,
+) {
+    let told = model.selection().finding.is_some();
+    // The story's own labels come first; they are placed by `story`.
+    let mut told_at: Vec<Rect> = model
+        .evidence()
+        .iter()
+        .map(|piece| {
+            let at = arrows::point(lanes.time, scale.x(piece.time), lanes.y(piece.node));
+            Rect::from_min_max(at + vec2(-12.0, -26.0), at + vec2(150.0, -2.0))
+        })
+        .collect();
+    for rect in told_at.drain(..) {
+        labels.block(rect);
+    }
+    for arrow in arrows.iter().rev() {
+        let prominence = arrows::prominence(model, arrow);
+        if prominence < 2 {
+            break;
+        }
+        if arrow.kind.is_none() {
+            continue;
+        }
+        let line = lanes.line(scale, arrow);
+        if !lanes.time.x_range().contains(line.start.x) {
+            continue;
+        }
+        let color = theme::kind(model.kinds(), arrow.kind);
+        let strong = prominence >= 4 || !told;
+        let look = Look {
+            color: if strong { color } else { theme::faded(color, 0.6) },
+            gap: 5.0,
+            must: false,
+        };
+        let text = model.lead_text(arrow.packet);
+        labels.place(painter, lanes.time, line.start, &text, look);
+    }
+}
+
+/// The selected finding's proof: numbered where it was seen.
+fn story(painter: &Painter, model: &Model, lanes: &Lanes, scale: &Scale, labels: &mut Labels) {
+    let Some(finding) = model.selection().finding else {
+        return;
+    };
+    let Some(level) = model.history().findings.get(finding).map(|f| f.level) else {
+        return;
+    };
+    let mut own = Labels::default();
+    let points: Vec<Pos2> = model
+        .evidence()
+        .iter()
+        .map(|piece| arrows::point(lanes.time, scale.x(piece.time), lanes.y(piece.node)))
+        .collect();
+    for point in &points {
+        own.block(Rect::from_center_size(*point, vec2(18.0, 18.0)));
+    }
+    for flag in model.flags(scale) {
+        own.block(flag_rect(lanes, scale, &flag));
+    }
+    for ((place, piece), at) in model.evidence().iter().enumerate().zip(points) {
+        own.step(painter, at, place + 1, theme::level(level));
+        let look = Look {
+            color: theme::ink(),
+            gap: 8.0,
+            must: true,
+        };
+        own.place(painter, lanes.time, at, &piece.what, look);
+    }
+    let _ = labels;
+}
+
+fn density(painter: &Painter, lanes: &Lanes, buckets: &[Vec<Bucket>]) {
+    let most = buckets.iter().flatten().map(|b| b.events).max().unwrap_or(1).max(1);
+    let room = (lanes.height * 0.36).max(3.0);
+    for (place, lane) in buckets.iter().enumerate() {
+        let y = lanes.y(NodeId(place as u16));
+        for bucket in lane {
+            let x = lanes.time.left() + bucket.column as f32 + 0.5;
+            let part = (bucket.events as f32 / most as f32).sqrt();
+            let half = (part * room).max(1.0);
+            let color = theme::faded(theme::INFO, 0.25 + 0.5 * part);
+            painter.vline(x, y - half..=y + half, (1.0, color));
+            if bucket.lost > 0 {
+                painter.vline(x, y + room + 2.0..=y + room + 7.0, (1.0, theme::WARNING));
+            }
+        }
+    }
+}
+
+fn flag_rect(lanes: &Lanes, scale: &Scale, flag: &Flag) -> Rect {
+    let foot = flag_foot(lanes, scale, flag);
+    Rect::from_min_max(foot + vec2(-3.0, -24.0), foot + vec2(15.0, 0.0))
+}
+
+fn flag_foot(lanes: &Lanes, scale: &Scale, flag: &Flag) -> Pos2 {
+    let at = arrows::point(lanes.time, scale.x(flag.time), lanes.y(flag.node));
+    at - vec2(0.0, 8.0)
+}
+
+/// Findings at their node and time. Returns whether the pointer is on one.
+fn flags_view(
+    ui: &Ui,
+    painter: &Painter,
+    model: &Model,
+    lanes: &Lanes,
+    scale: &Scale,
+    flags: &[Flag],
+    commands: &mut Vec<Command>,
+) -> bool {
+    let mut on_flag = false;
+    // The worst last, on top.
+    for flag in flags.iter().rev() {
+        let rect = flag_rect(lanes, scale, flag);
+        glyph::flag(painter, flag_foot(lanes, scale, flag), flag.level, flag.selected);
+        let Some(finding) = model.finding_row(flag.finding) else {
+            continue;
+        };
+        let id = ui.scope_id().with(("flag", flag.finding));
+        let response = ui.interact(rect.intersect(lanes.time), id, Sense::click());
+        let label = format!("flag {} at {}", finding.rule, finding.node);
+        response.widget_info(|| WidgetInfo::selected(Role::Button, true, flag.selected, &label));
+        on_flag |= response.hovered();
+        if response.clicked() {
+            commands.push(Command::SelectFinding(flag.finding));
+        }
+        response.on_hover_text(format!("{}\n{}", finding.rule, finding.sentence));
+    }
+    on_flag
+}
+
+fn input(
+    ui: &Ui,
+    model: &Model,
+    response: &Response,
+    time: Rect,
+    scale: &Scale,
+    near: Option<PacketId>,
+    commands: &mut Vec<Command>,
+) {
+    axis::navigate(ui, response, time, scale, commands);
+    if let Some(packet) = near.filter(|_| !response.dragged()) {
+        commands.push(Command::Hover(Some(Hover::Packet(packet))));
+        let text = egui::RichText::new(model.packet_text(packet)).font(theme::mono());
+        response.clone().on_hover_text_at_pointer(text);
+    }
+    if response.clicked() {
+        match near {
+            Some(packet) => commands.push(Command::SelectPacket(packet)),
+            None => commands.push(Command::SetCursor(axis::time_at(response, time, scale))),
+        }
+    }
+    if response.double_clicked() {
+        commands.push(Command::FrameSelection);
+    }
+}

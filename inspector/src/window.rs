@@ -1,0 +1,105 @@
+//! The real window.
+
+use eframe::{NativeOptions, Renderer};
+use egui::{Ui, ViewportBuilder, vec2};
+use netreel_inspector_model::Model;
+
+use crate::app::{Inspector, View};
+use crate::theme;
+
+/// How the window opens.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// What it shows.
+    pub view: View,
+    /// What stands in its title, after `netreel`.
+    pub title: String,
+    /// Its first size in points.
+    pub size: (u32, u32),
+    /// Close after so many frames: for a test of the real window.
+    pub frames: Option<u32>,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            view: View::default(),
+            title: String::new(),
+            size: (1600, 1000),
+            frames: None,
+        }
+    }
+}
+
+/// A window that could not be opened.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "cannot open a window: {0}; where there is no display, `netreel inspect --screenshot FILE.png` \
+     draws into a file"
+)]
+pub struct WindowError(String);
+
+/// Opens the window and returns when it is closed. Call it on the main thread.
+///
+/// # Errors
+/// There is no display, or no way to draw on it.
+pub fn run(model: Model, options: Options) -> Result<(), WindowError> {
+    if !has_display() {
+        return Err(WindowError(
+            "neither DISPLAY nor WAYLAND_DISPLAY is set".to_owned(),
+        ));
+    }
+    let title = match options.title.as_str() {
+        "" => "netreel".to_owned(),
+        title => format!("netreel · {title}"),
+    };
+    let (width, height) = options.size;
+    let native = NativeOptions {
+        viewport: ViewportBuilder::default()
+            .with_app_id("netreel")
+            .with_inner_size(vec2(width as f32, height as f32))
+            .with_min_inner_size(vec2(640.0, 420.0)),
+        renderer: Renderer::Glow,
+        ..NativeOptions::default()
+    };
+    let inspector = Inspector::new(model, options.view);
+    let frames = options.frames;
+    eframe::run_native(
+        &title,
+        native,
+        Box::new(move |creation| {
+            theme::apply(&creation.egui_ctx);
+            Ok(Box::new(Window { inspector, frames }))
+        }),
+    )
+    .map_err(|error| WindowError(error.to_string()))
+}
+
+/// Whether there is a display to open a window on.
+fn has_display() -> bool {
+    if !cfg!(all(unix, not(target_os = "macos"))) {
+        return true;
+    }
+    ["DISPLAY", "WAYLAND_DISPLAY", "WAYLAND_SOCKET"]
+        .iter()
+        .any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()))
+}
+
+struct Window {
+    inspector: Inspector,
+    frames: Option<u32>,
+}
+
+impl eframe::App for Window {
+    fn ui(&mut self, ui: &mut Ui, _frame: &mut eframe::Frame) {
+        self.inspector.show(ui);
+        if let Some(left) = &mut self.frames {
+            *left = left.saturating_sub(1);
+            if *left == 0 {
+                ui.ctx().send_viewport_cmd(egui::ViewportCommand::Close);
+            } else {
+                ui.ctx().request_repaint();
+            }
+        }
+    }
+}
