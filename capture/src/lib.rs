@@ -1,3 +1,14 @@
-//! Every way to make a reel.
+//! Every way to make a reel, and to open one by its path.
 
-pub use netreel_transport::{MemoryRecorder, Pusher, Recorded};
+mod anchor;
+mod drainer;
+mod file;
+mod open;
+mod recorder;
+mod rings;
+
+pub use anchor::clock_anchor;
+pub use file::{FileAppend, FileSource};
+pub use netreel_transport::{MemoryRecorder, Pusher, Recorded, WhenFull};
+pub use open::{OpenError, OpenWhy, OpenedReel, OpenedSession, open, open_session};
+pub use recorder::{Options, RecordError, Recorder, Summary, ring_path};

@@ -94,16 +94,25 @@ impl<'a> Records<'a> {
         let number = EventNumber(self.next);
         self.next = self.next.wrapping_add(1);
         let thread = ThreadId(self.context().thread);
-        Record { number, time: Time(time), thread, event }
+        Record {
+            number,
+            time: Time(time),
+            thread,
+            event,
+        }
     }
 
     fn context(&self) -> Context {
         // `context` is checked against the table whenever it is set.
-        self.state.contexts.get(self.state.context).copied().unwrap_or(Context {
-            thread: 0,
-            socket: 0,
-            sent: None,
-        })
+        self.state
+            .contexts
+            .get(self.state.context)
+            .copied()
+            .unwrap_or(Context {
+                thread: 0,
+                socket: 0,
+                sent: None,
+            })
     }
 
     fn item(&mut self) -> Result<Item<'a>, &'static str> {
@@ -112,7 +121,9 @@ impl<'a> Records<'a> {
             return self.plain(tag & !tag::PLAIN);
         }
         match tag & 0xf0 {
-            tag::SENT_TAKEN | tag::SENT | tag::RECEIVED => return self.packet(tag),
+            tag::SENT_TAKEN | tag::SENT | tag::RECEIVED | tag::RECEIVED_LAST => {
+                return self.packet(tag);
+            }
             _ => {}
         }
         let socket = SocketId(self.context().socket);
@@ -130,7 +141,12 @@ impl<'a> Records<'a> {
             tag::CLOCK => {
                 let time = self.later()?;
                 let off = unzigzag(self.varint()?) as u64;
-                Ok(Item::One(Event::Clock { value: Time(time.wrapping_add(off)) }, time))
+                Ok(Item::One(
+                    Event::Clock {
+                        value: Time(time.wrapping_add(off)),
+                    },
+                    time,
+                ))
             }
             tag::POLL_HERE => Ok(Item::One(Event::PollEmpty { socket }, self.state.time)),
             tag::POLL => {
@@ -159,7 +175,11 @@ impl<'a> Records<'a> {
             tag::CONTEXT_NEW => {
                 let thread = u16::try_from(self.varint()?).map_err(|_| "a thread above 65535")?;
                 let socket = u16::try_from(self.varint()?).map_err(|_| "a socket above 65535")?;
-                self.state.contexts.push(Context { thread, socket, sent: None });
+                self.state.contexts.push(Context {
+                    thread,
+                    socket,
+                    sent: None,
+                });
                 self.state.context = self.state.contexts.len() - 1;
             }
             tag::CONTEXT => {
@@ -176,8 +196,10 @@ impl<'a> Records<'a> {
             _ => {
                 let count = self.varint()?;
                 self.holes.push((EventNumber(self.next), count));
-                self.next =
-                    self.next.checked_add(count).ok_or("a hole up to numbers above 2^64")?;
+                self.next = self
+                    .next
+                    .checked_add(count)
+                    .ok_or("a hole up to numbers above 2^64")?;
             }
         }
         Ok(Item::Silent)
@@ -206,24 +228,43 @@ impl<'a> Records<'a> {
         } else {
             usize::from(nibble)
         };
-        let endpoint =
-            *self.state.endpoints.get(index).ok_or("an endpoint that was not declared")?;
+        let endpoint = *self
+            .state
+            .endpoints
+            .get(index)
+            .ok_or("an endpoint that was not declared")?;
         let time = self.later()?;
         let payload = self.from.counted().ok_or(CUT)?;
         let socket = SocketId(self.context().socket);
-        if tag & 0xf0 == tag::RECEIVED {
-            return Ok(Item::One(Event::Received { socket, from: endpoint, payload }, time));
+        let received = Event::Received {
+            socket,
+            from: endpoint,
+            payload,
+        };
+        match tag & 0xf0 {
+            tag::RECEIVED => return Ok(Item::One(received, time)),
+            tag::RECEIVED_LAST => {
+                return Ok(Item::Two(received, time, Event::PollEmpty { socket }, time));
+            }
+            _ => {}
         }
         let number = self.next;
         if let Some(context) = self.state.contexts.get_mut(self.state.context) {
             context.sent = Some((number, Time(time)));
         }
-        let sent = Event::Sent { socket, to: endpoint, payload };
+        let sent = Event::Sent {
+            socket,
+            to: endpoint,
+            payload,
+        };
         if tag & 0xf0 == tag::SENT {
             return Ok(Item::One(sent, time));
         }
         let of = EventNumber(number);
-        let result = Event::SendResult { of, outcome: SendOutcome::Sent };
+        let result = Event::SendResult {
+            of,
+            outcome: SendOutcome::Sent,
+        };
         Ok(Item::Two(sent, time, result, time))
     }
 
@@ -234,38 +275,64 @@ impl<'a> Records<'a> {
                 u32::try_from(self.varint()?).map_err(|_| "more than 2^32 bytes taken")?,
             ),
             _ => SendOutcome::Failed(
-                i32::try_from(unzigzag(self.varint()?))
-                    .map_err(|_| "an error code above 2^31")?,
+                i32::try_from(unzigzag(self.varint()?)).map_err(|_| "an error code above 2^31")?,
             ),
         };
         let (of, time) = self.context().sent.ok_or("a result without a send")?;
-        Ok(Item::One(Event::SendResult { of: EventNumber(of), outcome }, time.0))
+        Ok(Item::One(
+            Event::SendResult {
+                of: EventNumber(of),
+                outcome,
+            },
+            time.0,
+        ))
     }
 
     fn tick(&mut self, next: Option<u8>) -> Result<Item<'a>, &'static str> {
         let last = self.state.tick;
         let expected_at = last.map_or(self.state.time, |l| l.next_at());
         let at = expected_at.wrapping_add(unzigzag(self.varint()?) as u64);
-        let (tick, virtual_ns) = match next {
+        let (tick, virtual_ns, step_ns) = match next {
             Some(tag) => {
                 let last = last.ok_or("a next tick without one before it")?;
                 let error = tag::TICK_ERRORS
                     .get(usize::from(tag & 3))
                     .ok_or("a tag that version 0 does not have")?;
-                (last.tick.wrapping_add(1), last.next_virtual_ns().wrapping_add(*error as u64))
+                let virtual_ns = last.next_virtual_ns().wrapping_add(*error as u64);
+                let step_ns = LastTick::step_to(Some(last), virtual_ns);
+                (last.tick.wrapping_add(1), virtual_ns, step_ns)
             }
             None => {
                 let (before, expected) = last.map_or((0, 0), |l| (l.tick, l.next_virtual_ns()));
                 let tick = before.wrapping_add(unzigzag(self.varint()?) as u64);
-                (tick, expected.wrapping_add(unzigzag(self.varint()?) as u64))
+                let virtual_ns = expected.wrapping_add(unzigzag(self.varint()?) as u64);
+                let step_to = LastTick::step_to(last, virtual_ns);
+                (
+                    tick,
+                    virtual_ns,
+                    step_to.wrapping_add(unzigzag(self.varint()?) as u64),
+                )
             }
         };
-        self.state.tick = Some(LastTick::after(last, tick, virtual_ns, at));
+        self.state.tick = Some(LastTick {
+            tick,
+            virtual_ns,
+            step_ns,
+            at,
+        });
         self.state.time = at;
-        let event = Event::Tick { tick, time: Time(virtual_ns) };
+        let event = Event::Tick {
+            tick,
+            time: Time(virtual_ns),
+        };
         if next.is_some_and(|tag| tag & tag::TICK_CLOCK != 0) {
             let time = self.later()?;
-            return Ok(Item::Two(event, at, Event::Clock { value: Time(time) }, time));
+            return Ok(Item::Two(
+                event,
+                at,
+                Event::Clock { value: Time(time) },
+                time,
+            ));
         }
         Ok(Item::One(event, at))
     }
@@ -285,8 +352,11 @@ impl<'a> Records<'a> {
                 SocketAddr::V6(SocketAddrV6::new(ip, port, flowinfo, scope))
             }
             _ => {
-                let mut endpoint =
-                    *self.state.endpoints.last().ok_or("a port without an address before it")?;
+                let mut endpoint = *self
+                    .state
+                    .endpoints
+                    .last()
+                    .ok_or("a port without an address before it")?;
                 endpoint.set_port(from.u16().ok_or(CUT)?);
                 endpoint
             }

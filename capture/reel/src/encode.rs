@@ -17,6 +17,8 @@ pub(crate) struct BlockEncoder {
     next: u64,
     events: u64,
     fold: Fold,
+    /// The length of a tick in the block before, in virtual time.
+    step_ns: u64,
     /// Only for looking up; its order is never seen.
     endpoints: HashMap<Endpoint, usize>,
 }
@@ -33,6 +35,7 @@ pub(crate) struct Start {
 enum Fold {
     Nothing,
     Sent { tag_at: usize, number: u64 },
+    Received { tag_at: usize },
     Tick { tag_at: usize, thread: u16 },
 }
 
@@ -45,6 +48,7 @@ impl BlockEncoder {
             next: 0,
             events: 0,
             fold: Fold::Nothing,
+            step_ns: 0,
             endpoints: HashMap::new(),
         }
     }
@@ -76,7 +80,10 @@ impl BlockEncoder {
     pub(crate) fn push(&mut self, record: &Record<'_>) {
         let number = record.number.0;
         if self.first.is_none() {
-            self.first = Some(Start { number, time: record.time.0 });
+            self.first = Some(Start {
+                number,
+                time: record.time.0,
+            });
             self.state = State::new(record.time.0);
             self.next = number;
             put(&mut self.body, number);
@@ -100,7 +107,10 @@ impl BlockEncoder {
         match (self.fold, record.event) {
             (
                 Fold::Sent { tag_at, number },
-                Event::SendResult { of: EventNumber(of), outcome: SendOutcome::Sent },
+                Event::SendResult {
+                    of: EventNumber(of),
+                    outcome: SendOutcome::Sent,
+                },
             ) => {
                 let context = self.state.contexts[self.state.context];
                 let same = context.thread == record.thread.0
@@ -109,6 +119,17 @@ impl BlockEncoder {
                     && record.time.0 == self.state.time;
                 if same {
                     self.body[tag_at] = self.body[tag_at] - tag::SENT + tag::SENT_TAKEN;
+                    self.fold = Fold::Nothing;
+                }
+                same
+            }
+            (Fold::Received { tag_at }, Event::PollEmpty { socket }) => {
+                let context = self.state.contexts[self.state.context];
+                let same = context.thread == record.thread.0
+                    && context.socket == socket.0
+                    && record.time.0 == self.state.time;
+                if same {
+                    self.body[tag_at] = self.body[tag_at] - tag::RECEIVED + tag::RECEIVED_LAST;
                     self.fold = Fold::Nothing;
                 }
                 same
@@ -133,7 +154,11 @@ impl BlockEncoder {
         let thread = record.thread.0;
         let time = record.time.0;
         match record.event {
-            Event::Sent { socket, to, payload } => {
+            Event::Sent {
+                socket,
+                to,
+                payload,
+            } => {
                 self.select(thread, Some(socket.0));
                 let endpoint = self.endpoint(to);
                 let tag_at = self.packet(tag::SENT, endpoint, time, payload);
@@ -141,10 +166,15 @@ impl BlockEncoder {
                 self.state.contexts[self.state.context].sent = Some((number, record.time));
                 self.fold = Fold::Sent { tag_at, number };
             }
-            Event::Received { socket, from, payload } => {
+            Event::Received {
+                socket,
+                from,
+                payload,
+            } => {
                 self.select(thread, Some(socket.0));
                 let endpoint = self.endpoint(from);
-                self.packet(tag::RECEIVED, endpoint, time, payload);
+                let tag_at = self.packet(tag::RECEIVED, endpoint, time, payload);
+                self.fold = Fold::Received { tag_at };
             }
             Event::SendResult { of, outcome } => {
                 if !self.short_result(record, of, outcome) {
@@ -179,7 +209,10 @@ impl BlockEncoder {
                 put(&mut self.body, call.len() as u64);
                 self.body.extend_from_slice(call);
             }
-            Event::Tick { tick, time: virtual_time } => {
+            Event::Tick {
+                tick,
+                time: virtual_time,
+            } => {
                 self.select(thread, None);
                 self.tick(tick, virtual_time.0, time);
                 self.state.time = time;
@@ -215,12 +248,7 @@ impl BlockEncoder {
     }
 
     /// A result that names its send by being the latest of its context.
-    fn short_result(
-        &mut self,
-        record: &Record<'_>,
-        of: EventNumber,
-        outcome: SendOutcome,
-    ) -> bool {
+    fn short_result(&mut self, record: &Record<'_>, of: EventNumber, outcome: SendOutcome) -> bool {
         let current = self.state.context;
         let fits = |context: &Context| {
             context.thread == record.thread.0 && context.sent == Some((of.0, record.time))
@@ -256,6 +284,12 @@ impl BlockEncoder {
         });
         let expected_at = last.map_or(self.state.time, |l| l.next_at());
         let late = zigzag(at.wrapping_sub(expected_at) as i64);
+        let step_to = LastTick::step_to(last, virtual_ns);
+        let step_ns = if last.is_some() {
+            step_to
+        } else {
+            self.step_ns
+        };
         if let Some(index) = error {
             self.body.push(tag::TICK_NEXT | index as u8);
             put(&mut self.body, late);
@@ -266,9 +300,19 @@ impl BlockEncoder {
             self.body.push(tag::TICK);
             put(&mut self.body, late);
             put(&mut self.body, zigzag(tick.wrapping_sub(before) as i64));
-            put(&mut self.body, zigzag(virtual_ns.wrapping_sub(expected_virtual) as i64));
+            put(
+                &mut self.body,
+                zigzag(virtual_ns.wrapping_sub(expected_virtual) as i64),
+            );
+            put(&mut self.body, zigzag(step_ns.wrapping_sub(step_to) as i64));
         }
-        self.state.tick = Some(LastTick::after(last, tick, virtual_ns, at));
+        self.step_ns = step_ns;
+        self.state.tick = Some(LastTick {
+            tick,
+            virtual_ns,
+            step_ns,
+            at,
+        });
     }
 
     /// The form that every kind has and every reader can skip: tag, time, length, body.
@@ -276,7 +320,10 @@ impl BlockEncoder {
         self.select(record.thread.0, None);
         let (head, tail) = plain_parts(&record.event);
         self.body.push(tag::PLAIN | record.event.kind() as u8);
-        put(&mut self.body, zigzag(record.time.0.wrapping_sub(self.state.time) as i64));
+        put(
+            &mut self.body,
+            zigzag(record.time.0.wrapping_sub(self.state.time) as i64),
+        );
         put(&mut self.body, (head.bytes().len() + tail.len()) as u64);
         self.body.extend_from_slice(head.bytes());
         self.body.extend_from_slice(tail);
@@ -315,7 +362,11 @@ impl BlockEncoder {
         self.body.push(tag::CONTEXT_NEW);
         put(&mut self.body, u64::from(thread));
         put(&mut self.body, u64::from(socket));
-        self.state.contexts.push(Context { thread, socket, sent: None });
+        self.state.contexts.push(Context {
+            thread,
+            socket,
+            sent: None,
+        });
         self.state.context = self.state.contexts.len() - 1;
     }
 
@@ -329,7 +380,11 @@ impl BlockEncoder {
 
     /// The endpoint's index in the block, declared here if it is new.
     fn endpoint(&mut self, endpoint: Endpoint) -> usize {
-        let nearby = self.state.endpoints.iter().take(usize::from(tag::NIBBLE_FOLLOWS));
+        let nearby = self
+            .state
+            .endpoints
+            .iter()
+            .take(usize::from(tag::NIBBLE_FOLLOWS));
         if let Some(index) = nearby.into_iter().position(|known| *known == endpoint) {
             return index;
         }

@@ -24,11 +24,22 @@ pub enum Event<'a> {
     /// A socket was closed.
     SocketClosed { socket: SocketId },
     /// The layer asked for a packet to be sent. Numbered before the call.
-    Sent { socket: SocketId, to: Endpoint, payload: &'a [u8] },
+    Sent {
+        socket: SocketId,
+        to: Endpoint,
+        payload: &'a [u8],
+    },
     /// What the call that sent packet `of` returned.
-    SendResult { of: EventNumber, outcome: SendOutcome },
+    SendResult {
+        of: EventNumber,
+        outcome: SendOutcome,
+    },
     /// The layer was given a packet. Numbered after the call.
-    Received { socket: SocketId, from: Endpoint, payload: &'a [u8] },
+    Received {
+        socket: SocketId,
+        from: Endpoint,
+        payload: &'a [u8],
+    },
     /// The layer asked for a packet and there was none. Takes no clock read of its own: it has
     /// the time of the event before it on its thread.
     PollEmpty { socket: SocketId },
@@ -115,7 +126,9 @@ impl EventKind {
 
     /// The kind with this number, as it stands in a reel; `None` for one that is not known here.
     pub fn from_number(number: u8) -> Option<EventKind> {
-        EventKind::ALL.get(usize::from(number).checked_sub(1)?).copied()
+        EventKind::ALL
+            .get(usize::from(number).checked_sub(1)?)
+            .copied()
     }
 }
 

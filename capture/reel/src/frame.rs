@@ -94,7 +94,11 @@ pub(crate) struct FrameHead {
 impl FrameHead {
     pub(crate) fn read(bytes: &[u8]) -> Option<FrameHead> {
         let mut from = Cursor::new(bytes);
-        Some(FrameHead { magic: from.array()?, length: from.u32()?, checksum: from.u32()? })
+        Some(FrameHead {
+            magic: from.array()?,
+            length: from.u32()?,
+            checksum: from.u32()?,
+        })
     }
 
     pub(crate) fn fits(&self, body: &[u8]) -> bool {

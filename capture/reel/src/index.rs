@@ -58,7 +58,9 @@ impl Totals {
 
     /// How many events there are of the kinds that are known here.
     pub fn events(&self) -> u64 {
-        self.kinds.values().fold(0, |sum, count| sum.saturating_add(*count))
+        self.kinds
+            .values()
+            .fold(0, |sum, count| sum.saturating_add(*count))
     }
 
     /// The lowest and the highest time of an event; `None` for an empty reel.
@@ -124,7 +126,10 @@ pub(crate) struct Index {
 
 impl Index {
     pub(crate) fn new(blocks: &[BlockInfo], totals: Totals) -> Index {
-        let mut index = Index { totals, ..Index::default() };
+        let mut index = Index {
+            totals,
+            ..Index::default()
+        };
         let (mut number, mut time) = (0u64, 0u64);
         for block in blocks {
             index.lengths.push(block.length);
@@ -152,7 +157,13 @@ impl Index {
             time = time.wrapping_add(*self.times.get(at)? as u64);
             let events = *self.events.get(at)?;
             let first = EventNumber(number);
-            blocks.push(BlockInfo { offset, length, first, events, time: Time(time) });
+            blocks.push(BlockInfo {
+                offset,
+                length,
+                first,
+                events,
+                time: Time(time),
+            });
             offset = offset.checked_add(length)?;
             number = number.checked_add(events)?;
         }

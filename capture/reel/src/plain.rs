@@ -53,11 +53,22 @@ impl PlainHead {
 /// Lays an event out: the fixed part, and the bytes that follow it.
 #[inline]
 pub fn plain_parts<'a>(event: &Event<'a>) -> (PlainHead, &'a [u8]) {
-    let mut head = PlainHead { bytes: [0; HEAD_MAX], length: 0 };
+    let mut head = PlainHead {
+        bytes: [0; HEAD_MAX],
+        length: 0,
+    };
     let mut tail: &'a [u8] = &[];
     match event {
-        Event::Sent { socket, to: endpoint, payload }
-        | Event::Received { socket, from: endpoint, payload } => {
+        Event::Sent {
+            socket,
+            to: endpoint,
+            payload,
+        }
+        | Event::Received {
+            socket,
+            from: endpoint,
+            payload,
+        } => {
             head.put(&socket.0.to_le_bytes());
             head.put_endpoint(endpoint);
             tail = payload;
@@ -120,13 +131,18 @@ pub fn plain_read(kind: u8, body: &[u8]) -> Result<Event<'_>, PlainError> {
 
 fn read_known<'a>(kind: EventKind, from: &mut Cursor<'a>) -> Option<Event<'a>> {
     Some(match kind {
-        EventKind::SocketOpened => {
-            Event::SocketOpened { socket: socket(from)?, local: endpoint(from)? }
-        }
-        EventKind::SocketClosed => Event::SocketClosed { socket: socket(from)? },
-        EventKind::Sent => {
-            Event::Sent { socket: socket(from)?, to: endpoint(from)?, payload: from.rest() }
-        }
+        EventKind::SocketOpened => Event::SocketOpened {
+            socket: socket(from)?,
+            local: endpoint(from)?,
+        },
+        EventKind::SocketClosed => Event::SocketClosed {
+            socket: socket(from)?,
+        },
+        EventKind::Sent => Event::Sent {
+            socket: socket(from)?,
+            to: endpoint(from)?,
+            payload: from.rest(),
+        },
         EventKind::SendResult => {
             let of = EventNumber(from.u64()?);
             let tag = from.u8()?;
@@ -139,23 +155,37 @@ fn read_known<'a>(kind: EventKind, from: &mut Cursor<'a>) -> Option<Event<'a>> {
             };
             Event::SendResult { of, outcome }
         }
-        EventKind::Received => {
-            Event::Received { socket: socket(from)?, from: endpoint(from)?, payload: from.rest() }
-        }
-        EventKind::PollEmpty => Event::PollEmpty { socket: socket(from)? },
-        EventKind::ReceiveFailed => {
-            Event::ReceiveFailed { socket: socket(from)?, code: from.u32()? as i32 }
-        }
-        EventKind::Clock => Event::Clock { value: Time(from.u64()?) },
+        EventKind::Received => Event::Received {
+            socket: socket(from)?,
+            from: endpoint(from)?,
+            payload: from.rest(),
+        },
+        EventKind::PollEmpty => Event::PollEmpty {
+            socket: socket(from)?,
+        },
+        EventKind::ReceiveFailed => Event::ReceiveFailed {
+            socket: socket(from)?,
+            code: from.u32()? as i32,
+        },
+        EventKind::Clock => Event::Clock {
+            value: Time(from.u64()?),
+        },
         EventKind::Random => Event::Random { value: from.u64()? },
         EventKind::Input => Event::Input { call: from.rest() },
-        EventKind::Tick => Event::Tick { tick: from.u64()?, time: Time(from.u64()?) },
+        EventKind::Tick => Event::Tick {
+            tick: from.u64()?,
+            time: Time(from.u64()?),
+        },
         EventKind::Note => Event::Note { text: from.rest() },
         EventKind::Snapshot => Event::Snapshot { state: from.rest() },
-        EventKind::Switched => Event::Switched { on: from.u8()? != 0 },
+        EventKind::Switched => Event::Switched {
+            on: from.u8()? != 0,
+        },
         EventKind::Dropped => Event::Dropped { count: from.u64()? },
         EventKind::Stalled => Event::Stalled { nanos: from.u64()? },
-        EventKind::WriteFailed => Event::WriteFailed { code: from.u32()? as i32 },
+        EventKind::WriteFailed => Event::WriteFailed {
+            code: from.u32()? as i32,
+        },
     })
 }
 
@@ -167,7 +197,10 @@ fn endpoint(from: &mut Cursor<'_>) -> Option<Endpoint> {
     let family = from.u8()?;
     let port = from.u16()?;
     match family {
-        4 => Some(SocketAddr::new(IpAddr::V4(Ipv4Addr::from(from.array::<4>()?)), port)),
+        4 => Some(SocketAddr::new(
+            IpAddr::V4(Ipv4Addr::from(from.array::<4>()?)),
+            port,
+        )),
         6 => {
             let ip = Ipv6Addr::from(from.array::<16>()?);
             let flowinfo = from.u32()?;
@@ -209,7 +242,12 @@ impl OwnedRecord {
         let event = read_known(self.kind, &mut Cursor::new(&self.body))
             // The body was laid out by `copy_of` and cannot be reached from outside.
             .unwrap_or(Event::Note { text: &self.body });
-        crate::Record { number: self.number, time: self.time, thread: self.thread, event }
+        crate::Record {
+            number: self.number,
+            time: self.time,
+            thread: self.thread,
+            event,
+        }
     }
 }
 
@@ -230,7 +268,12 @@ mod tests {
                 "{event:?} cut to {cut} bytes"
             );
         }
-        let record = Record { number: EventNumber(7), time: Time(9), thread: ThreadId(2), event };
+        let record = Record {
+            number: EventNumber(7),
+            time: Time(9),
+            thread: ThreadId(2),
+            event,
+        };
         assert_eq!(OwnedRecord::copy_of(&record).as_record(), record);
     }
 
@@ -243,18 +286,44 @@ mod tests {
         for event in [
             Event::SocketOpened { socket, local: v6 },
             Event::SocketClosed { socket },
-            Event::Sent { socket, to: v4, payload: b"abc" },
-            Event::Sent { socket, to: v6, payload: b"" },
-            Event::SendResult { of, outcome: SendOutcome::Sent },
-            Event::SendResult { of, outcome: SendOutcome::Short(12) },
-            Event::SendResult { of, outcome: SendOutcome::Failed(-11) },
-            Event::Received { socket, from: v6, payload: b"abc" },
+            Event::Sent {
+                socket,
+                to: v4,
+                payload: b"abc",
+            },
+            Event::Sent {
+                socket,
+                to: v6,
+                payload: b"",
+            },
+            Event::SendResult {
+                of,
+                outcome: SendOutcome::Sent,
+            },
+            Event::SendResult {
+                of,
+                outcome: SendOutcome::Short(12),
+            },
+            Event::SendResult {
+                of,
+                outcome: SendOutcome::Failed(-11),
+            },
+            Event::Received {
+                socket,
+                from: v6,
+                payload: b"abc",
+            },
             Event::PollEmpty { socket },
             Event::ReceiveFailed { socket, code: 111 },
-            Event::Clock { value: Time(u64::MAX) },
+            Event::Clock {
+                value: Time(u64::MAX),
+            },
             Event::Random { value: 42 },
             Event::Input { call: b"jump" },
-            Event::Tick { tick: 1, time: Time(16) },
+            Event::Tick {
+                tick: 1,
+                time: Time(16),
+            },
             Event::Note { text: b"here" },
             Event::Snapshot { state: b"all" },
             Event::Switched { on: false },

@@ -23,7 +23,10 @@ pub struct ReadError {
 }
 
 fn read_slice(bytes: &[u8], offset: u64, buffer: &mut [u8]) -> usize {
-    let rest = usize::try_from(offset).ok().and_then(|at| bytes.get(at..)).unwrap_or(&[]);
+    let rest = usize::try_from(offset)
+        .ok()
+        .and_then(|at| bytes.get(at..))
+        .unwrap_or(&[]);
     let length = rest.len().min(buffer.len());
     buffer[..length].copy_from_slice(&rest[..length]);
     length

@@ -55,7 +55,7 @@ impl<'a> RingImage<'a> {
             return Err(RingError::FutureVersion(version));
         }
         let capacity = u32_at(control, 12).ok_or(RingError::Damaged)? as usize;
-        if !RING_CAPACITY.contains(&capacity) || capacity % RING_PAGE != 0 {
+        if !RING_CAPACITY.contains(&capacity) || !capacity.is_multiple_of(RING_PAGE) {
             return Err(RingError::Damaged);
         }
         let field = |at| u64_at(control, at).ok_or(RingError::Damaged);
@@ -76,13 +76,20 @@ impl<'a> RingImage<'a> {
 
     /// One ring; one that makes no sense gives what it gives up to there.
     fn ring(&mut self, ring: &'a [u8]) {
-        let Some((head, data)) = ring.split_at_checked(RING_PAGE) else { return };
-        let (Some(thread), Some(tail), Some(start), Some(dropped)) =
-            (u32_at(head, 0), u64_at(head, 64), u64_at(head, 128), u64_at(head, 192))
-        else {
+        let Some((head, data)) = ring.split_at_checked(RING_PAGE) else {
             return;
         };
-        let Some(thread) = thread.checked_sub(1) else { return };
+        let (Some(thread), Some(tail), Some(start), Some(dropped)) = (
+            u32_at(head, 0),
+            u64_at(head, 64),
+            u64_at(head, 128),
+            u64_at(head, 192),
+        ) else {
+            return;
+        };
+        let Some(thread) = thread.checked_sub(1) else {
+            return;
+        };
         self.dropped = self.dropped.saturating_add(dropped);
         let mut at = start;
         while let Some((record, after)) = read_record(data, at, tail) {
@@ -99,9 +106,13 @@ impl<'a> RingImage<'a> {
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
-    Some(u32::from_le_bytes(bytes.get(at..at.checked_add(4)?)?.try_into().ok()?))
+    Some(u32::from_le_bytes(
+        bytes.get(at..at.checked_add(4)?)?.try_into().ok()?,
+    ))
 }
 
 fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
-    Some(u64::from_le_bytes(bytes.get(at..at.checked_add(8)?)?.try_into().ok()?))
+    Some(u64::from_le_bytes(
+        bytes.get(at..at.checked_add(8)?)?.try_into().ok()?,
+    ))
 }

@@ -310,12 +310,26 @@ impl Reel {
     /// Reads and checks a block.
     pub fn block(&self, index: usize) -> Result<Block, BlockError> {
         let blocks = self.blocks.len();
-        let info = *self.blocks.get(index).ok_or(BlockError::NoSuchBlock { index, blocks })?;
-        if let Some(body) = index.checked_sub(self.in_file).and_then(|i| self.recovered.get(i)) {
-            return Ok(Block { index, info, body: body.clone() });
+        let info = *self
+            .blocks
+            .get(index)
+            .ok_or(BlockError::NoSuchBlock { index, blocks })?;
+        if let Some(body) = index
+            .checked_sub(self.in_file)
+            .and_then(|i| self.recovered.get(i))
+        {
+            return Ok(Block {
+                index,
+                info,
+                body: body.clone(),
+            });
         }
         let bytes = info.offset..info.offset.saturating_add(info.length);
-        let damaged = |why| BlockError::Damaged { index, bytes: bytes.clone(), why };
+        let damaged = |why| BlockError::Damaged {
+            index,
+            bytes: bytes.clone(),
+            why,
+        };
         // The index was checked to stay inside the file, so this is no more than the file has.
         let length = usize::try_from(info.length).map_err(|_| damaged("it is too long"))?;
         let frame = read_vec(self.source.as_ref(), info.offset, length)?;
@@ -327,7 +341,11 @@ impl Reel {
         if !head.fits(body) {
             return Err(damaged("the checksum does not fit"));
         }
-        Ok(Block { index, info, body: body.into() })
+        Ok(Block {
+            index,
+            info,
+            body: body.into(),
+        })
     }
 
     /// The block that holds an event, if the reel has such a number.
@@ -338,7 +356,9 @@ impl Reel {
 
     /// The first block that may hold events at or after `time`.
     pub fn find_time(&self, time: Time) -> usize {
-        self.blocks.partition_point(|block| block.time <= time).saturating_sub(1)
+        self.blocks
+            .partition_point(|block| block.time <= time)
+            .saturating_sub(1)
     }
 
     /// One event.
@@ -365,13 +385,17 @@ impl Reel {
             let (problem, reached) = match self.block(index) {
                 Ok(block) => {
                     let mut records = block.records();
-                    while let Some(record) = records.next() {
+                    for record in records.by_ref() {
                         walk.events += 1;
                         show(&record);
                     }
                     let problem = records.problem().map(|BlockProblem { why, .. }| {
                         let end = block.info.offset.saturating_add(block.info.length);
-                        BlockError::Damaged { index, bytes: block.info.offset..end, why }
+                        BlockError::Damaged {
+                            index,
+                            bytes: block.info.offset..end,
+                            why,
+                        }
                     });
                     (problem, records.next_number())
                 }
@@ -383,11 +407,17 @@ impl Reel {
             if let Some(error) = problem {
                 let end = self.blocks.get(index + 1).map(|next| next.first.0);
                 let end = end.unwrap_or_else(|| {
-                    self.blocks.get(index).map_or(0, |b| b.first.0.saturating_add(b.events))
+                    self.blocks
+                        .get(index)
+                        .map_or(0, |b| b.first.0.saturating_add(b.events))
                 });
                 if end > reached.0 {
                     let count = end - reached.0;
-                    walk.gaps.push(Gap { first: reached, count, why: GapWhy::Damaged });
+                    walk.gaps.push(Gap {
+                        first: reached,
+                        count,
+                        why: GapWhy::Damaged,
+                    });
                 }
                 walk.damaged.push(error);
             }
@@ -465,16 +495,24 @@ fn open_header(source: &dyn ReadAt, length: u64) -> Result<(ReelHead, Header, u6
     let known = &crate::frame::REEL_MAGIC;
     let compared = filled.min(known.len());
     if fixed[..compared] != known[..compared] {
-        return Err(OpenError::NotAReel { found: fixed[..compared].to_vec() });
+        return Err(OpenError::NotAReel {
+            found: fixed[..compared].to_vec(),
+        });
     }
     let head_end = REEL_HEAD as u64;
-    let cut = OpenError::HeaderCut { length, needed: head_end };
+    let cut = OpenError::HeaderCut {
+        length,
+        needed: head_end,
+    };
     if filled < REEL_HEAD {
         return Err(cut);
     }
     let head = ReelHead::read(&fixed).ok_or(cut)?;
     if head.version > VERSION {
-        return Err(OpenError::FutureVersion { found: head.version, known: VERSION });
+        return Err(OpenError::FutureVersion {
+            found: head.version,
+            known: VERSION,
+        });
     }
     let end = head_end + u64::from(head.length);
     if head.length as usize > meta::META_MAX {
@@ -482,7 +520,10 @@ fn open_header(source: &dyn ReadAt, length: u64) -> Result<(ReelHead, Header, u6
         return Err(OpenError::HeaderDamaged { end, why });
     }
     if end > length {
-        return Err(OpenError::HeaderCut { length, needed: end });
+        return Err(OpenError::HeaderCut {
+            length,
+            needed: end,
+        });
     }
     let bytes = read_vec(source, head_end, head.length as usize)?;
     if checksum(&[&fixed[..REEL_HEAD - 4], &bytes]) != head.checksum {
@@ -502,19 +543,29 @@ fn open_index(
         return Ok(None);
     };
     let footer = read_vec(source, footer_at, FOOTER)?;
-    let Some(index_at) = read_footer(&footer) else { return Ok(None) };
-    let Some(frame_length) = footer_at.checked_sub(index_at) else { return Ok(None) };
-    let Ok(frame_length) = usize::try_from(frame_length) else { return Ok(None) };
+    let Some(index_at) = read_footer(&footer) else {
+        return Ok(None);
+    };
+    let Some(frame_length) = footer_at.checked_sub(index_at) else {
+        return Ok(None);
+    };
+    let Ok(frame_length) = usize::try_from(frame_length) else {
+        return Ok(None);
+    };
     if index_at < start || frame_length > meta::META_MAX + FRAME_HEAD {
         return Ok(None);
     }
     let frame = read_vec(source, index_at, frame_length)?;
-    let Some(head) = FrameHead::read(&frame) else { return Ok(None) };
+    let Some(head) = FrameHead::read(&frame) else {
+        return Ok(None);
+    };
     let body = frame.get(FRAME_HEAD..).unwrap_or(&[]);
     if head.magic != INDEX_MAGIC || !head.fits(body) {
         return Ok(None);
     }
-    let Ok(index) = meta::decode::<Index>(body) else { return Ok(None) };
+    let Ok(index) = meta::decode::<Index>(body) else {
+        return Ok(None);
+    };
     Ok(index.blocks(start, index_at))
 }
 
@@ -526,7 +577,12 @@ impl Scan {
             why: GapWhy::NeverPublished,
         };
         let gaps = totals.holes().iter().map(hole).collect();
-        Scan { blocks, totals, gaps, ..Scan::default() }
+        Scan {
+            blocks,
+            totals,
+            gaps,
+            ..Scan::default()
+        }
     }
 }
 
@@ -546,7 +602,10 @@ fn recover(
     if !torn.is_empty() {
         let mut records = Records::new(&torn);
         if records.next_number().0 >= scan.next {
-            for record in records.by_ref().filter(|record| record.number.0 < NUMBER_MAX) {
+            for record in records
+                .by_ref()
+                .filter(|record| record.number.0 < NUMBER_MAX)
+            {
                 by_number.insert(record.number, (record, true));
             }
             scan.totals.add_unknown(records.unknown());
@@ -565,17 +624,46 @@ fn recover(
                 continue;
             };
             let (time, thread) = (Time(pushed.time), ThreadId(pushed.thread));
-            by_number.insert(number, (Record { number, time, thread, event }, false));
+            by_number.insert(
+                number,
+                (
+                    Record {
+                        number,
+                        time,
+                        thread,
+                        event,
+                    },
+                    false,
+                ),
+            );
         }
-        let last_time = by_number.values().next_back().map(|(record, _)| record.time);
-        let time = last_time.or(scan.totals.span().map(|(_, high)| high)).unwrap_or(Time::ZERO);
-        let dropped = Event::Dropped { count: image.dropped };
+        let last_time = by_number
+            .values()
+            .next_back()
+            .map(|(record, _)| record.time);
+        let time = last_time
+            .or(scan.totals.span().map(|(_, high)| high))
+            .unwrap_or(Time::ZERO);
+        let dropped = Event::Dropped {
+            count: image.dropped,
+        };
         let dropped = (image.dropped > 0).then_some(dropped);
         let failed = image.stop.map(|(code, _)| Event::WriteFailed { code });
         end = end.min(NUMBER_MAX);
         for event in [dropped, failed].into_iter().flatten() {
             let number = EventNumber(end);
-            by_number.insert(number, (Record { number, time, thread: ThreadId(0), event }, false));
+            by_number.insert(
+                number,
+                (
+                    Record {
+                        number,
+                        time,
+                        thread: ThreadId(0),
+                        event,
+                    },
+                    false,
+                ),
+            );
             end += 1;
         }
     }

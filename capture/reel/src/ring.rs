@@ -101,9 +101,11 @@ pub const fn record_length(length: usize) -> usize {
     (RECORD_HEAD + length + 7) & !7
 }
 
-/// The largest body that a ring of this capacity takes.
+/// The largest body that a ring of this capacity takes: what fits into half of it together with
+/// the small events that tell of a stall or of drops before it. At most 16 MiB.
 pub const fn body_max(capacity: usize) -> usize {
-    (capacity / 2) - RECORD_HEAD - 8
+    let half = (capacity / 2).saturating_sub(512);
+    if half < (16 << 20) { half } else { 16 << 20 }
 }
 
 /// The writing end of a ring.
@@ -117,6 +119,8 @@ pub struct RingWriter {
 // SAFETY: the pointers lead to memory that every thread may use: atomics, and bytes between tail
 // and head that only the owner of this value touches.
 unsafe impl Send for RingWriter {}
+// SAFETY: through a shared reference only the atomics can be reached.
+unsafe impl Sync for RingWriter {}
 
 impl RingWriter {
     /// Takes the writing end.
@@ -129,7 +133,11 @@ impl RingWriter {
         let head = unsafe { &*memory.head };
         let tail = head.tail.0.load(Ordering::Relaxed);
         let head_seen = head.head.0.load(Ordering::Acquire);
-        RingWriter { memory, tail, head_seen }
+        RingWriter {
+            memory,
+            tail,
+            head_seen,
+        }
     }
 
     /// The control page, which all rings share.
@@ -172,7 +180,11 @@ impl RingWriter {
     fn needed(&self, length: usize) -> u64 {
         let record = record_length(length);
         let to_end = self.memory.capacity - self.place();
-        (if record <= to_end { record } else { to_end + record }) as u64
+        (if record <= to_end {
+            record
+        } else {
+            to_end + record
+        }) as u64
     }
 
     #[inline]
@@ -195,7 +207,13 @@ impl RingWriter {
         if record > to_end {
             // SAFETY: places and lengths are multiples of 8, so at least 8 bytes are left before
             // the end, and `has_room` found them free.
-            unsafe { self.memory.data.add(place).cast::<u64>().write_unaligned(SKIP.to_le()) };
+            unsafe {
+                self.memory
+                    .data
+                    .add(place)
+                    .cast::<u64>()
+                    .write_unaligned(SKIP.to_le())
+            };
             after += to_end as u64;
             place = 0;
         }
@@ -206,8 +224,12 @@ impl RingWriter {
             let at = self.memory.data.add(place);
             at.cast::<u64>().write_unaligned(number.to_le());
             at.add(8).cast::<u64>().write_unaligned(time.to_le());
-            at.add(16).cast::<u32>().write_unaligned((length as u32).to_le());
-            at.add(20).cast::<u32>().write_unaligned(u32::from(kind).to_le());
+            at.add(16)
+                .cast::<u32>()
+                .write_unaligned((length as u32).to_le());
+            at.add(20)
+                .cast::<u32>()
+                .write_unaligned(u32::from(kind).to_le());
             let body = at.add(RECORD_HEAD);
             core::ptr::copy_nonoverlapping(head.as_ptr(), body, head.len());
             core::ptr::copy_nonoverlapping(tail.as_ptr(), body.add(head.len()), tail.len());
@@ -250,7 +272,11 @@ impl RingReader {
     pub unsafe fn new(memory: RingMemory) -> RingReader {
         // SAFETY: the caller vouches for the pointer.
         let at = unsafe { &*memory.head }.head.0.load(Ordering::Relaxed);
-        RingReader { memory, at, tail_seen: at }
+        RingReader {
+            memory,
+            at,
+            tail_seen: at,
+        }
     }
 
     /// The page before the data.
@@ -290,9 +316,30 @@ impl RingReader {
         Some((record, after))
     }
 
-    /// Gives back the room of all events taken so far: they stand in the reel now.
-    pub fn give_back(&mut self) {
-        self.head().head.0.store(self.at, Ordering::Release);
+    /// The place behind the latest event taken, in bytes ever published.
+    #[inline]
+    pub fn at(&self) -> u64 {
+        self.at
+    }
+
+    /// Gives back the room of all events before `at`, a former answer of [`at`](RingReader::at):
+    /// they stand in the reel now.
+    pub fn give_back(&mut self, at: u64) {
+        self.head().head.0.store(at.min(self.at), Ordering::Release);
+    }
+
+    /// How many bytes are published and not given back.
+    pub fn used(&self) -> u64 {
+        let head = self.head();
+        head.tail
+            .0
+            .load(Ordering::Acquire)
+            .saturating_sub(head.head.0.load(Ordering::Relaxed))
+    }
+
+    /// The length of the data in bytes.
+    pub fn capacity(&self) -> u64 {
+        self.memory.capacity as u64
     }
 }
 
@@ -321,6 +368,14 @@ pub fn read_record(data: &[u8], at: u64, tail: u64) -> Option<(RingRecord<'_>, u
         if after > tail {
             return None;
         }
-        return Some((RingRecord { number, time, kind, body }, after));
+        return Some((
+            RingRecord {
+                number,
+                time,
+                kind,
+                body,
+            },
+            after,
+        ));
     }
 }

@@ -38,7 +38,10 @@ enum Found {
 }
 
 pub(crate) fn scan(source: &dyn ReadAt, start: u64, length: u64) -> Result<Scan, ReadError> {
-    let mut scan = Scan { end: start, ..Scan::default() };
+    let mut scan = Scan {
+        end: start,
+        ..Scan::default()
+    };
     let mut at = start;
     // Bytes that may still be checked in vain: a file of nothing but block starts, each claiming
     // to be long, must not cost the square of its length.
@@ -64,7 +67,10 @@ pub(crate) fn scan(source: &dyn ReadAt, start: u64, length: u64) -> Result<Scan,
                     return Ok(scan);
                 }
                 let why = "the checksum does not fit the block, or its start is not one";
-                scan.damage.push(Damage { bytes: region.clone(), why });
+                scan.damage.push(Damage {
+                    bytes: region.clone(),
+                    why,
+                });
                 last_region = Some(region.clone());
                 at = region.end;
             }
@@ -80,11 +86,15 @@ impl Scan {
         let first = records.next_number();
         let time = records.time();
         if first.0 > self.next {
-            let why = if damaged.is_some() { GapWhy::Damaged } else { GapWhy::NeverPublished };
+            let why = if damaged.is_some() {
+                GapWhy::Damaged
+            } else {
+                GapWhy::NeverPublished
+            };
             self.gap(EventNumber(self.next), first.0 - self.next, why);
         }
         let mut events = 0;
-        while let Some(record) = records.next() {
+        for record in records.by_ref() {
             self.totals.add(&record);
             events += 1;
         }
@@ -93,10 +103,19 @@ impl Scan {
             self.gap(*first, *count, GapWhy::NeverPublished);
         }
         if let Some(problem) = records.problem() {
-            self.damage.push(Damage { bytes: offset..offset + length, why: problem.why });
+            self.damage.push(Damage {
+                bytes: offset..offset + length,
+                why: problem.why,
+            });
         }
         self.next = self.next.max(records.next_number().0);
-        self.blocks.push(BlockInfo { offset, length, first, events, time });
+        self.blocks.push(BlockInfo {
+            offset,
+            length,
+            first,
+            events,
+            time,
+        });
     }
 
     pub(crate) fn gap(&mut self, first: EventNumber, count: u64, why: GapWhy) {
@@ -136,7 +155,9 @@ impl Scan {
 
 fn frame_at(source: &dyn ReadAt, at: u64, length: u64) -> Result<Found, ReadError> {
     let head = read_vec(source, at, FRAME_HEAD)?;
-    let Some(frame) = FrameHead::read(&head) else { return Ok(Found::Nothing) };
+    let Some(frame) = FrameHead::read(&head) else {
+        return Ok(Found::Nothing);
+    };
     let max = match frame.magic {
         BLOCK_MAGIC => BLOCK_MAX,
         INDEX_MAGIC => meta::META_MAX,
@@ -148,7 +169,11 @@ fn frame_at(source: &dyn ReadAt, at: u64, length: u64) -> Result<Found, ReadErro
         return Ok(Found::Nothing);
     }
     if u64::from(frame.length) > length.saturating_sub(body_at) {
-        return Ok(if frame.magic == BLOCK_MAGIC { Found::Beyond } else { Found::Nothing });
+        return Ok(if frame.magic == BLOCK_MAGIC {
+            Found::Beyond
+        } else {
+            Found::Nothing
+        });
     }
     let body = read_vec(source, body_at, body_length)?;
     Ok(match frame.fits(&body) {
@@ -174,7 +199,9 @@ fn next_block(
                 continue;
             }
             let candidate = at + place as u64;
-            let claimed = bytes.get(place + 4..place + 8).and_then(|l| l.try_into().ok());
+            let claimed = bytes
+                .get(place + 4..place + 8)
+                .and_then(|l| l.try_into().ok());
             let cost = claimed.map_or(FRAME_HEAD as u64, |l| u64::from(u32::from_le_bytes(l)));
             let left = length - candidate;
             if cost <= left {
@@ -183,7 +210,10 @@ fn next_block(
                 }
                 *budget -= cost;
             }
-            if matches!(frame_at(source, candidate, length)?, Found::Block(_) | Found::Index) {
+            if matches!(
+                frame_at(source, candidate, length)?,
+                Found::Block(_) | Found::Index
+            ) {
                 return Ok(Some(candidate));
             }
         }

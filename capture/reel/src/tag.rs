@@ -25,6 +25,9 @@ pub(crate) const SENT_TAKEN: u8 = 0x10;
 pub(crate) const RECEIVED: u8 = 0x20;
 /// A packet sent, its result elsewhere or never. Low nibble: endpoint.
 pub(crate) const SENT: u8 = 0x30;
+/// A packet received, and a poll that found nothing right behind it, at the same time.
+/// Low nibble: endpoint.
+pub(crate) const RECEIVED_LAST: u8 = 0x60;
 /// The nibble that says that the endpoint's index follows.
 pub(crate) const NIBBLE_FOLLOWS: u8 = 0x0f;
 
@@ -74,7 +77,7 @@ pub(crate) struct LastTick {
     pub(crate) tick: u64,
     /// Virtual time, in nanoseconds.
     pub(crate) virtual_ns: u64,
-    /// The length of the latest tick in virtual time; 0 until two were seen.
+    /// The length of a tick in virtual time; 0 where it is not known.
     pub(crate) step_ns: u64,
     /// When it was.
     pub(crate) at: u64,
@@ -91,10 +94,9 @@ impl LastTick {
         self.at.wrapping_add(self.step_ns)
     }
 
-    /// The state after a tick.
-    pub(crate) fn after(before: Option<LastTick>, tick: u64, virtual_ns: u64, at: u64) -> LastTick {
-        let step_ns = before.map_or(0, |b| virtual_ns.wrapping_sub(b.virtual_ns));
-        LastTick { tick, virtual_ns, step_ns, at }
+    /// From the virtual time of the tick before, if there is one, to this one.
+    pub(crate) fn step_to(before: Option<LastTick>, virtual_ns: u64) -> u64 {
+        before.map_or(0, |before| virtual_ns.wrapping_sub(before.virtual_ns))
     }
 }
 
@@ -112,7 +114,17 @@ pub(crate) struct State {
 
 impl State {
     pub(crate) fn new(time: u64) -> State {
-        let first = Context { thread: 0, socket: 0, sent: None };
-        State { time, contexts: vec![first], context: 0, endpoints: Vec::new(), tick: None }
+        let first = Context {
+            thread: 0,
+            socket: 0,
+            sent: None,
+        };
+        State {
+            time,
+            contexts: vec![first],
+            context: 0,
+            endpoints: Vec::new(),
+            tick: None,
+        }
     }
 }

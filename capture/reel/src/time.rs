@@ -4,7 +4,9 @@ use serde::{Deserialize, Serialize};
 
 /// A point on one node's monotonic clock, in nanoseconds since that clock's own zero
 /// (on Linux, `CLOCK_MONOTONIC`: the boot of the machine; in a simulated world, its start).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 pub struct Time(pub u64);
 
 /// A length of time. The standard library's, so that engines need no type of ours.
@@ -28,6 +30,9 @@ impl Time {
 impl std::ops::Add<Duration> for Time {
     type Output = Time;
     fn add(self, length: Duration) -> Time {
-        Time(self.0.saturating_add(u64::try_from(length.as_nanos()).unwrap_or(u64::MAX)))
+        Time(
+            self.0
+                .saturating_add(u64::try_from(length.as_nanos()).unwrap_or(u64::MAX)),
+        )
     }
 }

@@ -129,7 +129,10 @@ impl<W: Append> ReelWriter<W> {
     pub fn push(&mut self, record: &Record<'_>) -> Result<(), WriteError> {
         let number = record.number;
         if number.0 < self.next {
-            return Err(WriteError::OutOfOrder { number, next: EventNumber(self.next) });
+            return Err(WriteError::OutOfOrder {
+                number,
+                next: EventNumber(self.next),
+            });
         }
         let length = event_length(&record.event);
         if length > EVENT_MAX {
@@ -143,7 +146,8 @@ impl<W: Append> ReelWriter<W> {
             }
         }
         if number.0 > self.next {
-            self.totals.add_hole(EventNumber(self.next), number.0 - self.next);
+            self.totals
+                .add_hole(EventNumber(self.next), number.0 - self.next);
         }
         self.open.push(record);
         self.totals.add(record);
@@ -153,7 +157,9 @@ impl<W: Append> ReelWriter<W> {
 
     /// Appends the block that is open, if it holds an event.
     pub fn seal(&mut self) -> Result<(), WriteError> {
-        let Some(start) = self.open.start() else { return Ok(()) };
+        let Some(start) = self.open.start() else {
+            return Ok(());
+        };
         let body = self.open.body();
         let head = frame_head(BLOCK_MAGIC, body);
         // One append a block, so that a kill tears at most one.

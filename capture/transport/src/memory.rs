@@ -27,8 +27,16 @@ impl MemoryRecorder {
     /// Starts a reel. Fails where the header is larger than a reel holds (16 MiB).
     pub fn create(header: &Header) -> Result<MemoryRecorder, WriteError> {
         let writer = Some(ReelWriter::create(Vec::new(), header)?);
-        let reel = MemoryReel { writer, on: true, sockets: 0, threads: 0, dropped: 0 };
-        Ok(MemoryRecorder { reel: Arc::new(Mutex::new(reel)) })
+        let reel = MemoryReel {
+            writer,
+            on: true,
+            sockets: 0,
+            threads: 0,
+            dropped: 0,
+        };
+        Ok(MemoryRecorder {
+            reel: Arc::new(Mutex::new(reel)),
+        })
     }
 
     /// A pusher with a thread number of its own.
@@ -77,7 +85,12 @@ impl MemoryReel {
         self.tell_dropped(time, thread);
         let writer = self.writer.as_mut()?;
         let number = writer.next_number();
-        match writer.push(&Record { number, time, thread, event }) {
+        match writer.push(&Record {
+            number,
+            time,
+            thread,
+            event,
+        }) {
             Ok(()) => Some(number),
             Err(_) => {
                 self.dropped += 1;
@@ -92,7 +105,12 @@ impl MemoryReel {
             let number = writer.next_number();
             let event = Event::Dropped { count };
             // A few bytes into memory: it cannot fail.
-            let _ = writer.push(&Record { number, time, thread, event });
+            let _ = writer.push(&Record {
+                number,
+                time,
+                thread,
+                event,
+            });
         }
     }
 }

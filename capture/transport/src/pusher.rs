@@ -41,6 +41,7 @@ pub enum WhenFull {
 #[derive(Debug)]
 pub struct Gate {
     state: AtomicU32,
+    home: AtomicU32,
     progress: AtomicU64,
 }
 
@@ -50,7 +51,12 @@ const OFF: u32 = 2;
 
 impl Default for Gate {
     fn default() -> Gate {
-        Gate { state: AtomicU32::new(ON), progress: AtomicU64::new(0) }
+        let (state, home) = (AtomicU32::new(ON), AtomicU32::new(1));
+        Gate {
+            state,
+            home,
+            progress: AtomicU64::new(0),
+        }
     }
 }
 
@@ -66,6 +72,11 @@ impl Gate {
         self.state.load(Ordering::Relaxed) == STOPPED
     }
 
+    /// Whether this is the process that the recorder was made in, and not a forked child of it.
+    pub fn is_home(&self) -> bool {
+        self.home.load(Ordering::Relaxed) != 0
+    }
+
     /// Ends recording for good. Pushers that wait give up.
     pub fn stop(&self) {
         self.state.store(STOPPED, Ordering::Relaxed);
@@ -79,7 +90,9 @@ impl Gate {
     /// Returns whether it changed anything.
     fn switch(&self, on: bool) -> bool {
         let (from, to) = if on { (OFF, ON) } else { (ON, OFF) };
-        self.state.compare_exchange(from, to, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+        self.state
+            .compare_exchange(from, to, Ordering::Relaxed, Ordering::Relaxed)
+            .is_ok()
     }
 }
 
@@ -134,11 +147,17 @@ impl std::fmt::Debug for GateRef {
 impl Pusher {
     /// A pusher into a ring that a drainer empties.
     pub fn into_ring(sink: RingSink, thread: ThreadId) -> Pusher {
-        Pusher { sink: Sink::Ring(Box::new(sink)), thread }
+        Pusher {
+            sink: Sink::Ring(Box::new(sink)),
+            thread,
+        }
     }
 
     pub(crate) fn into_memory(reel: Arc<Mutex<MemoryReel>>, thread: ThreadId) -> Pusher {
-        Pusher { sink: Sink::Memory(reel), thread }
+        Pusher {
+            sink: Sink::Memory(reel),
+            thread,
+        }
     }
 
     /// The thread that the events of this pusher belong to.
@@ -149,7 +168,12 @@ impl Pusher {
     /// Numbers a socket.
     pub fn open_socket(&mut self) -> SocketId {
         let number = match &self.sink {
-            Sink::Ring(ring) => ring.writer.control().sockets.0.fetch_add(1, Ordering::Relaxed),
+            Sink::Ring(ring) => ring
+                .writer
+                .control()
+                .sockets
+                .0
+                .fetch_add(1, Ordering::Relaxed),
             Sink::Memory(reel) => lock(reel).open_socket(),
         };
         SocketId(u16::try_from(number).unwrap_or(u16::MAX))
@@ -212,10 +236,10 @@ impl RingSink {
         }
         let (head, tail) = plain_parts(event);
         let kind = event.kind() as u8;
-        if self.dropped == 0 {
-            if let Some(number) = self.writer.push(time.0, kind, head.bytes(), tail) {
-                return Some(EventNumber(number));
-            }
+        if self.dropped == 0
+            && let Some(number) = self.writer.push(time.0, kind, head.bytes(), tail)
+        {
+            return Some(EventNumber(number));
         }
         self.push_slowly(time, kind, head.bytes(), tail)
     }
@@ -246,11 +270,13 @@ impl RingSink {
             let nanos = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
             stalled = Some(Event::Stalled { nanos });
         }
-        let dropped =
-            (self.dropped > 0).then_some(Event::Dropped { count: std::mem::take(&mut self.dropped) });
+        let dropped = (self.dropped > 0).then_some(Event::Dropped {
+            count: std::mem::take(&mut self.dropped),
+        });
         for event in [dropped, stalled].into_iter().flatten() {
             let (head, tail) = plain_parts(&event);
-            self.writer.push(time.0, event.kind() as u8, head.bytes(), tail);
+            self.writer
+                .push(time.0, event.kind() as u8, head.bytes(), tail);
         }
         // What was dropped is told of now.
         self.writer.head().dropped.0.store(0, Ordering::Relaxed);
@@ -259,7 +285,11 @@ impl RingSink {
 
     fn drop_one(&mut self) -> Option<EventNumber> {
         self.dropped += 1;
-        self.writer.head().dropped.0.store(self.dropped, Ordering::Relaxed);
+        self.writer
+            .head()
+            .dropped
+            .0
+            .store(self.dropped, Ordering::Relaxed);
         None
     }
 

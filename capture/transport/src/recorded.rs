@@ -63,7 +63,11 @@ impl<T> StampClock<T> for MonotonicClock {
 #[inline]
 pub fn monotonic_now() -> Time {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-    Time((now.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(now.tv_nsec as u64))
+    Time(
+        (now.tv_sec as u64)
+            .wrapping_mul(1_000_000_000)
+            .wrapping_add(now.tv_nsec as u64),
+    )
 }
 
 impl<T: Transport> Recorded<T> {
@@ -79,7 +83,13 @@ impl<T: Transport, C: StampClock<T>> Recorded<T, C> {
         let latest = clock.stamp(&mut inner);
         let socket = pusher.open_socket();
         pusher.push(latest, Event::SocketOpened { socket, local });
-        Recorded { inner, clock, pusher, socket, latest }
+        Recorded {
+            inner,
+            clock,
+            pusher,
+            socket,
+            latest,
+        }
     }
 
     /// The recorded transport. What is done to it directly is not recorded.
@@ -136,7 +146,11 @@ impl<T: Transport, C: StampClock<T>> Transport for Recorded<T, C> {
     }
 
     fn send(&mut self, to: Endpoint, packet: &[u8]) -> Result<(), SendError> {
-        let of = self.record(Event::Sent { socket: self.socket, to, payload: packet });
+        let of = self.record(Event::Sent {
+            socket: self.socket,
+            to,
+            payload: packet,
+        });
         let result = self.inner.send(to, packet);
         if let Some(of) = of {
             let outcome = match result {
@@ -145,7 +159,8 @@ impl<T: Transport, C: StampClock<T>> Transport for Recorded<T, C> {
                 Err(SendError::Os(code)) => SendOutcome::Failed(code),
             };
             // No second clock read: a result has the time of its send.
-            self.pusher.push(self.latest, Event::SendResult { of, outcome });
+            self.pusher
+                .push(self.latest, Event::SendResult { of, outcome });
         }
         result
     }
@@ -156,14 +171,21 @@ impl<T: Transport, C: StampClock<T>> Transport for Recorded<T, C> {
         match &result {
             Ok(Some(Datagram { from, length })) => {
                 let payload = buffer.get(..*length).unwrap_or(buffer);
-                self.record(Event::Received { socket, from: *from, payload });
+                self.record(Event::Received {
+                    socket,
+                    from: *from,
+                    payload,
+                });
             }
             // No clock read of its own: an engine may poll far more often than packets come.
             Ok(None) => {
                 self.pusher.push(self.latest, Event::PollEmpty { socket });
             }
             Err(ReceiveError(code)) => {
-                self.record(Event::ReceiveFailed { socket, code: *code });
+                self.record(Event::ReceiveFailed {
+                    socket,
+                    code: *code,
+                });
             }
         }
         result
@@ -181,7 +203,9 @@ impl<T: Transport, C: StampClock<T>> Transport for Recorded<T, C> {
 
     fn note(&mut self, text: &str) {
         self.inner.note(text);
-        self.record(Event::Note { text: text.as_bytes() });
+        self.record(Event::Note {
+            text: text.as_bytes(),
+        });
     }
 }
 

@@ -1,0 +1,95 @@
+//! Reels in files: the operating system's side of `ReadAt` and `Append`.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::unix::fs::FileExt;
+
+use netreel_reel::{Append, AppendError, ReadAt, ReadError};
+
+/// A file to read a reel from.
+#[derive(Debug)]
+pub struct FileSource(File);
+
+impl FileSource {
+    /// Reads from `file`, which must be a regular one.
+    pub fn new(file: File) -> FileSource {
+        FileSource(file)
+    }
+}
+
+impl ReadAt for FileSource {
+    fn length(&self) -> Result<u64, ReadError> {
+        let metadata = self.0.metadata();
+        Ok(metadata
+            .map_err(|error| ReadError {
+                offset: 0,
+                code: os_code(&error),
+            })?
+            .len())
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize, ReadError> {
+        let mut filled = 0;
+        while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+            let at = offset.saturating_add(filled as u64);
+            match self.0.read_at(rest, at) {
+                Ok(0) => break,
+                Ok(read) => filled += read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => {
+                    return Err(ReadError {
+                        offset: at,
+                        code: os_code(&error),
+                    });
+                }
+            }
+        }
+        Ok(filled)
+    }
+}
+
+/// A file that a reel is written to.
+#[derive(Debug)]
+pub struct FileAppend {
+    file: File,
+    length: u64,
+}
+
+impl FileAppend {
+    /// Appends to `file`, which is empty.
+    pub fn new(file: File) -> FileAppend {
+        FileAppend { file, length: 0 }
+    }
+
+    /// How many bytes were appended by calls that succeeded.
+    pub fn length(&self) -> u64 {
+        self.length
+    }
+}
+
+impl Append for FileAppend {
+    fn append(&mut self, bytes: &[u8]) -> Result<(), AppendError> {
+        match self.file.write_all(bytes) {
+            Ok(()) => {
+                self.length += bytes.len() as u64;
+                Ok(())
+            }
+            Err(error) => {
+                // Takes away what a full disk took of the block, so that the reel ends whole.
+                // Should this fail as well, a reader meets a torn block and copes.
+                let _ = self.file.set_len(self.length);
+                Err(AppendError(os_code(&error)))
+            }
+        }
+    }
+}
+
+/// The operating system's code of an error; `EIO` where there is none.
+pub(crate) fn os_code(error: &io::Error) -> i32 {
+    let code = if error.kind() == io::ErrorKind::WriteZero {
+        rustix::io::Errno::NOSPC.raw_os_error()
+    } else {
+        rustix::io::Errno::IO.raw_os_error()
+    };
+    error.raw_os_error().unwrap_or(code)
+}

@@ -1,0 +1,314 @@
+//! Recording into a file.
+
+use std::collections::hash_map::RandomState;
+use std::fs::File;
+use std::hash::{BuildHasher, Hasher};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+use netreel_reel::ring::{RING_CAPACITY, RING_PAGE, RingWriter};
+use netreel_reel::{EventNumber, Header, ReelWriter, ThreadId, WriteError};
+use netreel_transport::{GateRef, Pusher, RingSink, WhenFull};
+
+use crate::drainer::{Drained, Drainer, Shared};
+use crate::file::FileAppend;
+use crate::rings::{Lease, RingFile};
+
+/// Records one node into a file, with a thread of its own that writes.
+///
+/// Beside `NAME.reel` it keeps `NAME.reel.ring`, a mapped file that holds what was pushed and is
+/// not yet written: it outlives the process, and a reader takes the rest from there.
+/// [`finish`](Recorder::finish) removes it. A power loss is not covered: nothing is forced to the
+/// disk.
+pub struct Recorder {
+    path: PathBuf,
+    shared: Arc<Shared>,
+    gate: GateRef,
+    options: Options,
+    threads: Mutex<u16>,
+    drainer: Option<JoinHandle<Drained>>,
+}
+
+/// How to record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// The room for what is pushed and not yet written, in bytes a pusher. Rounded up to a page;
+    /// at least 256 KiB. An event may fill a little less than half of it; a larger one is counted
+    /// as dropped. Default 4 MiB.
+    pub ring_capacity: usize,
+    /// How many pushers there may be at a time. Default 16. Their rings are made as they come.
+    pub pushers_max: usize,
+    /// What a push does when there is no room. Default: wait.
+    pub when_full: WhenFull,
+    /// Replace a reel that is there. Default: refuse.
+    pub replace: bool,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            ring_capacity: 4 << 20,
+            pushers_max: 16,
+            when_full: WhenFull::Block,
+            replace: false,
+        }
+    }
+}
+
+const RING_CAPACITY_MIN: usize = 256 << 10;
+
+/// What a finished recording came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Summary {
+    /// How many events the reel holds.
+    pub events: u64,
+    /// How many were dropped.
+    pub dropped: u64,
+    /// The length of the reel in bytes.
+    pub bytes: u64,
+}
+
+/// A recording that could not be made, or that stopped.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    /// The reel is there already.
+    #[error("{}: there is a file already; choose another name or remove it", .path.display())]
+    Exists {
+        /// The reel.
+        path: PathBuf,
+    },
+    /// The reel or its ring file could not be made.
+    #[error("{}: cannot {what}: {error}", .path.display())]
+    Create {
+        /// The file.
+        path: PathBuf,
+        /// What was tried.
+        what: &'static str,
+        /// Why it failed.
+        error: io::Error,
+    },
+    /// A write failed. The reel opens, and says the same.
+    #[error("{}: recording stopped before event {number}: {error}", .path.display())]
+    Stopped {
+        /// The reel.
+        path: PathBuf,
+        /// The first event that is not in the reel's blocks.
+        number: EventNumber,
+        /// Why.
+        error: WriteError,
+    },
+    /// The thread that writes has died.
+    #[error("{}: the writing thread died; what was pushed is in the ring file", .path.display())]
+    DrainerDied {
+        /// The reel.
+        path: PathBuf,
+    },
+    /// This is a forked child of the process that records.
+    #[error("{}: recorded by the parent of this process, which goes on alone", .path.display())]
+    Forked {
+        /// The reel.
+        path: PathBuf,
+    },
+    /// There are as many pushers as the options allow.
+    #[error("there are {0} pushers already; raise Options::pushers_max")]
+    TooManyPushers(usize),
+}
+
+/// The ring file of a reel.
+pub fn ring_path(reel: &Path) -> PathBuf {
+    let mut path = reel.as_os_str().to_owned();
+    path.push(".ring");
+    path.into()
+}
+
+impl Recorder {
+    /// Makes `path` and its ring file, and starts the thread that writes.
+    pub fn create(
+        path: impl Into<PathBuf>,
+        header: &Header,
+        options: Options,
+    ) -> Result<Recorder, RecordError> {
+        let path = path.into();
+        let failed = |path: &Path, what| {
+            let path = path.to_owned();
+            move |error: io::Error| match error.kind() {
+                io::ErrorKind::AlreadyExists => RecordError::Exists { path },
+                _ => RecordError::Create { path, what, error },
+            }
+        };
+        let mut open = File::options();
+        open.write(true)
+            .create(true)
+            .truncate(options.replace)
+            .create_new(!options.replace);
+        let file = open.open(&path).map_err(failed(&path, "make the reel"))?;
+        let identity = RandomState::new().build_hasher().finish() | 1;
+        let ring_path = ring_path(&path);
+        let capacity = options
+            .ring_capacity
+            .clamp(RING_CAPACITY_MIN, *RING_CAPACITY.end());
+        let capacity = capacity.next_multiple_of(RING_PAGE);
+        let made = (|| {
+            let writer = ReelWriter::create_with_identity(FileAppend::new(file), header, identity);
+            let number = EventNumber(0);
+            let writer = writer.map_err(|error| RecordError::Stopped {
+                path: path.clone(),
+                number,
+                error,
+            })?;
+            let rings = RingFile::create(&ring_path, capacity, identity)
+                .map_err(failed(&ring_path, "make the ring file"))?;
+            Ok((writer, rings))
+        })();
+        let (writer, rings) = match made {
+            Ok(made) => made,
+            Err(error) => {
+                // Neither file holds anything yet.
+                let _ = std::fs::remove_file(&ring_path);
+                let _ = std::fs::remove_file(&path);
+                return Err(error);
+            }
+        };
+        let gate = rings.gate().clone();
+        let finishing = AtomicBool::new(false);
+        let shared = Arc::new(Shared {
+            rings: Mutex::new(rings),
+            finishing,
+        });
+        let drainer = Drainer::new(shared.clone(), writer);
+        let drainer = std::thread::Builder::new()
+            .name("netreel".to_owned())
+            .spawn(move || drainer.run())
+            .map_err(failed(&path, "start the writing thread"))?;
+        let threads = Mutex::new(0);
+        Ok(Recorder {
+            path,
+            shared,
+            gate,
+            options,
+            threads,
+            drainer: Some(drainer),
+        })
+    }
+
+    /// The reel.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether events are taken now: not switched off, not stopped by a failed write.
+    pub fn is_recording(&self) -> bool {
+        self.gate.is_on()
+    }
+
+    /// A pusher for one thread (or one socket), with a ring and a thread number of its own.
+    pub fn pusher(&self) -> Result<Pusher, RecordError> {
+        if !self.gate.is_home() {
+            return Err(RecordError::Forked {
+                path: self.path.clone(),
+            });
+        }
+        let mut rings = self
+            .shared
+            .rings
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let ring = match rings.idle() {
+            Some(ring) => ring.clone(),
+            None if rings.rings().len() >= self.options.pushers_max => {
+                return Err(RecordError::TooManyPushers(self.options.pushers_max));
+            }
+            None => {
+                let what = "make room in the ring file";
+                let path = ring_path(&self.path);
+                let grown = rings.grow();
+                grown
+                    .map_err(|error| RecordError::Create { path, what, error })?
+                    .clone()
+            }
+        };
+        let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        let thread = ThreadId(*threads);
+        *threads = threads.saturating_add(1);
+        ring.head()
+            .thread
+            .0
+            .store(u32::from(thread.0) + 1, Ordering::Relaxed);
+        let when_full = self.options.when_full;
+        // SAFETY: the ring is mapped and backed for as long as the sink below keeps it, and it was
+        // idle: nobody else writes to it.
+        let writer = unsafe { RingWriter::new(ring.memory()) };
+        // SAFETY: the ring keeps its gate in place, and the lease the ring.
+        let gate = unsafe { GateRef::new(&raw const **ring.gate(), Arc::new(Lease::new(&ring))) };
+        Ok(Pusher::into_ring(
+            RingSink {
+                writer,
+                gate,
+                when_full,
+                dropped: 0,
+            },
+            thread,
+        ))
+    }
+
+    /// Ends the reel: writes what was pushed, the index and the end mark, and removes the ring
+    /// file. Pushers that still live record nothing any more; what another thread pushes at this
+    /// very moment may be missing.
+    ///
+    /// After a failed write the ring file stays, because it holds what could not be written.
+    pub fn finish(mut self) -> Result<Summary, RecordError> {
+        self.end()
+    }
+
+    fn end(&mut self) -> Result<Summary, RecordError> {
+        let path = self.path.clone();
+        let Some(drainer) = self.drainer.take() else {
+            return Err(RecordError::DrainerDied { path });
+        };
+        if !self.gate.is_home() {
+            // The thread is the parent's: there is nothing here to wait for.
+            std::mem::forget(drainer);
+            return Err(RecordError::Forked { path });
+        }
+        self.gate.stop();
+        self.shared.finishing.store(true, Ordering::Release);
+        let Ok(drained) = drainer.join() else {
+            return Err(RecordError::DrainerDied { path });
+        };
+        if let Some((error, number)) = drained.failed {
+            return Err(RecordError::Stopped {
+                path,
+                number,
+                error,
+            });
+        }
+        // A reader that finds it nevertheless ignores it: the reel has its end mark.
+        let _ = std::fs::remove_file(ring_path(&self.path));
+        let bytes = std::fs::metadata(&self.path).map_or(0, |file| file.len());
+        Ok(Summary {
+            events: drained.events,
+            dropped: drained.dropped,
+            bytes,
+        })
+    }
+}
+
+impl Drop for Recorder {
+    fn drop(&mut self) {
+        if self.drainer.is_some() {
+            // Nobody is left to be told; the reel itself says how it ends.
+            let _ = self.end();
+        }
+    }
+}
+
+impl std::fmt::Debug for Recorder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Recorder")
+            .field("path", &self.path)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,202 @@
+//! The mapped ring file: memory that outlives the process.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use memmap2::{MmapMut, MmapOptions};
+use netreel_reel::ring::{RING_MAGIC, RING_PAGE, RING_VERSION};
+use netreel_reel::ring::{RingControl, RingFixed, RingHead, RingMemory};
+use netreel_transport::{Gate, GateRef};
+
+/// The ring file of one recorder.
+pub(crate) struct RingFile {
+    file: File,
+    capacity: usize,
+    control: Arc<MmapMut>,
+    gate: GateRef,
+    rings: Vec<Arc<MappedRing>>,
+}
+
+/// One ring of the file.
+pub(crate) struct MappedRing {
+    map: MmapMut,
+    leased: AtomicBool,
+    /// Keeps the control page mapped, which the ring's users use as well.
+    control: Arc<MmapMut>,
+    gate: GateRef,
+    capacity: usize,
+}
+
+impl RingFile {
+    /// Makes the file with one ring in it. `capacity` is a multiple of a page.
+    pub(crate) fn create(path: &Path, capacity: usize, identity: u64) -> io::Result<RingFile> {
+        let mut options = File::options();
+        // A ring file without its reel, or of a reel that is being replaced, is of no use.
+        let file = options
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .open(path)?;
+        preallocate(&file, 0, RING_PAGE)?;
+        let mut control = map(&file, 0, RING_PAGE)?;
+        let fixed = RingFixed {
+            magic: RING_MAGIC,
+            version: RING_VERSION,
+            capacity: u32::try_from(capacity).unwrap_or(u32::MAX),
+            identity,
+        };
+        // SAFETY: the page is mapped for writing, larger than the value, aligned to a page, and
+        // nobody else knows of it yet.
+        unsafe {
+            let place = control.as_mut_ptr().cast::<RingControl>();
+            place.write(RingControl {
+                fixed: netreel_reel::ring::Line(fixed),
+                ..Default::default()
+            });
+        }
+        let mut ring_file = RingFile {
+            file,
+            capacity,
+            control: Arc::new(control),
+            gate: gate()?,
+            rings: Vec::new(),
+        };
+        ring_file.grow()?;
+        Ok(ring_file)
+    }
+
+    pub(crate) fn gate(&self) -> &GateRef {
+        &self.gate
+    }
+
+    pub(crate) fn control(&self) -> &RingControl {
+        // SAFETY: `create` wrote one there, and the page stays mapped with `self.control`.
+        unsafe { &*self.control.as_ptr().cast() }
+    }
+
+    pub(crate) fn rings(&self) -> &[Arc<MappedRing>] {
+        &self.rings
+    }
+
+    /// A ring that nobody pushes to and that is empty.
+    pub(crate) fn idle(&self) -> Option<&Arc<MappedRing>> {
+        self.rings.iter().find(|ring| {
+            let head = ring.head();
+            !ring.is_leased()
+                && head.tail.0.load(Ordering::Acquire) == head.head.0.load(Ordering::Acquire)
+                && head.dropped.0.load(Ordering::Relaxed) == 0
+        })
+    }
+
+    /// Adds a ring to the file.
+    pub(crate) fn grow(&mut self) -> io::Result<&Arc<MappedRing>> {
+        let length = RING_PAGE + self.capacity;
+        let offset = RING_PAGE + self.rings.len() * length;
+        preallocate(&self.file, offset, length)?;
+        let map = map(&self.file, offset, length)?;
+        let ring = MappedRing {
+            map,
+            leased: AtomicBool::new(false),
+            control: self.control.clone(),
+            gate: self.gate.clone(),
+            capacity: self.capacity,
+        };
+        self.rings.push(Arc::new(ring));
+        self.rings
+            .last()
+            .ok_or_else(|| io::ErrorKind::OutOfMemory.into())
+    }
+}
+
+impl MappedRing {
+    pub(crate) fn head(&self) -> &RingHead {
+        // SAFETY: the page is mapped as long as `self.map` lives; zeros are a valid head.
+        unsafe { &*self.map.as_ptr().cast() }
+    }
+
+    /// Where the ring is. Valid for as long as `self` lives.
+    pub(crate) fn memory(&self) -> RingMemory {
+        let head = self.map.as_ptr();
+        RingMemory {
+            control: self.control.as_ptr().cast(),
+            head: head.cast(),
+            // SAFETY: the mapping is a page and the data behind it.
+            data: unsafe { head.cast_mut().add(RING_PAGE) },
+            capacity: self.capacity,
+        }
+    }
+
+    pub(crate) fn gate(&self) -> &GateRef {
+        &self.gate
+    }
+
+    /// Whether a pusher has it.
+    pub(crate) fn is_leased(&self) -> bool {
+        self.leased.load(Ordering::Acquire)
+    }
+}
+
+/// The right to push into a ring; there is one at a time.
+pub(crate) struct Lease(Arc<MappedRing>);
+
+impl Lease {
+    pub(crate) fn new(ring: &Arc<MappedRing>) -> Lease {
+        ring.leased.store(true, Ordering::Release);
+        Lease(ring.clone())
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        self.0.leased.store(false, Ordering::Release);
+    }
+}
+
+/// Backs a part of the file with storage. A mapping without it is a SIGBUS inside the recorded
+/// program when the disk is full.
+fn preallocate(file: &File, offset: usize, length: usize) -> io::Result<()> {
+    use rustix::fs::{FallocateFlags, fallocate};
+    use rustix::io::Errno;
+    loop {
+        match fallocate(file, FallocateFlags::empty(), offset as u64, length as u64) {
+            Ok(()) => return Ok(()),
+            Err(Errno::INTR) => {}
+            // The file system cannot: write zeros, as posix_fallocate(3) does.
+            Err(Errno::OPNOTSUPP | Errno::NOSYS) => break,
+            Err(error) => return Err(error.into()),
+        }
+    }
+    let zeros = [0; RING_PAGE];
+    for page in (offset..offset + length).step_by(RING_PAGE) {
+        file.write_all_at(&zeros, page as u64)?;
+    }
+    Ok(())
+}
+
+fn map(file: &File, offset: usize, length: usize) -> io::Result<MmapMut> {
+    let mut options = MmapOptions::new();
+    options.offset(offset as u64).len(length).populate();
+    // SAFETY: the file is the recorder's own; whoever truncates it under a running recorder
+    // kills the program, as with every mapped file.
+    unsafe { options.map_mut(file) }
+}
+
+/// A gate in a page that a forked child finds empty.
+fn gate() -> io::Result<GateRef> {
+    let mut page = MmapMut::map_anon(RING_PAGE)?;
+    // SAFETY: the advice changes what a child sees of this page, which is anonymous and private.
+    unsafe {
+        let start = page.as_mut_ptr().cast();
+        rustix::mm::madvise(start, RING_PAGE, rustix::mm::Advice::LinuxWipeOnFork)?;
+    }
+    let gate = page.as_mut_ptr().cast::<Gate>();
+    // SAFETY: the page is large and aligned enough, and nobody else knows of it yet.
+    unsafe { gate.write(Gate::default()) };
+    // SAFETY: the gate lies in the mapping, which does not move and lives as long as the `Arc`.
+    Ok(unsafe { GateRef::new(gate, Arc::new(page)) })
+}
