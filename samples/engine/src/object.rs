@@ -52,8 +52,18 @@ impl Object {
 pub(crate) struct Heard {
     /// The highest counter.
     pub counter: Counter,
-    /// Whether it was destroyed at that counter.
-    pub destroyed: bool,
+    /// Who destroyed it at that counter; `None` while it lives.
+    pub destroyed_by: Option<Peer>,
+}
+
+impl Heard {
+    /// It lives, at this counter.
+    pub fn alive(counter: Counter) -> Heard {
+        Heard {
+            counter,
+            destroyed_by: None,
+        }
+    }
 }
 
 /// What this node knows of the copy of an object at a peer that it keeps up to date.

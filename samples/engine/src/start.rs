@@ -75,6 +75,9 @@ pub struct Tuning {
     pub silence_ns: u64,
     /// How long a peer may take to say its first word. ns.
     pub first_word_ns: u64,
+    /// How long a node waits to hear of a new owner after an owner has left, before it asks HOST
+    /// what became of the object (mode `owner`). ns.
+    pub orphan_ns: u64,
     /// The most bytes of a packet, 256 to 1200.
     pub packet_bytes: u64,
     /// The most packets a tick and link, 1 or more.
@@ -102,6 +105,7 @@ impl Default for Tuning {
             keep_alive_ns: 100_000_000,
             silence_ns: 5_000_000_000,
             first_word_ns: 30_000_000_000,
+            orphan_ns: 1_000_000_000,
             packet_bytes: PACKET_BYTES_MAX as u64,
             packets_per_tick: 4,
         }

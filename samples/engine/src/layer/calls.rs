@@ -64,13 +64,7 @@ impl NetLayer {
             state: state.clone(),
         };
         self.objects.insert(id, object);
-        self.heard.insert(
-            id,
-            Heard {
-                counter: Counter(0),
-                destroyed: false,
-            },
-        );
+        self.heard.insert(id, Heard::alive(Counter(0)));
         let body = Body::Create {
             object: id,
             counter,
@@ -109,7 +103,7 @@ impl NetLayer {
             return Err(Refusal::NotOwner);
         }
         let counter = self.counts().then_some(object.counter);
-        self.forget(id, object.counter);
+        self.forget(id, object.counter, own);
         self.tell_all(
             own,
             &Body::Destroy {
@@ -205,13 +199,7 @@ impl NetLayer {
                 .get(&id)
                 .map_or(object.counter, |heard| heard.counter);
             object.counter = Counter(heard.0.saturating_add(1));
-            self.heard.insert(
-                id,
-                Heard {
-                    counter: object.counter,
-                    destroyed: false,
-                },
-            );
+            self.heard.insert(id, Heard::alive(object.counter));
             let migration = object.migration(id);
             self.drop_copies(id);
             if to == own {

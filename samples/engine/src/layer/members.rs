@@ -3,7 +3,7 @@
 use super::NetLayer;
 use crate::event::{EndReason, Event};
 use crate::link::{Fate, LinkState};
-use crate::message::{Body, ObjectId, Peer};
+use crate::message::{Body, Counter, ObjectId, Peer};
 
 impl NetLayer {
     /// Judges packets of all links lost that were not acked for too long.
@@ -74,9 +74,10 @@ impl NetLayer {
     /// A peer is no longer in the session. HOST tells the others and hands its objects on, each to
     /// a peer that follows from its id.
     pub(super) fn drop_out(&mut self, peer: Peer) {
-        if !self.gone.insert(peer) {
+        if self.gone.contains_key(&peer) {
             return;
         }
+        self.gone.insert(peer, self.now_ns);
         if let Some(link) = self.links.get_mut(&peer) {
             link.close();
         }
@@ -86,6 +87,7 @@ impl NetLayer {
             return;
         }
         self.tell_all(peer, &Body::Leave, Some(peer));
+        self.retell_destroyed(peer);
         let living: Vec<Peer> = std::iter::once(Peer::HOST).chain(self.others()).collect();
         let orphans: Vec<ObjectId> = self
             .objects
@@ -97,6 +99,68 @@ impl NetLayer {
             let heir = living.get((id.0 % living.len() as u64) as usize);
             // HOST is always among the living, and the object exists.
             let _ = self.migrate(id, heir.copied().unwrap_or(Peer::HOST));
+        }
+    }
+
+    /// In mode `owner`, HOST says again what a peer that is gone has destroyed: it may have died
+    /// before it had told everybody.
+    fn retell_destroyed(&mut self, peer: Peer) {
+        if !self.counts() {
+            return;
+        }
+        let told: Vec<(ObjectId, Counter)> = self
+            .heard
+            .iter()
+            .filter(|(_, heard)| heard.destroyed_by == Some(peer))
+            .map(|(&object, heard)| (object, heard.counter))
+            .collect();
+        for (object, counter) in told {
+            let counter = Some(counter);
+            self.tell_all(Peer::HOST, &Body::Destroy { object, counter }, None);
+        }
+    }
+
+    /// In mode `owner`, asks HOST about objects of peers that are gone where no new owner has
+    /// spoken up: the old one may have died with its CREATE or DESTROY half told.
+    pub(super) fn ask_for_orphans(&mut self) {
+        if self.is_host() || !self.counts() || self.gone.is_empty() || self.ended {
+            return;
+        }
+        let patience = self.start.tuning.orphan_ns;
+        let is_late = |owner: Peer| {
+            let since = self.gone.get(&owner);
+            since.is_some_and(|&since| self.now_ns.saturating_sub(since) >= patience)
+        };
+        let orphans: Vec<ObjectId> = self
+            .objects
+            .iter()
+            .filter(|(id, object)| is_late(object.owner) && !self.asked.contains(id))
+            .map(|(&id, _)| id)
+            .collect();
+        for object in orphans {
+            self.asked.insert(object);
+            self.tell(Peer::HOST, self.start.own, Body::Request { object });
+        }
+    }
+
+    /// A peer asks for an object. In mode `owner` HOST itself answers where the object has ended,
+    /// or where it can never hear of it because its creator is gone: then nobody keeps it.
+    pub(super) fn take_request(&mut self, object: ObjectId, by: Peer) {
+        if !self.is_host() {
+            return;
+        }
+        let heard = self.heard.get(&object).copied();
+        match heard {
+            Some(heard) if self.counts() && heard.destroyed_by.is_some() => {
+                let counter = Some(heard.counter);
+                self.tell(by, Peer::HOST, Body::Destroy { object, counter });
+            }
+            None if self.counts() && self.gone.contains_key(&NetLayer::creator(object)) => {
+                self.forget(object, Counter(0), Peer::HOST);
+                let counter = Some(Counter(0));
+                self.tell_all(Peer::HOST, &Body::Destroy { object, counter }, None);
+            }
+            _ => self.events.push_back(Event::Requested { object, by }),
         }
     }
 

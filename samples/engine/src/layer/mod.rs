@@ -38,8 +38,10 @@ pub struct NetLayer {
     peer_of: BTreeMap<SocketAddr, Peer>,
     /// Who has said its name.
     joined: BTreeSet<Peer>,
-    /// Who has left or was dropped.
-    gone: BTreeSet<Peer>,
+    /// Who has left or was dropped, and when.
+    gone: BTreeMap<Peer, u64>,
+    /// The objects of peers that are gone that HOST was asked about.
+    asked: BTreeSet<ObjectId>,
     objects: BTreeMap<ObjectId, Object>,
     heard: BTreeMap<ObjectId, Heard>,
     copies: BTreeMap<(ObjectId, Peer), Copy>,
@@ -84,7 +86,8 @@ impl NetLayer {
             links,
             peer_of,
             joined: BTreeSet::new(),
-            gone: BTreeSet::new(),
+            gone: BTreeMap::new(),
+            asked: BTreeSet::new(),
             objects: BTreeMap::new(),
             heard: BTreeMap::new(),
             copies: BTreeMap::new(),
@@ -146,12 +149,17 @@ impl NetLayer {
         ObjectId((run * 16 + u64::from(self.start.own.0)) * ID_RUN + place)
     }
 
+    /// Who created an object.
+    pub fn creator(object: ObjectId) -> Peer {
+        Peer((object.0 / ID_RUN % 16) as u8)
+    }
+
     /// The peers that have not left, this node not among them.
     pub fn others(&self) -> impl Iterator<Item = Peer> {
         (0u8..)
             .take(self.start.peers.len())
             .map(Peer)
-            .filter(|peer| *peer != self.start.own && !self.gone.contains(peer))
+            .filter(|peer| *peer != self.start.own && !self.gone.contains_key(peer))
     }
 
     /// Whether every peer that has not left has said its name.
@@ -245,6 +253,7 @@ impl Layer for NetLayer {
         self.receive_all(io);
         self.judge_losses();
         self.judge_silence();
+        self.ask_for_orphans();
         self.send_all(io);
     }
 

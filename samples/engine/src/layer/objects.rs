@@ -82,7 +82,7 @@ impl NetLayer {
     }
 
     /// DESTROY. Of an unknown object: dropped in mode `host`, a tombstone in mode `owner`.
-    pub(super) fn take_destroy(&mut self, id: ObjectId, counter: Option<Counter>) {
+    pub(super) fn take_destroy(&mut self, origin: Peer, id: ObjectId, counter: Option<Counter>) {
         let Some(counter) = self.counter_of(counter) else {
             self.ignore(ObjectMessage::Destroy, id, IgnoreReason::Unfit);
             return;
@@ -92,7 +92,7 @@ impl NetLayer {
             return;
         }
         let lived = self.objects.contains_key(&id);
-        self.forget(id, counter);
+        self.forget(id, counter, origin);
         if lived {
             self.events.push_back(Event::Destroyed { object: id });
         } else {
@@ -197,13 +197,13 @@ impl NetLayer {
     }
 
     /// Ends an object here, and remembers that it did.
-    pub(super) fn forget(&mut self, id: ObjectId, counter: Counter) {
+    pub(super) fn forget(&mut self, id: ObjectId, counter: Counter, by: Peer) {
         self.objects.remove(&id);
         self.heard.insert(
             id,
             Heard {
                 counter,
-                destroyed: true,
+                destroyed_by: Some(by),
             },
         );
         self.drop_copies(id);
@@ -213,13 +213,7 @@ impl NetLayer {
     fn put(&mut self, id: ObjectId, counter: Counter, owner: Peer, state: State) {
         self.epochs += 1;
         self.versions += 1;
-        self.heard.insert(
-            id,
-            Heard {
-                counter,
-                destroyed: false,
-            },
-        );
+        self.heard.insert(id, Heard::alive(counter));
         self.drop_copies(id);
         let updated_by = match self.objects.remove(&id) {
             Some(object) => object.updated_by,
@@ -241,7 +235,7 @@ impl NetLayer {
     /// Whether a message at this counter is older than what was heard of the object.
     fn is_stale(&self, id: ObjectId, counter: Counter) -> bool {
         self.heard.get(&id).is_some_and(|heard| {
-            counter < heard.counter || (counter == heard.counter && heard.destroyed)
+            counter < heard.counter || (counter == heard.counter && heard.destroyed_by.is_some())
         })
     }
 

@@ -109,7 +109,7 @@ impl NetLayer {
     /// Does what a message says. `number` is the packet in which it came, or the one that closed
     /// the last gap before it.
     fn deliver(&mut self, link: Peer, number: u64, message: Message) {
-        if self.ended || self.gone.contains(&link) {
+        if self.ended || self.gone.contains_key(&link) {
             return; // a message before it in the same packet ended the session
         }
         let Message {
@@ -164,7 +164,7 @@ impl NetLayer {
                 None
             }
             Body::Destroy { object, counter } => {
-                self.take_destroy(object, counter);
+                self.take_destroy(origin, object, counter);
                 None
             }
             Body::Migrate(migration) => self.take_migrate(migration),
@@ -173,10 +173,7 @@ impl NetLayer {
                 None
             }
             Body::Request { object } => {
-                if self.is_host() {
-                    self.events
-                        .push_back(Event::Requested { object, by: origin });
-                }
+                self.take_request(object, origin);
                 None
             }
             Body::Rpc { name, arguments } => {
