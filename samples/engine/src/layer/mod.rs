@@ -2,9 +2,15 @@
 
 mod calls;
 mod members;
+#[cfg(test)]
+mod migration_tests;
 mod objects;
 mod receive;
 mod replicate;
+#[cfg(test)]
+mod replication_tests;
+#[cfg(test)]
+mod stage;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::SocketAddr;
