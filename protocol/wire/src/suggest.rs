@@ -5,7 +5,8 @@ pub(crate) fn did_you_mean<'w>(
     wrong: &str,
     words: impl IntoIterator<Item = &'w str>,
 ) -> Option<String> {
-    let allowed = (wrong.chars().count() / 3).max(1);
+    let length = wrong.chars().count();
+    let allowed = if length < 3 { 0 } else { (length / 3).max(1) };
     words
         .into_iter()
         .map(|word| (distance(wrong, word), word))
@@ -62,5 +63,6 @@ mod tests {
     fn a_different_word_finds_nothing() {
         check("colour", None);
         check("", None);
+        check("a", None);
     }
 }

@@ -180,6 +180,7 @@ impl<'a> Checker<'a, '_> {
             self.report(inner.on.span, format!("a switch cannot look at {shown}"))
                 .label("expected an integer or an enum");
         }
+        let found = found.filter(|found| !matches!(found, ValueType::Float | ValueType::Bool));
         let before = body.taken.clone();
         let mut after = before.clone();
         let mut arms = Vec::new();

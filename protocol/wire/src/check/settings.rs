@@ -169,8 +169,13 @@ impl<'a> Checker<'a, '_> {
                 let message = format!("there is no setting `{}` here", setting.name.text);
                 let known = known.iter().copied();
                 self.report_choice(setting.name.span, message, setting.name.text, known);
-            } else {
-                self.claim(&mut taken, setting.name);
+            } else if let Some(first) = taken.insert(setting.name.text, setting.name.span) {
+                self.report(
+                    setting.name.span,
+                    format!("`{}` is set twice", setting.name.text),
+                )
+                .label("expected it once")
+                .related(first, "the first");
             }
         }
     }

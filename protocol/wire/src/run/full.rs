@@ -95,10 +95,11 @@ impl<'p> Full<'p> {
                 node.name.append_to(&mut path);
             }
         }
-        let root = self.open.first().and_then(|open| self.tree.get(open.node));
+        let root = self.tree.nodes.first();
         match (field.and_then(|field| self.info(field)), root) {
             (Some(info), _) => self.next_name(info).append_to(&mut path),
             (None, Some(root)) if path.is_empty() => root.name.append_to(&mut path),
+            (None, None) => path.push_str(self.whole),
             _ => {}
         }
         path

@@ -105,10 +105,12 @@ impl Lexer<'_> {
             }
             self.at += first.len_utf8();
             let shown = first.escape_debug();
-            self.report(
-                start,
-                format!("the character `{shown}` has no meaning here"),
-            );
+            let message = format!("the character `{shown}` has no meaning here");
+            let report = self.report(start, message);
+            if first == '#' {
+                report.help("a comment starts with `//`");
+                self.take_while(|c| c != '\n');
+            }
         }
     }
 

@@ -159,10 +159,15 @@ impl<'a> Parser<'a, '_> {
 
     /// Statements up to and including `}`.
     fn body(&mut self) -> Result<Vec<Statement<'a>>, Failed> {
+        let open = self.previous();
         let mut body = Vec::new();
         while !self.at_mark("}") {
             if self.peek() == TokenKind::End {
-                return Err(self.unexpected("a field, or `}`"));
+                let failed = self.unexpected("a field, or `}`");
+                if let Some(report) = self.reports.last_mut() {
+                    report.related(open, "this has no `}`");
+                }
+                return Err(failed);
             }
             match self.statement() {
                 Ok(statement) => body.push(statement),
@@ -481,6 +486,8 @@ impl<'a> Parser<'a, '_> {
             let label = format!("blocks and parentheses may be {NESTING_MAX} deep");
             self.report(self.here(), "this is nested too deeply")
                 .label(label);
+            // Whatever follows would be taken to stand somewhere else.
+            self.at = self.tokens.len().saturating_sub(1);
             return Err(Failed);
         }
         self.nesting += 1;

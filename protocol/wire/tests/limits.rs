@@ -1,0 +1,91 @@
+//! Every hard limit, hit.
+
+use netreel_wire::{PacketFacts, Wire};
+
+/// The last diagnostic of a packet; both plans count the same.
+fn told(body: &str, packet: &[u8]) -> (String, String) {
+    let text = format!(
+        "wire t {{ version = 1; byte_order = little; bit_order = lsb; root = P; }}\n{body}"
+    );
+    let wire = Wire::compile("t.wire", &text).unwrap_or_else(|error| panic!("{error}"));
+    let decoded = wire.decode(packet);
+    let mut facts = PacketFacts::default();
+    wire.facts(packet, &mut facts);
+    assert_eq!(facts, decoded.facts);
+    let diagnostic = decoded
+        .diagnostics
+        .into_iter()
+        .next_back()
+        .expect("a diagnostic");
+    (diagnostic.path, diagnostic.message)
+}
+
+fn check(body: &str, packet: &[u8], path: &str, message: &str) {
+    assert_eq!(told(body, packet), (path.to_owned(), message.to_owned()));
+}
+
+#[test]
+fn a_repeat_has_a_limit() {
+    check(
+        "struct P { n: u32; a: S[n]; } struct S { }",
+        &[1, 0, 1, 0],
+        "a",
+        "65537 elements are more than the limit of 65536",
+    );
+}
+
+#[test]
+fn a_packet_has_a_limit_of_nodes() {
+    check(
+        "struct P { a: u1[40000]; b: u1[40000]; c: u1[40000]; d: u1[40000]; }",
+        &[0; 20_000],
+        "d",
+        "the packet has more fields than the limit of 131072",
+    );
+    check(
+        "struct P { a: u1[until end]; }",
+        &[0; 20_000],
+        "a",
+        "the packet has more fields than the limit of 131072",
+    );
+}
+
+#[test]
+fn repeats_in_repeats_have_a_limit_too() {
+    let body = "struct P { a: S[65536]; } struct S { b: E[65536]; } struct E { }";
+    check(
+        body,
+        &[0],
+        "a[1].b",
+        "the packet has more fields than the limit of 131072",
+    );
+}
+
+#[test]
+fn recursion_has_a_limit() {
+    let deep = ["inner"; 31].join(".");
+    check(
+        "struct P { inner: R; } struct R { more: u1; if (more == 1) { inner: R; } }",
+        &[0xff; 100],
+        &format!("{deep}.inner.inner"),
+        "structs stand deeper in each other than the limit of 32",
+    );
+    check(
+        "struct P { inner: P; }",
+        &[],
+        &["inner"; 32].join("."),
+        "structs stand deeper in each other than the limit of 32",
+    );
+}
+
+#[test]
+fn a_packet_has_a_limit_of_bytes() {
+    let message = "the packet has 16777217 bytes, only the first 16777216 count";
+    let packet = vec![0; (16 << 20) + 1];
+    let text = "wire t { version = 1; byte_order = big; bit_order = msb; root = P; }
+                struct P { a: bytes(0x1000000); }";
+    let wire = Wire::compile("t.wire", text).expect("a wire");
+    let decoded = wire.decode(&packet);
+    assert_eq!(decoded.diagnostics.len(), 1);
+    assert_eq!(decoded.diagnostics[0].message, message);
+}

@@ -1,0 +1,317 @@
+//! What holds for every packet: no panic, nothing past the end, every bit explained once, and both
+//! plans agree. On the boxes wire and on random small wires.
+
+use std::sync::LazyLock;
+
+use netreel_wire::{Decoded, Name, PacketFacts, Tree, TreeId, Wire};
+use proptest::prelude::*;
+
+const BOXES: &str = include_str!("../../../samples/wires/boxes.wire");
+
+static WIRE: LazyLock<Wire> =
+    LazyLock::new(|| Wire::compile("boxes.wire", BOXES).unwrap_or_else(|error| panic!("{error}")));
+
+/// All that holds for a wire and a packet.
+fn check(wire: &Wire, packet: &[u8]) -> Result<(), TestCaseError> {
+    let decoded = wire.decode(packet);
+    check_tree(&decoded.tree, packet.len() as u32 * 8)?;
+    check_diagnostics(&decoded, packet.len() as u32 * 8)?;
+    // What is in `out` before does not matter.
+    let mut facts = wire.decode(&[0xa5; 70]).facts;
+    wire.facts(packet, &mut facts);
+    prop_assert_eq!(&facts, &decoded.facts, "both plans");
+    let joined = wire.decode_message(packet);
+    check_tree(&joined.tree, packet.len() as u32 * 8)?;
+    wire.message_facts(packet, &mut facts);
+    prop_assert_eq!(&facts, &joined.facts, "both plans of a joined message");
+    for message in &decoded.facts.messages {
+        prop_assert!(message.bits.end <= packet.len() as u32 * 8);
+        for bits in [&message.rpc_name, &message.fragment_data]
+            .into_iter()
+            .flatten()
+        {
+            let bytes = wire.bytes_at(packet, bits.clone());
+            prop_assert_eq!(bytes.len() as u32, (bits.end - bits.start) / 8);
+        }
+    }
+    Ok(())
+}
+
+/// Leaves and `rest` follow each other from the first bit to the last; parents cover their
+/// children; the links between nodes are right.
+fn check_tree(tree: &Tree, bits: u32) -> Result<(), TestCaseError> {
+    let mut at = 0;
+    for (index, node) in tree.nodes.iter().enumerate() {
+        let id = TreeId(index as u32);
+        prop_assert!(node.bits.start <= node.bits.end);
+        prop_assert!(node.bits.end <= bits, "{} ends past the end", tree.path(id));
+        prop_assert_eq!(node.bits.start, at, "{} leaves a hole", tree.path(id));
+        if node.descendants == 0 {
+            at = node.bits.end;
+        }
+        for child in tree.children(id) {
+            let child = &tree.nodes[child.0 as usize];
+            prop_assert_eq!(child.parent, Some(id));
+            prop_assert!(child.bits.end <= node.bits.end);
+        }
+        if let (Name::Index(_), Some(parent)) = (&node.name, node.parent) {
+            let place = tree.children(parent).position(|child| child == id);
+            prop_assert_eq!(&node.name, &Name::Index(place.unwrap_or(usize::MAX) as u32));
+        }
+    }
+    prop_assert_eq!(at, bits, "consumed + rest = input");
+    Ok(())
+}
+
+fn check_diagnostics(decoded: &Decoded, bits: u32) -> Result<(), TestCaseError> {
+    prop_assert_eq!(
+        decoded.facts.diagnostics as usize,
+        decoded.diagnostics.len()
+    );
+    for diagnostic in &decoded.diagnostics {
+        prop_assert!(diagnostic.bit <= bits);
+        prop_assert!(!diagnostic.path.is_empty(), "{}", diagnostic.message);
+        prop_assert!(!diagnostic.message.ends_with('.'));
+    }
+    let has_rest = decoded
+        .tree
+        .roots()
+        .any(|root| decoded.tree.path(root) == "rest");
+    prop_assert!(
+        !has_rest || !decoded.diagnostics.is_empty(),
+        "rest without a word"
+    );
+    Ok(())
+}
+
+/// A field of a random wire; `depth` structs may still be declared below it.
+#[derive(Clone, Debug)]
+enum Part {
+    Plain(&'static str),
+    Constant(u8),
+    Repeat(&'static str, u8),
+    Counted(Vec<Part>),
+    UntilEnd(&'static str),
+    Bytes,
+    Text(&'static str),
+    If(Vec<Part>, Vec<Part>),
+    Switch(Vec<Vec<Part>>, bool),
+    Nested(Vec<Part>),
+    Message(Vec<Part>),
+    Itself,
+    Align(u8, &'static str),
+}
+
+const PLAIN: [&str; 16] = [
+    "u1",
+    "u3",
+    "u8",
+    "u13",
+    "u64",
+    "i1",
+    "i7",
+    "i33",
+    "bool",
+    "f16",
+    "f32",
+    "leb128",
+    "zigzag",
+    "range(3, 12)",
+    "quantized(-1.0, 1.0, 9)",
+    "E",
+];
+
+fn part() -> impl Strategy<Value = Part> {
+    let leaf = prop_oneof![
+        6 => prop::sample::select(&PLAIN[..]).prop_map(Part::Plain),
+        1 => any::<u8>().prop_map(Part::Constant),
+        1 => (prop::sample::select(&PLAIN[..]), 0u8..40).prop_map(|(t, n)| Part::Repeat(t, n)),
+        1 => prop::sample::select(&PLAIN[..]).prop_map(Part::UntilEnd),
+        1 => Just(Part::Bytes),
+        1 => prop::sample::select(&["utf8", "ascii", "latin1"][..]).prop_map(Part::Text),
+        1 => Just(Part::Itself),
+        1 => (2u8..65, prop::sample::select(&["", "= 0", "= 1"][..]))
+            .prop_map(|(bits, pad)| Part::Align(bits, pad)),
+    ];
+    leaf.prop_recursive(3, 24, 4, |inner| {
+        let parts = || prop::collection::vec(inner.clone(), 0..4);
+        prop_oneof![
+            parts().prop_map(Part::Counted),
+            (parts(), parts()).prop_map(|(then, other)| Part::If(then, other)),
+            (prop::collection::vec(parts(), 1..3), any::<bool>())
+                .prop_map(|(arms, default)| Part::Switch(arms, default)),
+            parts().prop_map(Part::Nested),
+            parts().prop_map(Part::Message),
+        ]
+    })
+}
+
+/// The text of a wire in the making.
+struct Writer {
+    structs: Vec<String>,
+    fields: u32,
+    in_message: bool,
+}
+
+impl Writer {
+    fn field(&mut self) -> String {
+        self.fields += 1;
+        format!("f{}", self.fields)
+    }
+
+    /// A struct's text; its name.
+    fn structure(&mut self, parts: &[Part], annotation: &str) -> String {
+        let name = format!("S{}", self.structs.len());
+        self.structs.push(String::new());
+        let place = self.structs.len() - 1;
+        let body = self.body(parts, &name);
+        self.structs[place] = format!("struct {name} {annotation} {{ {body} }}\n");
+        name
+    }
+
+    fn body(&mut self, parts: &[Part], own: &str) -> String {
+        parts.iter().map(|part| self.part(part, own)).collect()
+    }
+
+    fn part(&mut self, part: &Part, own: &str) -> String {
+        let field = self.field();
+        match part {
+            Part::Plain(spelled) => format!("{field}: {spelled};\n"),
+            Part::Constant(value) => format!("{field}: u8 = {value};\n"),
+            Part::Repeat(spelled, count) => format!("{field}: {spelled}[{count}];\n"),
+            Part::UntilEnd(spelled) => format!("{field}: {spelled}[until end];\n"),
+            Part::Bytes => format!("{field}n: u4; {field}: bytes({field}n - 1);\n"),
+            Part::Text(encoding) => format!("{field}: string(u3, {encoding});\n"),
+            Part::Counted(parts) => {
+                let inner = self.structure(parts, "");
+                format!("{field}n: u5; {field}: {inner}[{field}n * {field}n];\n")
+            }
+            Part::If(then, otherwise) => {
+                let (then, otherwise) = (self.body(then, own), self.body(otherwise, own));
+                format!(
+                    "{field}: u2; if ({field} == 1 || {field} > 2) {{ {then} }} else {{ \
+                     {otherwise} }}\n"
+                )
+            }
+            Part::Switch(arms, default) => {
+                let mut text = format!("{field}: u2; switch ({field}) {{ ");
+                for (index, arm) in arms.iter().enumerate() {
+                    text += &format!("{index} => {{ {} }} ", self.body(arm, own));
+                }
+                text + if *default { "default => {} }\n" } else { "}\n" }
+            }
+            Part::Nested(parts) => {
+                let inner = self.structure(parts, "");
+                format!("{field}: {inner};\n")
+            }
+            Part::Message(parts) if !self.in_message => {
+                self.in_message = true;
+                let inner = self.structure(parts, "@message");
+                self.in_message = false;
+                let kind = self.field();
+                let place: usize = inner[1..].parse().unwrap_or(0);
+                let annotated = format!("@message {{ {kind}: E @message_kind; ");
+                self.structs[place] = self.structs[place].replacen("@message {", &annotated, 1);
+                format!("{field}n: u2; {field}: {inner}[{field}n];\n")
+            }
+            Part::Message(_) => String::new(),
+            Part::Itself if !self.in_message && own != "P" => {
+                format!("{field}n: u1; if ({field}n == 1) {{ {field}: {own}; }}\n")
+            }
+            Part::Itself => String::new(),
+            Part::Align(bits, pad) => format!("align({bits}) {pad};\n"),
+        }
+    }
+}
+
+/// A wire in a random order of bits and bytes.
+fn wire_text(parts: &[Part], order: u8) -> String {
+    let bytes = if order & 1 == 0 { "little" } else { "big" };
+    let bits = if order & 2 == 0 { "lsb" } else { "msb" };
+    let mut writer = Writer {
+        structs: Vec::new(),
+        fields: 0,
+        in_message: false,
+    };
+    let body = writer.body(parts, "P");
+    format!(
+        "wire w {{ version = 1; byte_order = {bytes}; bit_order = {bits}; root = P; }}\n\
+         enum E : u3 {{ a, b, c }}\nstruct P {{ {body} }}\n{}",
+        writer.structs.concat()
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 512,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn the_boxes_wire_takes_any_bytes(packet in prop::collection::vec(any::<u8>(), 0..200)) {
+        check(&WIRE, &packet)?;
+    }
+
+    #[test]
+    fn the_boxes_wire_takes_any_bytes_after_a_header(
+        messages in 0u8..20,
+        tail in prop::collection::vec(any::<u8>(), 0..120),
+    ) {
+        let mut packet = vec![0xb0, 0x20, 1, 0, messages];
+        packet.extend(tail);
+        check(&WIRE, &packet)?;
+    }
+
+    #[test]
+    fn random_wires_take_any_bytes(
+        parts in prop::collection::vec(part(), 1..6),
+        order in 0u8..4,
+        packets in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..60), 4),
+    ) {
+        let text = wire_text(&parts, order);
+        match Wire::compile("random.wire", &text) {
+            Ok(wire) => {
+                for packet in packets {
+                    check(&wire, &packet)?;
+                }
+            }
+            Err(error) => {
+                // A message that can hold itself by way of a struct above it is refused.
+                let known = error.to_string().contains("a message cannot hold itself");
+                prop_assert!(known, "{error}\n{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn any_text_is_a_wire_or_is_refused(text in "\\PC{0,200}") {
+        if let Err(error) = Wire::compile("any.wire", &text) {
+            prop_assert!(!error.to_string().is_empty());
+        }
+    }
+
+    #[test]
+    fn a_wire_with_a_piece_missing_is_a_wire_or_is_refused(
+        from in 0..BOXES.len(),
+        length in 1usize..30,
+    ) {
+        let to = (from + length).min(BOXES.len());
+        if let (Some(before), Some(after)) = (BOXES.get(..from), BOXES.get(to..)) {
+            let text = format!("{before}{after}");
+            if let Err(error) = Wire::compile("cut.wire", &text) {
+                prop_assert!(error.to_string().contains("cut.wire:"));
+            }
+        }
+    }
+}
+
+#[test]
+fn the_facts_of_a_packet_do_not_depend_on_the_packet_before() {
+    let mut facts = PacketFacts::default();
+    WIRE.facts(&[0xb0, 0x20, 1, 0, 1, 0x07, 0], &mut facts);
+    let first = facts.clone();
+    WIRE.facts(&[], &mut facts);
+    WIRE.facts(&[0xb0, 0x20, 1, 0, 1, 0x07, 0], &mut facts);
+    assert_eq!(facts, first);
+}
