@@ -200,3 +200,117 @@ impl<'a> BitReader<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn check(write: impl FnOnce(&mut BitWriter), expected: &[u8]) {
+        let mut out = BitWriter::new();
+        write(&mut out);
+        assert_eq!(out.finish(), expected);
+    }
+
+    #[test]
+    fn the_first_field_takes_the_lowest_bits() {
+        check(
+            |out| {
+                out.bits(1, 1);
+                out.bits(0b10, 2);
+                out.bits(0b11111, 5)
+            },
+            &[0b1111_1101],
+        );
+        check(
+            |out| {
+                out.bits(0, 4);
+                out.bits(0xABC, 12)
+            },
+            &[0xC0, 0xAB],
+        );
+        check(|out| out.bits(0xB0, 8), &[0xB0]);
+        check(|out| out.bits(u64::MAX, 3), &[7]);
+    }
+
+    #[test]
+    fn numbers_travel_in_groups_of_seven() {
+        check(|out| out.leb128(0), &[0]);
+        check(|out| out.leb128(127), &[0x7F]);
+        check(|out| out.leb128(128), &[0x80, 0x01]);
+        check(|out| out.leb128(300), &[0xAC, 0x02]);
+        check(|out| out.zigzag(-1), &[1]);
+        check(|out| out.zigzag(1), &[2]);
+        check(|out| out.zigzag(-64), &[127]);
+    }
+
+    #[test]
+    fn a_number_of_more_than_64_bits_is_malformed() {
+        let read = |bytes: &[u8]| BitReader::new(bytes).leb128();
+        assert_eq!(
+            read(&[0xFF; 9].iter().copied().chain([1]).collect::<Vec<_>>()),
+            Ok(u64::MAX)
+        );
+        assert!(read(&[0xFF; 9].iter().copied().chain([2]).collect::<Vec<_>>()).is_err());
+        assert!(read(&[0x80; 11]).is_err());
+    }
+
+    #[test]
+    fn the_end_is_an_error_with_a_place() {
+        let mut bits = BitReader::new(&[1, 2]);
+        assert_eq!(bits.bits(9), Ok(0x001));
+        assert_eq!(
+            bits.bits(8),
+            Err(Malformed {
+                at_bit: 9,
+                why: "the bytes end too early"
+            })
+        );
+        assert_eq!(bits.bits(7), Ok(1));
+    }
+
+    #[test]
+    fn a_length_is_not_believed() {
+        assert!(BitReader::new(&[1, 2, 3]).bytes(usize::MAX / 8).is_err());
+        assert!(BitReader::new(&[1, 2, 3]).text(4).is_err());
+    }
+
+    #[test]
+    fn what_is_left_over_must_be_less_than_a_byte_of_zeros() {
+        let ends = |bytes: &[u8], used| {
+            let mut bits = BitReader::new(bytes);
+            bits.bits(used).and_then(|_| bits.end()).is_ok()
+        };
+        assert!(ends(&[0b0001_1111], 5));
+        assert!(!ends(&[0b0011_1111], 5));
+        assert!(!ends(&[0, 0], 8));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(256))]
+
+        #[test]
+        fn what_is_written_is_read(fields in prop::collection::vec((any::<u64>(), 0u32..=64), 0..40)) {
+            let mut out = BitWriter::new();
+            for &(value, count) in &fields {
+                out.bits(value, count);
+                out.leb128(value);
+                out.zigzag(value as i64);
+            }
+            let mut twice = BitWriter::new();
+            twice.bits(5, 3);
+            twice.append(&out);
+            let bytes = twice.finish();
+            let mut bits = BitReader::new(&bytes);
+            prop_assert_eq!(bits.bits(3), Ok(5));
+            for &(value, count) in &fields {
+                let mask = if count == 64 { u64::MAX } else { (1 << count) - 1 };
+                prop_assert_eq!(bits.bits(count), Ok(value & mask));
+                prop_assert_eq!(bits.leb128(), Ok(value));
+                prop_assert_eq!(bits.zigzag(), Ok(value as i64));
+            }
+            prop_assert_eq!(bits.end(), Ok(()));
+        }
+    }
+}

@@ -202,3 +202,68 @@ fn read_value(bits: &mut BitReader<'_>) -> Result<Value, Malformed> {
         _ => Value::Text(read_text(16, bits)?),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn every_call_is_read_as_it_was_written() {
+        let object = ObjectId(300);
+        let values = vec![
+            Value::Vector(vec![1.0, -0.1, f64::MAX]),
+            Value::Number(0.1),
+            Value::Integer(-7),
+            Value::Text("Zoë".into()),
+        ];
+        let arguments = vec![Argument::Int(3), Argument::Text("x".repeat(3000))];
+        let name = "speech".to_owned();
+        for call in [
+            Call::Spawn { kind: 1, values },
+            Call::Set {
+                object,
+                field: 2,
+                value: Value::Number(-1.5),
+            },
+            Call::Destroy { object },
+            Call::Request { object },
+            Call::Migrate {
+                object,
+                to: Peer(15),
+            },
+            Call::Rpc {
+                to: None,
+                reliable: true,
+                name: name.clone(),
+                arguments,
+            },
+            Call::Rpc {
+                to: Some(Peer(3)),
+                reliable: false,
+                name,
+                arguments: vec![],
+            },
+            Call::Leave,
+        ] {
+            assert_eq!(Call::decode(&call.encode()), Ok(call));
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_no_call_are_refused() {
+        assert!(Call::decode(&[]).is_err());
+        assert!(Call::decode(&[0xFF]).is_err());
+        assert!(Call::decode(&[6, 0]).is_err(), "something is left over");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(512))]
+
+        #[test]
+        fn no_bytes_make_the_reader_panic(bytes in prop::collection::vec(any::<u8>(), 0..60)) {
+            let _ = Call::decode(&bytes);
+        }
+    }
+}

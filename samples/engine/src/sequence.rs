@@ -54,3 +54,64 @@ impl Received {
             .map(|newest| (newest as u16, (self.window >> 1) as u32))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_short_number_means_the_nearest_full_one() {
+        let check = |short, near, expected| assert_eq!(unwrap_near(short, near), expected);
+        check(5, 0x1_0000, 0x1_0005);
+        check(0xFFFF, 0x1_0000, 0xFFFF);
+        check(0, 0x1_FFFF, 0x2_0000);
+        check(0x7FFF, 0x1_0000, 0x1_7FFF);
+        check(0x8000, 0x1_0000, 0x8000);
+        check(7, 7, 7);
+    }
+
+    /// Receives the numbers in turn; the ack at the end.
+    fn ack(numbers: &[u16]) -> Option<(u16, u32)> {
+        let mut received = Received::default();
+        for &short in numbers {
+            if let Some(number) = received.number(short) {
+                received.insert(number);
+            }
+        }
+        received.ack()
+    }
+
+    #[test]
+    fn an_ack_names_the_newest_and_the_32_before_it() {
+        assert_eq!(ack(&[]), None);
+        assert_eq!(ack(&[10]), Some((10, 0)));
+        assert_eq!(ack(&[10, 11]), Some((11, 0b1)));
+        assert_eq!(ack(&[10, 12]), Some((12, 0b10)));
+        assert_eq!(ack(&[12, 10]), Some((12, 0b10)), "out of order");
+        assert_eq!(ack(&[12, 10, 10, 12]), Some((12, 0b10)), "twice");
+        assert_eq!(ack(&[0, 32]), Some((32, 1 << 31)));
+        assert_eq!(ack(&[0, 33]), Some((33, 0)), "out of reach");
+        assert_eq!(
+            ack(&[65_534, 65_535, 0, 1]),
+            Some((1, 0b111)),
+            "around the end"
+        );
+        assert_eq!(ack(&[0, 1000]), Some((1000, 0)), "a long gap");
+    }
+
+    #[test]
+    fn a_number_is_new_once() {
+        let mut received = Received::default();
+        let number = received.number(100).expect("the first");
+        received.insert(number);
+        assert_eq!(received.number(100), None);
+        assert_eq!(
+            received.number(99),
+            Some(number - 1),
+            "older than the first, and new"
+        );
+        assert_eq!(received.number(101), Some(number + 1));
+        received.insert(number + 200);
+        assert_eq!(received.number(101), None, "too old to tell");
+    }
+}

@@ -175,3 +175,63 @@ impl Start {
         Ok(Types::parse(&self.types)?)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::NetLayer;
+
+    fn start() -> Start {
+        let peer = |number: u16| PeerStart {
+            name: format!("peer \"{number}\""),
+            endpoint: SocketAddr::from(([127, 0, 0, 1], 4000 + number)),
+        };
+        Start::new(
+            Peer(1),
+            (0..3).map(peer).collect(),
+            Topology::PeerToPeer,
+            Mode::Owner,
+        )
+    }
+
+    #[test]
+    fn start_conditions_are_read_as_they_were_written() {
+        let mut odd = start();
+        odd.tuning.resend_delay_ns = 1;
+        odd.time_outs = false;
+        odd.topology = Topology::ClientServer;
+        for start in [start(), odd] {
+            assert_eq!(Start::decode(&start.encode()), Ok(start));
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_no_start_conditions_are_refused() {
+        assert!(matches!(
+            Start::decode(&[0xFF, 0xFE]),
+            Err(StartError::Unreadable(_))
+        ));
+        assert!(matches!(Start::decode(b""), Err(StartError::Unreadable(_))));
+        assert!(matches!(
+            Start::decode(b"own = 3"),
+            Err(StartError::Unreadable(_))
+        ));
+    }
+
+    #[test]
+    fn start_conditions_that_make_no_sense_are_refused() {
+        let refused = |change: fn(&mut Start)| {
+            let mut start = start();
+            change(&mut start);
+            NetLayer::new(start)
+                .map(|_| ())
+                .expect_err("no sense")
+                .to_string()
+        };
+        assert!(refused(|start| start.own = Peer(3)).contains("own number"));
+        assert!(refused(|start| start.peers.truncate(1)).contains("2 to 16"));
+        assert!(refused(|start| start.peers[1] = start.peers[0].clone()).contains("same endpoint"));
+        assert!(refused(|start| start.types.clear()).contains("object types"));
+        assert!(refused(|start| start.tuning.packet_bytes = 9000).contains("1200"));
+    }
+}

@@ -236,3 +236,223 @@ impl StreamIn {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::{Argument, Peer};
+    use crate::types::BOXES;
+
+    fn types() -> Types {
+        Types::parse(BOXES).expect("the declaration of the game")
+    }
+
+    fn say(text: &str) -> Message {
+        let body = Body::Rpc {
+            name: "say".into(),
+            arguments: vec![Argument::Text(text.into())],
+        };
+        Message {
+            origin: Peer(1),
+            reliable: None,
+            body,
+        }
+    }
+
+    /// The pieces of one message, as they travel.
+    fn pieces(message: Message) -> Vec<Message> {
+        let types = types();
+        let mut out = StreamOut::new(1200);
+        out.push(message, &types).expect("not too large");
+        out.due()
+            .map(|(_, bits)| {
+                let bytes = bits.clone().finish();
+                Message::read(&types, &mut BitReader::new(&bytes)).expect("what was written")
+            })
+            .collect()
+    }
+
+    fn deliver(messages: Vec<Message>) -> Vec<Delivered> {
+        let mut incoming = StreamIn::default();
+        let take = |message: Message| {
+            incoming.take(message.reliable.expect("reliable"), message, &types())
+        };
+        messages.into_iter().flat_map(take).collect()
+    }
+
+    fn text(delivered: &Delivered) -> Option<&str> {
+        match delivered {
+            Delivered::Message(Message {
+                body: Body::Rpc { arguments, .. },
+                ..
+            }) => match &arguments[..] {
+                [Argument::Text(text)] => Some(text),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn a_message_that_fits_is_not_split() {
+        assert_eq!(pieces(say("hello")).len(), 1);
+        assert_eq!(pieces(say(&"x".repeat(1150))).len(), 1);
+    }
+
+    #[test]
+    fn a_large_message_is_split_and_joined() {
+        for length in [1200, 5000, 60_000] {
+            let long = "large ".repeat(length / 6);
+            let pieces = pieces(say(&long));
+            assert!(pieces.len() > length / 1200, "{} pieces", pieces.len());
+            let delivered = deliver(pieces);
+            assert_eq!(
+                delivered.iter().map(text).collect::<Vec<_>>(),
+                [Some(long.as_str())]
+            );
+        }
+    }
+
+    #[test]
+    fn pieces_are_joined_in_whatever_order_they_come() {
+        let long = "large ".repeat(1000);
+        let mut all = pieces(say(&long));
+        all.reverse();
+        assert_eq!(
+            deliver(all).iter().map(text).collect::<Vec<_>>(),
+            [Some(long.as_str())]
+        );
+    }
+
+    #[test]
+    fn a_message_of_more_than_255_pieces_is_refused() {
+        let arguments = vec![Argument::Text("x".repeat(65_535)); 5];
+        let body = Body::Rpc {
+            name: "flood".into(),
+            arguments,
+        };
+        let mut out = StreamOut::new(1200);
+        let message = Message {
+            origin: Peer(1),
+            reliable: None,
+            body,
+        };
+        assert_eq!(out.push(message, &types()), Err(TooLarge));
+        assert!(out.is_empty());
+    }
+
+    fn piece(sequence: u16, index: u8, total: u8, data: &[u8]) -> Message {
+        let body = Body::Fragment {
+            index,
+            total,
+            data: data.to_vec(),
+        };
+        Message {
+            origin: Peer(1),
+            reliable: Some(sequence),
+            body,
+        }
+    }
+
+    #[test]
+    fn pieces_that_do_not_go_together_are_broken() {
+        let check = |messages, expected: &[Delivered]| assert_eq!(deliver(messages), expected);
+        check(vec![piece(0, 1, 2, b"no first")], &[Delivered::Broken]);
+        check(
+            vec![piece(0, 0, 2, b""), piece(1, 1, 3, b"")],
+            &[Delivered::Broken],
+        );
+        check(
+            vec![piece(0, 0, 3, b""), piece(1, 2, 3, b"")],
+            &[Delivered::Broken],
+        );
+        check(vec![piece(0, 0, 0, b"none at all")], &[Delivered::Broken]);
+        check(vec![piece(0, 0, 1, b"\xFF\xFF\xFF")], &[Delivered::Broken]);
+        check(vec![piece(0, 0, 2, b"half")], &[]);
+    }
+
+    #[test]
+    fn a_message_amid_pieces_breaks_them_and_the_stream_goes_on() {
+        let mut whole = say("whole");
+        whole.reliable = Some(1);
+        let mut after = say("after");
+        after.reliable = Some(2);
+        let delivered = deliver(vec![piece(0, 0, 2, b"half"), whole, after]);
+        assert_eq!(delivered.first(), Some(&Delivered::Broken));
+        assert_eq!(delivered.last().and_then(text), Some("after"));
+    }
+
+    #[test]
+    fn messages_are_delivered_once_and_in_order() {
+        let message = |sequence: u16| Message {
+            reliable: Some(sequence),
+            ..say(&sequence.to_string())
+        };
+        let order = [2, 0, 0, 3, 2, 1, 1, 4];
+        let delivered = deliver(order.into_iter().map(message).collect());
+        let texts: Vec<_> = delivered.iter().filter_map(text).collect();
+        assert_eq!(texts, ["0", "1", "2", "3", "4"]);
+    }
+
+    #[test]
+    fn the_stream_goes_on_where_its_numbers_wrap_around() {
+        let types = types();
+        let (mut out, mut incoming) = (StreamOut::new(1200), StreamIn::default());
+        for round in 0..70_000u64 {
+            out.push(say(""), &types).expect("not too large");
+            let (place, _) = out.due().next().expect("one is due");
+            assert_eq!(place, round);
+            let message = Message {
+                reliable: Some(place as u16),
+                ..say("")
+            };
+            assert_eq!(
+                incoming.take(place as u16, message, &types).len(),
+                1,
+                "at {round}"
+            );
+            out.sent(place, place);
+            out.acked(place);
+        }
+    }
+
+    #[test]
+    fn a_message_too_far_ahead_has_no_room() {
+        let incoming = StreamIn::default();
+        assert!(incoming.has_room(0) && incoming.has_room(1023));
+        assert!(!incoming.has_room(1024));
+    }
+
+    #[test]
+    fn no_more_than_a_window_is_under_way() {
+        let types = types();
+        let mut out = StreamOut::new(1200);
+        (0..600).for_each(|_| {
+            out.push(say(""), &types).expect("not too large");
+        });
+        assert_eq!(out.due().count(), 512);
+        out.sent(1, 0);
+        out.acked(1);
+        assert_eq!(
+            out.due().last().map(|(place, _)| place),
+            Some(511),
+            "the first is not acked"
+        );
+        out.acked(0);
+        assert_eq!(out.due().last().map(|(place, _)| place), Some(513));
+    }
+
+    #[test]
+    fn what_was_lost_is_due_again_unless_a_newer_packet_carries_it() {
+        let types = types();
+        let mut out = StreamOut::new(1200);
+        out.push(say(""), &types).expect("not too large");
+        out.sent(0, 7);
+        assert_eq!(out.due().count(), 0);
+        out.lost(0, 7);
+        assert_eq!(out.due().count(), 1);
+        out.sent(0, 9);
+        out.lost(0, 7);
+        assert_eq!(out.due().count(), 0, "packet 9 may still arrive");
+    }
+}

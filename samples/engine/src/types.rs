@@ -342,3 +342,113 @@ impl Quantized {
 fn range_bits(min: i64, max: i64) -> u32 {
     64 - (max.wrapping_sub(min) as u64).leading_zeros()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn boxes() -> Types {
+        Types::parse(BOXES).expect("the declaration of the game")
+    }
+
+    fn error(text: &str) -> String {
+        Types::parse(text).expect_err("a mistake").to_string()
+    }
+
+    #[test]
+    fn the_game_has_boxes_and_players() {
+        let types = boxes();
+        assert_eq!(types.named("box").map(|t| t.number), Some(0));
+        assert_eq!(types.get(1).map(|t| t.name.as_str()), Some("player"));
+        assert_eq!(types.get(0).and_then(|t| t.field("held")), Some(3));
+        assert_eq!(types.get(2), None);
+    }
+
+    #[test]
+    fn a_box_takes_so_many_bits() {
+        let types = boxes();
+        let mut out = BitWriter::new();
+        let numbers = vec![
+            Value::Vector(vec![0.0; 3]),
+            Value::Number(0.0),
+            Value::Integer(0),
+            Value::Integer(0),
+            Value::Number(0.0),
+        ];
+        types.get(0).expect("box").write(&numbers, &mut out);
+        assert_eq!(out.len(), 20 + 20 + 16 + 12 + 8 + 1 + 32);
+    }
+
+    #[test]
+    fn a_range_takes_the_bits_that_it_needs() {
+        let check = |min, max, bits| assert_eq!(range_bits(min, max), bits, "{min} to {max}");
+        check(0, 100, 7);
+        check(0, 127, 7);
+        check(0, 128, 8);
+        check(-5, 5, 4);
+        check(0, 1, 1);
+    }
+
+    #[test]
+    fn the_ends_of_a_quantized_number_are_exact() {
+        let quantized = Quantized {
+            min: -180.0,
+            max: 180.0,
+            bits: 12,
+        };
+        assert_eq!(quantized.settle(-180.0), Some(-180.0));
+        assert_eq!(quantized.settle(180.0), Some(180.0));
+        assert_eq!(quantized.settle(1e9), Some(180.0));
+        assert_eq!(quantized.settle(f64::NAN), None);
+    }
+
+    #[test]
+    fn settling_twice_is_settling_once() {
+        let kind = FieldKind::Quantized(Quantized {
+            min: -512.0,
+            max: 512.0,
+            bits: 20,
+        });
+        for step in -100..100 {
+            let once = kind
+                .settle(&Value::Number(f64::from(step) * 5.123))
+                .expect("a number");
+            assert_eq!(kind.settle(&once), Some(once.clone()));
+        }
+    }
+
+    #[test]
+    fn a_value_of_another_kind_does_not_fit() {
+        assert_eq!(FieldKind::Text.settle(&Value::Integer(1)), None);
+        assert_eq!(FieldKind::Float.settle(&Value::Number(f64::INFINITY)), None);
+        assert_eq!(FieldKind::Text.settle(&Value::Text("x".repeat(256))), None);
+        let vector = FieldKind::Vector {
+            parts: vec![Quantized {
+                min: 0.0,
+                max: 1.0,
+                bits: 8,
+            }],
+        };
+        assert_eq!(vector.settle(&Value::Vector(vec![0.0, 1.0])), None);
+    }
+
+    #[test]
+    fn a_mistake_in_a_declaration_is_named() {
+        let range = "[[type]]\nname = \"t\"\nnumber = 0\n[[type.field]]\nname = \"f\"\n\
+                     kind = \"range\"\nmin = 5\nmax = 5\n";
+        assert!(error(range).contains("type t: field f"), "{}", error(range));
+        let twice = "[[type]]\nname = \"t\"\nnumber = 1\n[[type]]\nname = \"u\"\nnumber = 1\n";
+        assert!(
+            error(twice).contains("t and u have the same number"),
+            "{}",
+            error(twice)
+        );
+        let number = "[[type]]\nname = \"t\"\nnumber = 16\n";
+        assert!(error(number).contains("above 15"), "{}", error(number));
+        assert!(
+            error("type = 3").contains("line 1"),
+            "{}",
+            error("type = 3")
+        );
+    }
+}
