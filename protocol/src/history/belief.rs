@@ -1,5 +1,7 @@
 //! What one node believes of one object: the receiver's rules of the wire, step by step.
 
+use std::collections::BTreeMap;
+
 use netreel_wire::{
     CreateRule, MessageFacts, Role, Rules, StaleRule, UnknownDestroy, UnknownMigrate, UpdateFrom,
 };
@@ -13,8 +15,8 @@ pub(super) struct Believer {
     state: State,
     /// The highest migration counter heard.
     counter: Option<u64>,
-    /// Where the newest UPDATE that was taken came from, and its packet's place on that link.
-    newest_update: Option<(NodeId, i64)>,
+    /// For each link, the place of the packet that brought the newest UPDATE that was taken.
+    newest_updates: BTreeMap<NodeId, i64>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -60,7 +62,7 @@ impl Believer {
     /// The reel lacks a stretch: what was true before it need not be true after it.
     pub fn forget(&mut self) {
         self.state = State::Unknown;
-        self.newest_update = None;
+        self.newest_updates.clear();
     }
 
     /// Takes one message about the object.
@@ -95,10 +97,7 @@ impl Believer {
         if rules.create == CreateRule::Newer && self.is_old(counter) {
             return Effect::IgnoredStale;
         }
-        self.state = State::Alive {
-            owner: facts.owner.or(speaker.peer),
-        };
-        self.newest_update = None;
+        self.come_alive(facts.owner.or(speaker.peer));
         self.raise(counter);
         Effect::Created
     }
@@ -112,9 +111,7 @@ impl Believer {
         if !alive && rules.unknown_migrate == UnknownMigrate::Drop {
             return Effect::IgnoredUnknown;
         }
-        self.state = State::Alive {
-            owner: facts.new_owner,
-        };
+        self.come_alive(facts.new_owner);
         self.raise(counter);
         if alive {
             Effect::Migrated
@@ -123,23 +120,29 @@ impl Believer {
         }
     }
 
+    /// An UPDATE counts at the counter of the believed ownership: an older one is stale, and a
+    /// newer one is from somebody who is not the owner yet.
     fn update(&mut self, facts: &MessageFacts, rules: &Rules, speaker: Speaker) -> Effect {
-        if rules.stale == StaleRule::Counter && self.is_old(facts.migration_counter) {
-            return Effect::IgnoredStale;
-        }
         let State::Alive { owner } = self.state else {
             return Effect::IgnoredUnknown;
         };
+        if rules.stale == StaleRule::Counter {
+            if self.is_old(facts.migration_counter) {
+                return Effect::IgnoredStale;
+            }
+            if facts.migration_counter > self.counter {
+                return Effect::IgnoredNotOwner;
+            }
+        }
         if rules.update_from == UpdateFrom::Owner && owner != speaker.peer {
             return Effect::IgnoredNotOwner;
         }
         if let Some(place) = speaker.place {
-            match self.newest_update {
-                Some((from, newest)) if from == speaker.from && place < newest => {
-                    return Effect::IgnoredOutOfOrder;
-                }
-                _ => self.newest_update = Some((speaker.from, place)),
+            let newest = self.newest_updates.entry(speaker.from).or_insert(i64::MIN);
+            if place <= *newest {
+                return Effect::IgnoredOutOfOrder;
             }
+            *newest = place;
         }
         Effect::Updated
     }
@@ -161,6 +164,13 @@ impl Believer {
         self.state = State::Dead;
         self.raise(counter);
         Effect::Destroyed
+    }
+
+    fn come_alive(&mut self, owner: Option<u64>) {
+        if !matches!(self.state, State::Alive { .. }) {
+            self.newest_updates.clear();
+        }
+        self.state = State::Alive { owner };
     }
 
     /// A lower counter is old, and so is anything at the same counter after DESTROY.
@@ -317,6 +327,16 @@ mod tests {
             &[(Create, 1, 0), (Update, 2, 0)],
             &[Effect::Created, Effect::IgnoredNotOwner],
             Some(Belief::Owned(1)),
+        );
+    }
+
+    #[test]
+    fn an_update_at_a_counter_that_is_not_heard_of_yet_does_not_count() {
+        check(
+            &COUNTED,
+            &[(Create, 1, 0), (Migrate, 2, 1), (Update, 2, 3)],
+            &[Effect::Created, Effect::Migrated, Effect::IgnoredNotOwner],
+            Some(Belief::Owned(2)),
         );
     }
 

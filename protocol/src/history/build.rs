@@ -28,7 +28,7 @@ impl History {
                 nodes.push((id, facts.node(id, node)));
             }
         }
-        let undelivered = undelivered(&streams, &nodes);
+        let undelivered = undelivered(session, &streams, &nodes);
         let joined_of = joins.of_messages(session, &streams);
         let links = links::links(session, &acks.acked, |message| {
             streams.is_resend(MessageId(message))
@@ -89,16 +89,35 @@ impl History {
     }
 }
 
-/// See [`History::undelivered`].
-fn undelivered(streams: &Streams, nodes: &[(NodeId, NodeHistory)]) -> Vec<MessageId> {
+/// See [`History::undelivered`]. What was sent to or by a node that left is not under way.
+fn undelivered(
+    session: &Session,
+    streams: &Streams,
+    nodes: &[(NodeId, NodeHistory)],
+) -> Vec<MessageId> {
+    let history = |node: NodeId| {
+        nodes
+            .iter()
+            .find(|(id, _)| *id == node)
+            .map(|(_, each)| each)
+    };
+    let parted = |node: NodeId, other: NodeId| {
+        let gone = history(node).map(|each| &each.gone);
+        let peers = [node, other].map(|id| session.nodes.get(usize::from(id.0)));
+        let mut peers = peers.into_iter().flatten().filter_map(|node| node.peer);
+        gone.is_some_and(|gone| peers.any(|peer| gone.contains(&peer)))
+    };
     let mut undelivered = Vec::new();
     for (&(from, to), stream) in &streams.links {
-        let Some((_, history)) = nodes.iter().find(|(node, _)| *node == to) else {
+        let Some(receiver) = history(to) else {
             continue;
         };
-        let missing = match history.waits_for.get(&from) {
+        if parted(from, to) || parted(to, from) {
+            continue;
+        }
+        let missing = match receiver.waits_for.get(&from) {
             Some(&next) => stream.range(next..),
-            None if history.lost_track.contains(&from) => continue,
+            None if receiver.lost_track.contains(&from) => continue,
             None => stream.range(..),
         };
         undelivered.extend(missing.map(|(_, &message)| message));

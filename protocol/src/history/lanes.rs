@@ -164,8 +164,8 @@ fn departures(session: &Session, history: &History) -> BTreeMap<(NodeId, u64), (
     left
 }
 
-/// When each node said that it leaves.
-pub(super) fn own_departures(session: &Session) -> BTreeMap<NodeId, SessionTime> {
+/// When each node left: when it said so first, or another said it of it.
+pub(super) fn departures_of_nodes(session: &Session) -> BTreeMap<NodeId, SessionTime> {
     let mut left = BTreeMap::new();
     for message in &session.messages {
         if session.role(&message.facts) != Role::Disconnect {
@@ -175,12 +175,12 @@ pub(super) fn own_departures(session: &Session) -> BTreeMap<NodeId, SessionTime>
             continue;
         };
         let Some(sent) = packet.sent else { continue };
-        let peer = session
-            .nodes
-            .get(usize::from(packet.from.0))
-            .and_then(|node| node.peer);
-        if message.facts.origin.is_none() || message.facts.origin == peer {
-            left.entry(packet.from).or_insert(sent.time);
+        let node = match message.facts.origin {
+            Some(origin) => session.node_of_peer(origin),
+            None => Some(packet.from),
+        };
+        if let Some(node) = node {
+            left.entry(node).or_insert(sent.time);
         }
     }
     left

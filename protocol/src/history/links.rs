@@ -5,13 +5,16 @@ use std::collections::BTreeMap;
 use super::Link;
 use crate::session::{Fate, NodeId, Session, Stamp, Way};
 
+/// A link with its latencies and its round trips.
+type Measures = (Link, Vec<i64>, Vec<i64>);
+
 /// See [`super::History::links`].
 pub(super) fn links(
     session: &Session,
     acked: &[Option<Stamp>],
     is_resend: impl Fn(u32) -> bool,
 ) -> BTreeMap<(NodeId, NodeId), Link> {
-    let mut links: BTreeMap<(NodeId, NodeId), (Link, Vec<i64>, Vec<i64>)> = BTreeMap::new();
+    let mut links: BTreeMap<(NodeId, NodeId), Measures> = BTreeMap::new();
     for (packet, acked) in session.packets.iter().zip(acked) {
         let (link, latencies, rounds) = links.entry((packet.from, packet.to)).or_default();
         link.packets += 1;

@@ -1,6 +1,6 @@
 //! One node's history: what its engine was handed, in which order, and what it made of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use netreel_wire::{MessageFacts, Role, Rules};
@@ -31,6 +31,8 @@ pub(super) struct NodeHistory {
     pub waits_for: BTreeMap<NodeId, i64>,
     /// The senders of whose stream nothing came after a hole.
     pub lost_track: Vec<NodeId>,
+    /// The peers that left or were dropped, as far as the node knows; itself, once it has left.
+    pub gone: BTreeSet<u64>,
 }
 
 impl Facts<'_> {
@@ -44,6 +46,7 @@ impl Facts<'_> {
             inboxes: BTreeMap::new(),
             acts: BTreeMap::new(),
             objects: BTreeMap::new(),
+            gone: BTreeSet::new(),
             history: NodeHistory::default(),
         };
         let mut holes = node.holes.iter().peekable();
@@ -95,6 +98,8 @@ struct Walk<'a> {
     inboxes: BTreeMap<NodeId, Inbox>,
     acts: BTreeMap<(u64, Role, Option<u64>), Acts>,
     objects: BTreeMap<u64, Believer>,
+    /// The peers that left or were dropped; the node itself, once it has left.
+    gone: BTreeSet<u64>,
     history: NodeHistory,
 }
 
@@ -133,6 +138,9 @@ impl Walk<'_> {
             };
             let Some(facts) = facts else { continue };
             let role = self.facts.session.role(facts);
+            if role == Role::Disconnect {
+                self.gone.extend(facts.origin.or(self.node.peer));
+            }
             let relayed = facts
                 .origin
                 .is_some_and(|origin| Some(origin) != self.node.peer);
@@ -164,6 +172,9 @@ impl Walk<'_> {
 
     fn received(&mut self, id: PacketId, packet: &Packet, stamp: Stamp) {
         for message in ids(&packet.messages) {
+            if self.is_deaf_to(packet.from) {
+                return;
+            }
             let Some(place) = self.facts.streams.place(message) else {
                 self.hand_over(message, Some(id), packet.from, stamp);
                 continue;
@@ -177,18 +188,24 @@ impl Walk<'_> {
             if place >= next {
                 inbox.waiting.entry(place).or_insert(message);
             }
-            loop {
-                let Some(inbox) = self.inboxes.get_mut(&packet.from) else {
-                    break;
-                };
+            while let Some(inbox) = self.inboxes.get_mut(&packet.from) {
                 let Some(next) = inbox.next else { break };
                 let Some(message) = inbox.waiting.remove(&next) else {
                     break;
                 };
                 inbox.next = Some(next + 1);
                 self.hand_over(message, None, packet.from, stamp);
+                if self.is_deaf_to(packet.from) {
+                    return;
+                }
             }
         }
+    }
+
+    /// Whether a message from this node reaches nobody any more.
+    fn is_deaf_to(&self, from: NodeId) -> bool {
+        let is_gone = |peer: Option<u64>| peer.is_some_and(|peer| self.gone.contains(&peer));
+        !self.gone.is_empty() && (is_gone(self.node.peer) || is_gone(self.facts.peer(from)))
     }
 
     /// Where the stream of a sender begins, as far as anybody recorded it.
@@ -231,6 +248,9 @@ impl Walk<'_> {
             .copied()
             .flatten();
         let peer = facts.origin.or_else(|| self.facts.peer(from));
+        if role == Role::Disconnect {
+            self.gone.extend(peer);
+        }
         self.deliver(
             message,
             facts,
@@ -324,6 +344,7 @@ impl Walk<'_> {
                 None => self.history.lost_track.push(from),
             }
         }
+        self.history.gone = self.gone;
         self.history
     }
 

@@ -61,7 +61,7 @@ impl Session {
         builder.nodes();
         builder.packets(&ends)?;
         builder.crossings();
-        let from_start = builder.from_start();
+        let from_start = builder.recorded_from_start();
         fate::decide(
             &mut builder.session.packets,
             &builder.session.nodes,
@@ -143,10 +143,10 @@ fn hex(bytes: &[u8]) -> String {
 fn wire_inside(sources: &[Source], warnings: &mut Vec<String>) -> Option<Arc<Wire>> {
     let mut texts: Vec<(&Source, &str, &str)> = Vec::new();
     for source in sources {
-        if let Some(wire) = source.reel.header().wires.first() {
-            if !texts.iter().any(|(_, _, text)| *text == wire.text) {
-                texts.push((source, &wire.name, &wire.text));
-            }
+        if let Some(wire) = source.reel.header().wires.first()
+            && !texts.iter().any(|(_, _, text)| *text == wire.text)
+        {
+            texts.push((source, &wire.name, &wire.text));
         }
     }
     if texts.is_empty() {
@@ -475,10 +475,10 @@ impl<'a> Builder<'a> {
         for (scan, source) in self.scans.iter().zip(self.sources) {
             for receive in &scan.receives {
                 let utc = utc_ns(source.reel.header(), receive.time);
-                if let Some(member) = self.cast.member_at(receive.peer, utc) {
-                    if self.cast.members[member].reel.is_none() {
-                        look(member, scan.payload(receive));
-                    }
+                if let Some(member) = self.cast.member_at(receive.peer, utc)
+                    && self.cast.members[member].reel.is_none()
+                {
+                    look(member, scan.payload(receive));
                 }
             }
         }
@@ -606,7 +606,7 @@ impl<'a> Builder<'a> {
     }
 
     /// For each node whether nothing can have reached it before its reel began.
-    fn from_start(&self) -> Vec<bool> {
+    fn recorded_from_start(&self) -> Vec<bool> {
         let mut from_start = vec![false; self.node_of.len()];
         for (member, node) in self.cast.members.iter().zip(&self.node_of) {
             if let Some(scan) = member.reel.and_then(|reel| self.scans.get(reel)) {

@@ -28,7 +28,8 @@ pub(super) fn find(session: &Session, history: &History) -> Vec<Finding> {
         {
             let node = told.delivery.node;
             match told.delivery.effect {
-                Effect::IgnoredStale => {
+                // What the node did itself and is old by now came before what made it old.
+                Effect::IgnoredStale if !told.delivery.local => {
                     let Some(&newer) = newest.get(&node) else {
                         continue;
                     };

@@ -8,7 +8,7 @@ use crate::session::{NodeId, Session, SessionTime};
 pub(super) const RULE: &str = "two-owners";
 
 pub(super) fn find(session: &Session, history: &History) -> Vec<Finding> {
-    let departed = crate::history::lanes::own_departures(session);
+    let departed = crate::history::lanes::departures_of_nodes(session);
     let mut findings = Vec::new();
     for (&id, object) in &history.objects {
         let claims = claims(session, object, &departed);

@@ -1,0 +1,1 @@
+//! The race of the demonstration, found in its packets.

@@ -1,0 +1,8 @@
+//! Sessions and histories of simulated worlds: what the packets tell is what happened.
+
+mod beliefs;
+mod counts;
+mod cut;
+mod demonstration;
+mod owners;
+mod played;
