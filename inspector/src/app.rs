@@ -123,7 +123,7 @@ impl Inspector {
                     .frame(plain())
                     .resizable(true)
                     .default_size(objects_height(model, height))
-                    .show(ui, |ui| objects::show(ui, model, commands));
+                    .show(ui, |ui| objects::show(ui, model, false, commands));
                 CentralPanel::default().frame(plain()).show(ui, |ui| {
                     minimap::show(ui, model, commands);
                     timeline(ui, model, commands);
@@ -138,7 +138,7 @@ impl Inspector {
             View::Objects => {
                 CentralPanel::default().frame(plain()).show(ui, |ui| {
                     minimap::show(ui, model, commands);
-                    objects::show(ui, model, commands);
+                    objects::show(ui, model, true, commands);
                 });
             }
             View::Findings => {

@@ -43,7 +43,7 @@ pub const PLAIN: Color32 = Color32::from_rgb(0x6b, 0x76, 0x85);
 /// Height of a row of text.
 pub const ROW: f32 = 19.0;
 /// Room at the left of the timeline for names.
-pub const GUTTER: f32 = 92.0;
+pub const GUTTER: f32 = 108.0;
 
 /// The one face for numbers.
 pub fn mono() -> FontId {
@@ -72,6 +72,7 @@ pub fn apply(ctx: &Context) {
         style.spacing.item_spacing = egui::vec2(8.0, 3.0);
         style.spacing.scroll = egui::style::ScrollStyle::solid();
         style.spacing.scroll.bar_width = 7.0;
+        style.spacing.scroll.fade.strength = 0.0;
         style.text_styles = [
             (TextStyle::Small, small()),
             (TextStyle::Body, body()),

@@ -160,6 +160,9 @@ impl Model {
     }
 
     fn select_evidence(&mut self, finding: usize, piece: usize) {
+        if self.selection.finding != Some(finding) {
+            self.select_finding(finding);
+        }
         let Some(message) = self
             .history()
             .findings
@@ -170,8 +173,6 @@ impl Model {
             return;
         };
         self.select_message(message);
-        self.selection.finding = Some(finding);
-        self.reveal_selection();
     }
 
     /// Pans so that the selected packet can be seen; what can be seen already does not move.
@@ -189,7 +190,7 @@ impl Model {
 
     fn frame_selection(&mut self) {
         if self.selection.finding.is_some() && !self.evidence().is_empty() {
-            let times: Vec<SessionTime> = self.evidence_times(self.selection.finding);
+            let times = self.story_times();
             self.frame(&times);
         } else if let Some(arrow) = self.selection.packet.and_then(|id| self.arrow(id)) {
             self.frame(&[arrow.start, arrow.end]);

@@ -1,6 +1,7 @@
 //! The filter: an expression of the query language and the packets that it takes.
 
 use netreel_protocol::history::History;
+use netreel_protocol::query::Query;
 use netreel_protocol::session::{PacketId, Session};
 
 /// The filter in force and the text that is being typed.
@@ -8,7 +9,8 @@ use netreel_protocol::session::{PacketId, Session};
 pub struct Filter {
     /// As it was typed.
     pub text: String,
-    /// What is wrong with the text; the last good expression stays in force.
+    /// What is wrong with the text. Where it cannot be read, the last good expression stays in
+    /// force.
     pub error: Option<String>,
     pub(crate) rows: Vec<PacketId>,
     narrow: bool,
@@ -29,12 +31,18 @@ impl Filter {
             self.rows.clear();
             return;
         }
-        match crate::contract::filtered(&self.text, session, history) {
-            Ok(rows) => {
-                self.rows = rows;
+        match Query::parse(&self.text) {
+            Ok(query) => {
+                self.rows = (0..session.packets.len())
+                    .map(|place| PacketId(place as u32))
+                    .filter(|&packet| query.packet(session, history, packet))
+                    .collect();
                 self.narrow = true;
+                // A name that nothing has is a slip more often than a question.
+                let unknown = query.unknown_names(session);
+                self.error = (!unknown.is_empty()).then(|| unknown.join("; "));
             }
-            Err(error) => self.error = Some(error),
+            Err(error) => self.error = Some(error.to_string()),
         }
     }
 }

@@ -1,9 +1,12 @@
 //! Findings as rows, and the story that the window opens with.
 
-use netreel_protocol::history::{Evidence, Level};
+use netreel_protocol::history::{Evidence, Finding, Level};
 use netreel_protocol::session::{PacketId, SessionTime};
 
 use crate::{Model, text};
+
+/// Most findings that one story joins.
+const STORY_FINDINGS_MAX: usize = 16;
 
 /// One finding as a row.
 #[derive(Clone, Debug, PartialEq)]
@@ -99,6 +102,32 @@ impl Model {
             .map_or(&[], |finding| &finding.evidence)
     }
 
+    /// The selected finding's proof together with that of the findings that tell the same story:
+    /// same node, same object, same level. In the order of time, each piece once.
+    pub fn story(&self) -> &[Evidence] {
+        &self.story
+    }
+
+    /// Works out [`Model::story`] for the selected finding.
+    fn tell(&self) -> Vec<Evidence> {
+        let findings = &self.history().findings;
+        let Some(told) = self.selection.finding.and_then(|place| findings.get(place)) else {
+            return Vec::new();
+        };
+        let mut story = told.evidence.clone();
+        let same = |other: &&Finding| {
+            (other.node, other.object, other.level) == (told.node, told.object, told.level)
+        };
+        if told.object.is_some() && told.level > Level::Info {
+            for finding in findings.iter().filter(same).take(STORY_FINDINGS_MAX) {
+                story.extend(finding.evidence.iter().cloned());
+            }
+        }
+        story.sort_by_key(|piece| (piece.time, piece.message, piece.node));
+        story.dedup_by_key(|piece| (piece.message, piece.node));
+        story
+    }
+
     /// When a finding's packets were sent and received, and when it was seen.
     pub(crate) fn evidence_times(&self, finding: Option<usize>) -> Vec<SessionTime> {
         let Some(finding) = finding.and_then(|place| self.history().findings.get(place)) else {
@@ -129,8 +158,21 @@ impl Model {
         if object.is_some() {
             self.select_object(object);
         }
-        let times = self.evidence_times(Some(place));
+        self.story = self.tell();
+        let times = self.story_times();
         self.frame(&times);
+    }
+
+    /// When the story's packets were sent and received, and when the finding was seen.
+    pub(crate) fn story_times(&self) -> Vec<SessionTime> {
+        let mut times = self.evidence_times(self.selection.finding);
+        for piece in &self.story {
+            times.push(piece.time);
+            if let Some(arrow) = self.arrow(piece.packet) {
+                times.extend([arrow.start, arrow.end]);
+            }
+        }
+        times
     }
 
     /// What a newly opened session shows: its errors where there are any, otherwise all of it.
@@ -166,11 +208,6 @@ impl Model {
             (proof, std::cmp::Reverse(place))
         });
         self.select_finding(told.unwrap_or(first));
-        let times: Vec<SessionTime> = story
-            .iter()
-            .flat_map(|&place| self.evidence_times(Some(place)))
-            .collect();
-        self.frame(&times);
     }
 
     /// Shows all of `times` with some room on both sides.

@@ -6,7 +6,6 @@
 //! its pixels, never on the length of the recording.
 
 mod command;
-mod contract;
 mod detail;
 mod filter;
 mod findings;
@@ -22,7 +21,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use netreel_protocol::history::{History, Level};
+use netreel_protocol::history::{Evidence, History, Level};
 use netreel_protocol::session::{
     Fate, Message, MessageId, NodeId, Packet, PacketId, Session, SessionTime,
 };
@@ -66,6 +65,7 @@ pub struct Model {
     finding_order: Vec<usize>,
     finding_places: Vec<usize>,
     finding_counts: [usize; 3],
+    story: Vec<Evidence>,
     selection: Selection,
     hover: Option<Hover>,
     cursor: Option<SessionTime>,
@@ -105,6 +105,7 @@ impl Model {
             finding_order,
             finding_places,
             finding_counts,
+            story: Vec::new(),
             selection: Selection::default(),
             hover: None,
             cursor: None,
@@ -336,18 +337,19 @@ impl Model {
         }
         if self.selection.packet != Some(id) {
             self.detail = Detail::new(
-                contract::payload(&self.session, id),
-                contract::decode(&self.session, id),
-                contract::bit_order(&self.session),
+                self.session.payload(id),
+                self.session.decode(id),
+                bit_order(&self.session),
             );
         }
         self.selection.packet = Some(id);
         self.selection.message = None;
         self.selection.field = None;
         self.hover = None;
-        let keeps = self.evidence().iter().any(|e| e.packet == id);
+        let keeps = self.story.iter().any(|piece| piece.packet == id);
         if !keeps {
             self.selection.finding = None;
+            self.story.clear();
         }
         let about = self
             .messages_of(id)
@@ -374,6 +376,7 @@ impl Model {
 
     fn select_nothing(&mut self) {
         self.selection = Selection::default();
+        self.story.clear();
         self.detail = Detail::default();
         self.hover = None;
         self.object_rows = ownership::rows(&self.summaries, &self.history, None);
@@ -381,6 +384,18 @@ impl Model {
 
     fn set_filter(&mut self, text: String) {
         self.filter.set(text, &self.session, &self.history);
+    }
+}
+
+/// Which end of a byte the wire fills first. A wire does not say it outright; what it makes of one
+/// bit of one byte does.
+fn bit_order(session: &Session) -> BitOrder {
+    let Some(wire) = &session.wire else {
+        return BitOrder::default();
+    };
+    match wire.bytes_at(&[1], 0..1).first() {
+        Some(0) => BitOrder::Msb,
+        _ => BitOrder::Lsb,
     }
 }
 
@@ -398,7 +413,7 @@ fn type_names(session: &Session) -> BTreeMap<u64, String> {
             continue;
         }
         *tries += 1;
-        let Some(decoded) = contract::decode(session, message.packet) else {
+        let Some(decoded) = session.decode(message.packet) else {
             continue;
         };
         for node in &decoded.tree.nodes {

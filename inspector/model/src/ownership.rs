@@ -22,6 +22,8 @@ pub enum Row {
 pub enum Shown {
     /// All nodes that know the object believe this.
     Agreed(Belief),
+    /// At least one of them believes this, and it is wrong whatever the others believe.
+    Somewhere(Belief),
     /// They do not agree.
     Split,
 }
@@ -263,10 +265,11 @@ fn merge(object: &Object) -> Vec<(Range<SessionTime>, Shown)> {
         let Some(&first) = beliefs.next() else {
             continue;
         };
-        let shown = if beliefs.all(|&belief| belief == first) {
-            Shown::Agreed(first)
-        } else {
-            Shown::Split
+        let orphan = now.values().find(|b| matches!(b, Belief::Orphaned(_)));
+        let shown = match orphan {
+            Some(&orphan) => Shown::Somewhere(orphan),
+            None if beliefs.all(|&belief| belief == first) => Shown::Agreed(first),
+            None => Shown::Split,
         };
         match merged.last_mut() {
             Some(open) if open.1 == shown && open.0.end == time => {

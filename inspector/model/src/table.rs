@@ -9,6 +9,9 @@ use netreel_wire::KindId;
 
 use crate::{Model, text};
 
+/// Less than this over a link's usual latency is not late, in ns.
+const LATE_NS_MIN: i64 = 5_000_000;
+
 /// One packet as a row of text. What is not known is `?`, what does not apply is empty.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PacketRow {
@@ -30,6 +33,8 @@ pub struct PacketRow {
     pub bytes: String,
     /// From send to receive.
     pub late: String,
+    /// Whether that is much longer than usual on its link.
+    pub is_late: bool,
     /// `received`, `lost`, `2 copies`...
     pub fate: String,
     /// Whether it did not arrive.
@@ -95,11 +100,12 @@ impl Model {
                 .map_or_else(String::new, |s| s.value.to_string()),
             bytes: text::count(u64::from(packet.length)),
             late: late(packet),
+            is_late: self.is_late(id),
             fate: fate(packet),
             missing: matches!(packet.fate, Fate::Lost | Fate::SendFailed),
             level: self.index.worst.get(&id).copied(),
             selected: self.selection.packet == Some(id),
-            evidence: self.evidence().iter().any(|e| e.packet == id),
+            evidence: self.story().iter().any(|piece| piece.packet == id),
         })
     }
 
@@ -134,7 +140,41 @@ impl Model {
         out
     }
 
-    /// A packet's most telling message in two words: `migrate 42`.
+    /// Whether a packet's most telling message was sent before.
+    pub fn is_resend(&self, id: PacketId) -> bool {
+        let lead = self.index.lead(id);
+        let Some(packet) = self.packet(id) else {
+            return false;
+        };
+        self.messages_of(id)
+            .iter()
+            .zip(packet.messages.start..)
+            .find(|(message, _)| message.kind() == lead)
+            .and_then(|(_, place)| self.history().resends.get(place as usize))
+            .is_some_and(|earlier| earlier.is_some())
+    }
+
+    /// Whether a packet took much longer than its link's packets usually do.
+    pub fn is_late(&self, id: PacketId) -> bool {
+        let usual = |packet: &Packet| {
+            let link = self.history().links.get(&(packet.from, packet.to))?;
+            Some(link.latency_ns?.1)
+        };
+        let took = |packet: &Packet| {
+            Some(packet.received?.time.0.saturating_sub(packet.sent?.time.0))
+        };
+        let Some(packet) = self.packet(id) else {
+            return false;
+        };
+        match (took(packet), usual(packet)) {
+            (Some(took), Some(usual)) => {
+                took > usual.saturating_mul(3) && took.saturating_sub(usual) > LATE_NS_MIN
+            }
+            _ => false,
+        }
+    }
+
+    /// A packet's most telling message in two words: `migrate 42`; `again` where it was sent before.
     pub fn lead_text(&self, id: PacketId) -> String {
         let lead = self.index.lead(id);
         let object = self
@@ -142,10 +182,14 @@ impl Model {
             .iter()
             .find(|message| message.kind() == lead && message.facts.object.is_some())
             .and_then(|message| message.facts.object);
-        match object {
-            Some(object) => format!("{} {object}", self.kind_name(lead)),
-            None => self.kind_name(lead).to_owned(),
+        let mut text = self.kind_name(lead).to_owned();
+        if let Some(object) = object {
+            text.push_str(&format!(" {object}"));
         }
+        if self.is_resend(id) {
+            text.push_str(" again");
+        }
+        text
     }
 
     fn objects_text(&self, id: PacketId) -> String {

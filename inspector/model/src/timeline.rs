@@ -107,7 +107,7 @@ impl Model {
     /// The arrows that are drawn even above density: the selected packet and the selected finding's
     /// evidence.
     pub fn marked_arrows(&self) -> Vec<Arrow> {
-        let mut packets: Vec<PacketId> = self.evidence().iter().map(|e| e.packet).collect();
+        let mut packets: Vec<PacketId> = self.story().iter().map(|e| e.packet).collect();
         packets.extend(self.selection.packet);
         packets.sort_unstable();
         packets.dedup();
@@ -197,7 +197,7 @@ impl Model {
             kind: self.index.lead(id),
             matches: !self.filter.is_narrow() || row_of(&self.filter.rows, id).is_some(),
             selected: self.selection.packet == Some(id),
-            evidence: self.evidence().iter().any(|e| e.packet == id),
+            evidence: self.story().iter().any(|piece| piece.packet == id),
             level: self.index.worst.get(&id).copied(),
         })
     }

@@ -63,9 +63,9 @@ pub fn draw(painter: &Painter, model: &Model, arrow: &Arrow, line: Line, quiet: 
     let (width, strength) = match prominence(model, arrow) {
         5 => (2.4, 1.0),
         4 => (2.0, 1.0),
-        3 => (1.2, 0.9),
+        3 => (1.2, if quiet { 0.45 } else { 0.9 }),
         2 => (1.3, if quiet { 0.5 } else { 0.95 }),
-        1 if role == Some(Role::Update) => (1.0, if quiet { 0.26 } else { 0.5 }),
+        1 if role == Some(Role::Update) => (1.0, if quiet { 0.22 } else { 0.45 }),
         1 => (1.0, if quiet { 0.16 } else { 0.28 }),
         _ => (1.0, 0.08),
     };
@@ -90,7 +90,11 @@ pub fn draw(painter: &Painter, model: &Model, arrow: &Arrow, line: Line, quiet: 
     match arrow.fate {
         Fate::Received => head(painter, line, if strength > 0.6 { 7.0 } else { 5.0 }, shade),
         Fate::Lost | Fate::SendFailed => {
-            let strength = if arrow.matches { 1.0 } else { 0.2 };
+            let strength = match (arrow.matches, quiet) {
+                (false, _) => 0.2,
+                (true, true) if !arrow.evidence && !arrow.selected => 0.6,
+                _ => 1.0,
+            };
             glyph::cross(painter, line.end, 8.0, theme::faded(theme::WARNING, strength));
         }
         Fate::Unknown => glyph::unknown(painter, line.end, shade),
@@ -128,7 +132,7 @@ impl Labels {
     }
 
     /// Writes a text beside `at`, at the first of four places that is free and inside `bounds`.
-    /// Returns whether there was one; `must` writes it at the first place anyway.
+    /// Returns whether there was one; a look that must be written takes the first place inside.
     pub fn place(
         &mut self,
         painter: &Painter,

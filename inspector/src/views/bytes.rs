@@ -9,13 +9,14 @@ use super::{findings, head};
 use crate::theme;
 
 const ROW: f32 = 21.0;
-const CELL: f32 = 23.0;
-const LEFT: f32 = 56.0;
-const TEXT_CELL: f32 = 8.0;
+const LEFT: f32 = 48.0;
+const TEXT_CELL: f32 = 7.3;
+/// Between the two halves of a line, and before the text.
+const GAP: f32 = 8.0;
 
 /// How high the view is with all its rows.
 pub fn height(detail: &Detail) -> f32 {
-    head::HEIGHT + (detail.hex_row_count().max(2) as f32) * ROW + 34.0
+    head::HEIGHT + (detail.hex_row_count().max(2) as f32) * ROW + 52.0
 }
 
 /// Draws the bytes. The pointer over a byte lights up its fields in the tree.
@@ -72,11 +73,14 @@ fn line(
         theme::mono(),
         theme::DIM,
     );
-    let text_left = rect.left() + LEFT + CELL * HEX_COLUMNS as f32 + 22.0;
+    let columns = HEX_COLUMNS as f32;
+    let room = rect.width() - LEFT - 2.0 * GAP - TEXT_CELL * columns - 10.0;
+    let width = (room / columns).clamp(16.0, 24.0).floor();
+    let text_left = rect.left() + LEFT + width * columns + 2.0 * GAP + TEXT_CELL / 2.0;
     for (column, &byte) in hex.bytes.iter().enumerate() {
         let offset = hex.offset + column as u32;
-        let left = rect.left() + LEFT + column as f32 * CELL + if column >= 8 { 8.0 } else { 0.0 };
-        let cell = Rect::from_min_size(pos2(left, rect.top()), vec2(CELL, ROW));
+        let left = rect.left() + LEFT + column as f32 * width + if column >= 8 { GAP } else { 0.0 };
+        let cell = Rect::from_min_size(pos2(left, rect.top()), vec2(width, ROW));
         let id = ui.scope_id().with(("byte", offset));
         let response = ui.interact(cell, id, Sense::click());
         let mask = lit.map_or(0, |bits| model.detail().mask(bits, offset));

@@ -3,7 +3,7 @@
 use egui::{Align2, Rect, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
 use netreel_inspector_model::{Command, FieldRow, Hover, Model};
 
-use super::{findings, head};
+use super::{findings, head, packets};
 use crate::{glyph, theme};
 
 const ROW: f32 = 18.0;
@@ -26,16 +26,31 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
         return;
     }
     let lit = model.lit_fields();
-    ScrollArea::vertical()
-        .id_salt("fields")
-        .auto_shrink(false)
-        .show_rows(ui, ROW, rows.len(), |ui, range| {
+    let mut area = ScrollArea::vertical().id_salt("fields").auto_shrink(false);
+    let told = model.selection().message.map(|message| message.0);
+    if packets::changed(ui.ctx(), "fields selection", (id.0, told)) {
+        let first = rows.iter().position(|row| within(model, row)).unwrap_or(0);
+        area = area.vertical_scroll_offset((first as f32 - 2.0).max(0.0) * ROW);
+    }
+    area.show_rows(ui, ROW, rows.len(), |ui, range| {
             ui.spacing_mut().item_spacing.y = 0.0;
             let values = values_left(ui, &rows);
             for row in rows.get(range).unwrap_or_default() {
                 line(ui, model, row, values, lit.contains(&row.id), commands);
             }
         });
+}
+
+/// Whether a field is a part of the selected message.
+fn within(model: &Model, row: &FieldRow) -> bool {
+    let message = model
+        .selection()
+        .message
+        .and_then(|message| model.session().messages.get(message.0 as usize));
+    message.is_some_and(|message| {
+        let bits = &message.facts.bits;
+        bits.start <= row.bits.start && row.bits.end <= bits.end && row.bits.start < row.bits.end
+    })
 }
 
 fn problems(ui: &mut Ui, model: &Model) {
@@ -81,13 +96,7 @@ fn line(
     } else if lit || response.hovered() {
         painter.rect_filled(rect, 0.0, theme::RELATED);
     }
-    let within = model.selection().message.and_then(|message| {
-        let message = model.session().messages.get(message.0 as usize)?;
-        let bits = &message.facts.bits;
-        (bits.start <= row.bits.start && row.bits.end <= bits.end && row.bits.start < row.bits.end)
-            .then_some(())
-    });
-    if within.is_some() {
+    if within(model, row) {
         let bar = Rect::from_min_size(rect.min, vec2(2.0, rect.height()));
         painter.rect_filled(bar, 0.0, theme::faded(theme::ACCENT, 0.7));
     }

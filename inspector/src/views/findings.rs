@@ -7,6 +7,9 @@ use netreel_protocol::history::Level;
 use super::head;
 use crate::{glyph, theme};
 
+/// Height of a finding: three lines of sentence and one of what else there is.
+const ROW: f32 = 76.0;
+
 /// Draws the list. A click on a finding selects it and shows its proof; a click on a piece of the
 /// proof selects its packet.
 pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
@@ -38,23 +41,32 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
         });
 }
 
-/// Closed rows are one line high, so that only the visible ones are made; the selected finding is
-/// open and stands at its place among them.
+/// Rows are equally high, so that only the visible ones are made; below the selected finding is room
+/// for its proof.
 fn rows(ui: &mut Ui, viewport: Rect, model: &Model, count: usize, commands: &mut Vec<Command>) {
-    const ROW: f32 = 44.0;
     let opened = model
         .selection()
         .finding
         .and_then(|finding| model.finding_place(finding));
-    let pieces = model.selection().finding.map_or(0, |f| model.evidence_rows(f).len());
-    let extra = pieces as f32 * theme::ROW + if pieces > 0 { 8.0 } else { 0.0 };
-    let top_of = |row: usize| row as f32 * ROW + if opened.is_some_and(|o| row > o) { extra } else { 0.0 };
-    ui.set_height(top_of(count).max(count as f32 * ROW + extra));
+    let pieces = model
+        .selection()
+        .finding
+        .map_or(0, |finding| model.evidence_rows(finding).len());
+    let extra = if opened.is_some() {
+        pieces as f32 * theme::ROW + 8.0
+    } else {
+        0.0
+    };
+    let top_of = |row: usize| {
+        let below = opened.is_some_and(|opened| row > opened);
+        row as f32 * ROW + if below { extra } else { 0.0 }
+    };
+    ui.set_height(count as f32 * ROW + extra);
     let origin = ui.max_rect().min;
     let first = ((viewport.top() - extra) / ROW).floor().max(0.0) as usize;
     let last = (viewport.bottom() / ROW).ceil().max(0.0) as usize + 1;
-    for row in first..last.min(count) {
-        let Some(finding) = model.finding_rows(row..row + 1).pop() else {
+    for finding in model.finding_rows(first..last.min(count)) {
+        let Some(row) = model.finding_place(finding.finding) else {
             continue;
         };
         let min = pos2(origin.x, origin.y + top_of(row));
@@ -63,10 +75,7 @@ fn rows(ui: &mut Ui, viewport: Rect, model: &Model, count: usize, commands: &mut
             commands.push(Command::SelectFinding(finding.finding));
         }
         if opened == Some(row) {
-            let below = Rect::from_min_size(
-                pos2(rect.left(), rect.bottom()),
-                vec2(rect.width(), extra),
-            );
+            let below = Rect::from_min_size(rect.left_bottom(), vec2(rect.width(), extra));
             proof(ui, below, model, finding.finding, commands);
         }
     }
@@ -86,15 +95,21 @@ fn one(ui: &mut Ui, rect: Rect, finding: &FindingRow) -> Response {
     painter.rect_filled(rect, 0.0, fill);
     painter.hline(rect.x_range(), rect.bottom() - 0.5, (1.0, theme::FAINT));
     glyph::level(&painter, rect.min + vec2(17.0, 14.0), 13.0, finding.level);
-    let text = |at: egui::Pos2, text: &str, font: FontId, color| {
-        let room = rect.right() - at.x - 8.0;
-        let galley = elided(&painter, text, font, room, color);
-        painter.galley(at, galley, color);
-    };
     let left = rect.left() + 32.0;
-    text(pos2(left, rect.top() + 5.0), &finding.sentence, theme::body(), theme::TEXT);
+    let room = rect.right() - left - 8.0;
+    let mut job = egui::text::LayoutJob::simple(
+        finding.sentence.clone(),
+        theme::body(),
+        theme::TEXT,
+        room,
+    );
+    job.wrap.max_rows = 3;
+    let galley = painter.layout_job(job);
+    let below = galley.size().y;
+    painter.galley(pos2(left, rect.top() + 6.0), galley, theme::TEXT);
     let weak = format!("{}   at {}   {} s", finding.rule, finding.node, finding.time);
-    text(pos2(left, rect.top() + 25.0), &weak, theme::small(), theme::WEAK);
+    let galley = elided(&painter, &weak, theme::small(), room, theme::WEAK);
+    painter.galley(pos2(left, rect.top() + 9.0 + below), galley, theme::WEAK);
     response.on_hover_text(&finding.sentence)
 }
 

@@ -13,8 +13,9 @@ pub const ROW: f32 = 20.0;
 /// Height of what stands above the rows.
 pub const HEAD: f32 = head::HEIGHT;
 
-/// Draws the rows. A click on a stretch selects the object and the packet that began it.
-pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
+/// Draws the rows, below an axis of their own where no timeline stands above them. A click on a
+/// stretch selects the object and the message that began it.
+pub fn show(ui: &mut Ui, model: &Model, with_axis: bool, commands: &mut Vec<Command>) {
     let rows = model.object_rows();
     let objects = rows.iter().filter(|row| matches!(row, Row::Object(_))).count();
     let more = match (model.selection().object, model.cursor()) {
@@ -36,6 +37,17 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
         return;
     }
     let scale = model.scale(axis::time_rect(ui.max_rect()).width());
+    if with_axis {
+        let size = vec2(ui.available_width(), axis::HEIGHT);
+        let (rect, response) = ui.allocate_exact_size(size, Sense::click_and_drag());
+        let time = axis::time_rect(rect);
+        axis::show(ui.painter(), time, ui.max_rect().bottom(), &scale);
+        axis::navigate(ui, &response, time, &scale, commands);
+        if response.clicked() {
+            commands.push(Command::SetCursor(axis::time_at(&response, time, &scale)));
+        }
+        ui.add_space(-ui.spacing().item_spacing.y);
+    }
     let scroll = packets::changed(ui.ctx(), "objects selection", model.selection().object);
     let mut area = ScrollArea::vertical().id_salt("objects").auto_shrink(false);
     if scroll
@@ -171,7 +183,7 @@ fn draw(
             };
             write(&counter, theme::ink());
         }
-        Shown::Agreed(Belief::Orphaned(peer)) => {
+        Shown::Agreed(Belief::Orphaned(peer)) | Shown::Somewhere(Belief::Orphaned(peer)) => {
             painter.rect_filled(bar, 2.0, theme::faded(theme::ERROR, 0.22));
             glyph::hatch(painter, bar, 7.0, Stroke::new(2.0, theme::faded(theme::ERROR, 0.55)));
             painter.rect_stroke(bar, 2.0, Stroke::new(1.0, theme::ERROR), egui::StrokeKind::Inside);
@@ -216,7 +228,7 @@ fn draw(
                 theme::WEAK,
             );
         }
-        Shown::Split => {
+        Shown::Split | Shown::Somewhere(_) => {
             painter.rect_filled(bar, 2.0, theme::faded(theme::PLAIN, 0.22));
             glyph::hatch(painter, bar, 6.0, Stroke::new(1.0, theme::faded(theme::PLAIN, 0.9)));
         }
@@ -226,12 +238,12 @@ fn draw(
 /// What a stretch says, in words.
 fn words(model: &Model, object: u64, node: Option<NodeId>, stretch: &Stretch) -> String {
     let who = node.map_or_else(
-        || "all nodes that know it".to_owned(),
+        || "the nodes that know it".to_owned(),
         |node| model.node_name(node).to_owned(),
     );
     let belief = match stretch.shown {
         Shown::Agreed(belief) => model.belief_text(belief),
-        Shown::Split => model.beliefs_text(object, stretch.time.start),
+        Shown::Split | Shown::Somewhere(_) => model.beliefs_text(object, stretch.time.start),
     };
     let counter = stretch
         .counter

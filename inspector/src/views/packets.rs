@@ -28,7 +28,7 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
         findings::empty(ui, sentence);
         return;
     }
-    ui.spacing_mut().item_spacing = egui::vec2(8.0, 0.0);
+    ui.spacing_mut().item_spacing = egui::vec2(11.0, 0.0);
     ui.add_space(2.0);
     let selected = model.selection().packet;
     let scroll = changed(ui.ctx(), "packets selection", selected.map(|id| id.0));
@@ -39,17 +39,17 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
         .animate_scrolling(false)
         .auto_shrink(false)
         .cell_layout(Layout::left_to_right(Align::Center))
-        .column(Column::exact(54.0))
+        .column(Column::exact(50.0))
         .column(Column::exact(74.0))
-        .column(Column::exact(84.0).clip(true))
+        .column(Column::exact(80.0).clip(true))
         .column(Column::remainder().at_least(90.0).clip(true))
-        .column(Column::exact(48.0).clip(true))
-        .column(Column::exact(40.0))
-        .column(Column::exact(40.0))
-        .column(Column::exact(66.0))
-        .column(Column::exact(76.0));
+        .column(Column::exact(50.0).clip(true))
+        .column(Column::exact(38.0))
+        .column(Column::exact(34.0))
+        .column(Column::exact(58.0))
+        .column(Column::exact(78.0));
     if scroll && let Some(row) = selected.and_then(|id| model.row_of(id)) {
-        table = table.scroll_to_row(row, None);
+        table = table.scroll_to_row(row, Some(Align::Center));
     }
     let heads = ["#", "time s", "link", "messages", "object", "seq", "bytes", "late", "fate"];
     table
@@ -110,7 +110,8 @@ fn line(row: &mut TableRow<'_, '_>, model: &Model, packet: &PacketRow, commands:
     row.col(|ui| cell(ui, &packet.objects, text, false));
     row.col(|ui| cell(ui, &packet.sequence, theme::WEAK, true));
     row.col(|ui| cell(ui, &packet.bytes, theme::WEAK, true));
-    row.col(|ui| cell(ui, &packet.late, text, true));
+    let late = if packet.is_late { theme::WARNING } else { theme::WEAK };
+    row.col(|ui| cell(ui, &packet.late, late, true));
     row.col(|ui| {
         let color = match (packet.missing, packet.fate.as_str()) {
             (true, _) => theme::WARNING,

@@ -1,7 +1,7 @@
 //! A lane a node, time to the right, an arrow from each send to its receive.
 
 use egui::{Align2, Painter, Pos2, Rect, Response, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
-use netreel_inspector_model::{Arrow, Bucket, Command, Flag, Hover, Model, Scale, Traffic};
+use netreel_inspector_model::{Arrow, Bucket, Command, Flag, Hover, Model, Scale, Traffic, text};
 use netreel_protocol::session::{Node, NodeId, PacketId};
 
 use super::arrows::{self, Labels, Line, Look};
@@ -52,7 +52,7 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
         labels.block(flag_rect(&lanes, &scale, flag));
     }
     let near = traffic(ui, &inside, model, &lanes, &scale, &response, &mut labels);
-    story(&inside, model, &lanes, &scale, &mut labels);
+    story(&inside, model, &lanes, &scale);
     axis::cursor(&inside, time, &scale, model);
     let on_flag = flags_view(ui, &inside, model, &lanes, &scale, &flags, commands);
     input(ui, model, &response, time, &scale, if on_flag { None } else { near }, commands);
@@ -101,12 +101,24 @@ fn lane(painter: &Painter, view: Rect, lanes: &Lanes, scale: &Scale, place: usiz
     } else {
         ""
     };
+    let unsure = match node.clock_error_ns {
+        0 => String::new(),
+        u64::MAX => "clock unknown".to_owned(),
+        error => format!("clock ± {}", text::duration(error as i64)),
+    };
     painter.text(
         pos2(view.left() + 26.0, y + height / 2.0 + 1.0),
         Align2::LEFT_TOP,
         note,
         theme::small(),
         theme::WARNING,
+    );
+    painter.text(
+        pos2(view.left() + 26.0, y - height / 2.0 - 1.0),
+        Align2::LEFT_BOTTOM,
+        unsure,
+        theme::small(),
+        theme::DIM,
     );
     if !node.recorded {
         painter.extend(egui::Shape::dashed_line(
@@ -168,10 +180,9 @@ fn traffic(
             }
         }
     }
-    for (node, time, packet) in model.duplicates(scale) {
+    for (node, time, _) in model.duplicates(scale) {
         let at = arrows::point(lanes.time, scale.x(time), lanes.y(node));
         glyph::twice(painter, at, theme::WARNING);
-        let _ = packet;
     }
     let outside = match model.hover() {
         Some(Hover::Packet(packet)) if nearest.is_none() => model.arrow(packet),
@@ -201,15 +212,15 @@ fn names(
 ) {
     let told = model.selection().finding.is_some();
     // The story's own labels come first; they are placed by `story`.
-    let mut told_at: Vec<Rect> = model
-        .evidence()
+    let told_at: Vec<Rect> = model
+        .story()
         .iter()
         .map(|piece| {
             let at = arrows::point(lanes.time, scale.x(piece.time), lanes.y(piece.node));
             Rect::from_min_max(at + vec2(-12.0, -26.0), at + vec2(150.0, -2.0))
         })
         .collect();
-    for rect in told_at.drain(..) {
+    for rect in told_at {
         labels.block(rect);
     }
     for arrow in arrows.iter().rev() {
@@ -237,7 +248,7 @@ fn names(
 }
 
 /// The selected finding's proof: numbered where it was seen.
-fn story(painter: &Painter, model: &Model, lanes: &Lanes, scale: &Scale, labels: &mut Labels) {
+fn story(painter: &Painter, model: &Model, lanes: &Lanes, scale: &Scale) {
     let Some(finding) = model.selection().finding else {
         return;
     };
@@ -246,7 +257,7 @@ fn story(painter: &Painter, model: &Model, lanes: &Lanes, scale: &Scale, labels:
     };
     let mut own = Labels::default();
     let points: Vec<Pos2> = model
-        .evidence()
+        .story()
         .iter()
         .map(|piece| arrows::point(lanes.time, scale.x(piece.time), lanes.y(piece.node)))
         .collect();
@@ -256,16 +267,15 @@ fn story(painter: &Painter, model: &Model, lanes: &Lanes, scale: &Scale, labels:
     for flag in model.flags(scale) {
         own.block(flag_rect(lanes, scale, &flag));
     }
-    for ((place, piece), at) in model.evidence().iter().enumerate().zip(points) {
+    for ((place, piece), at) in model.story().iter().enumerate().zip(points) {
         own.step(painter, at, place + 1, theme::level(level));
         let look = Look {
             color: theme::ink(),
-            gap: 8.0,
+            gap: 10.0,
             must: true,
         };
         own.place(painter, lanes.time, at, &piece.what, look);
     }
-    let _ = labels;
 }
 
 fn density(painter: &Painter, lanes: &Lanes, buckets: &[Vec<Bucket>]) {

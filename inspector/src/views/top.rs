@@ -11,6 +11,7 @@ pub fn show(ui: &mut Ui, model: &Model, filter: &mut String, commands: &mut Vec<
     ui.horizontal(|ui| {
         ui.set_min_height(24.0);
         ui.label(RichText::new("netreel").strong().size(15.0).color(theme::ink()));
+        ui.add_space(6.0);
         session(ui, model);
         ui.add_space(16.0);
         filter_box(ui, model, filter, commands);
