@@ -323,3 +323,165 @@ pub fn write_unreliable(message: &Message, types: &crate::types::Types) -> BitWr
     message.write(types, &mut bits);
     bits
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layer::stage::StageIo;
+    use crate::message::Body;
+    use crate::types::{BOXES, Types};
+
+    const MS: u64 = 1_000_000;
+
+    /// A link that has sent packets 0 to `count - 1`, one a millisecond; packet `n` carries
+    /// reliable message `n`.
+    fn sent(count: u64) -> Link {
+        let types = Types::parse(BOXES).expect("the declaration of the game");
+        let endpoint = SocketAddr::from(([127, 0, 0, 1], 4000));
+        let mut link = Link::new(Peer(1), endpoint, &Tuning::default());
+        link.next_packet = Some(FIRST);
+        let mut io = StageIo::default();
+        for n in 0..count {
+            let message = Message {
+                origin: Peer(0),
+                reliable: None,
+                body: Body::Leave,
+            };
+            let place = link.out.push(message, &types).expect("not too large");
+            let cargo = Cargo {
+                reliable: vec![place],
+                ..Cargo::default()
+            };
+            link.send(Mode::Owner, Peer(0), &[], cargo, n * MS, &mut io);
+        }
+        link
+    }
+
+    /// The numbers of the arrived and of the lost packets, by what they carried.
+    fn numbers(fates: Vec<Fate>) -> (Vec<u64>, Vec<u64>) {
+        let (mut arrived, mut lost) = (Vec::new(), Vec::new());
+        for fate in fates {
+            match fate {
+                Fate::Arrived { cargo } => arrived.extend(cargo.reliable),
+                Fate::Lost { packet, .. } => lost.push(packet - FIRST),
+            }
+        }
+        arrived.sort_unstable();
+        (arrived, lost)
+    }
+
+    #[test]
+    fn acks_tell_what_arrived_and_what_is_lost() {
+        let check = |ack: u16, bits: u32, arrived: &[u64], lost: &[u64]| {
+            let told = numbers(sent(40).take_acks(ack, bits, 50 * MS));
+            assert_eq!(
+                told,
+                (arrived.to_vec(), lost.to_vec()),
+                "ack {ack}, bits {bits:b}"
+            );
+        };
+        check(0, 0, &[0], &[]);
+        check(3, 0, &[3], &[]);
+        check(3, 0b101, &[0, 2, 3], &[]);
+        check(3, u32::MAX, &[0, 1, 2, 3], &[]);
+        check(32, 0, &[32], &[]);
+        check(33, 0, &[33], &[0]);
+        check(35, 1 << 31, &[3, 35], &[0, 1, 2]);
+        check(39, 1 << 31, &[7, 39], &[0, 1, 2, 3, 4, 5, 6]);
+        check(40, u32::MAX, &[], &[]);
+        check(u16::MAX, u32::MAX, &[], &[]);
+    }
+
+    #[test]
+    fn an_ack_counts_once() {
+        let mut link = sent(4);
+        assert_eq!(numbers(link.take_acks(1, 1, 50 * MS)), (vec![0, 1], vec![]));
+        assert_eq!(numbers(link.take_acks(1, 1, 51 * MS)), (vec![], vec![]));
+        assert!(link.out.is_acked(1) && !link.out.is_acked(2));
+    }
+
+    #[test]
+    fn an_old_ack_loses_nothing() {
+        let mut link = sent(80);
+        link.take_acks(79, 0, 90 * MS);
+        assert_eq!(
+            numbers(link.take_acks(50, 0, 91 * MS)),
+            (vec![50], vec![]),
+            "late, and welcome"
+        );
+    }
+
+    #[test]
+    fn a_packet_without_ack_is_judged_lost_after_the_resend_delay() {
+        let tuning = Tuning::default();
+        let delay = tuning.resend_delay_ns;
+        let mut link = sent(3);
+        assert_eq!(numbers(link.judge(delay - 1, &tuning)), (vec![], vec![]));
+        assert_eq!(
+            numbers(link.judge(delay + MS, &tuning)),
+            (vec![], vec![0, 1])
+        );
+        assert_eq!(
+            numbers(link.judge(delay + MS, &tuning)),
+            (vec![], vec![]),
+            "once"
+        );
+        assert_eq!(
+            link.out.due().map(|(place, _)| place).collect::<Vec<_>>(),
+            [0, 1]
+        );
+    }
+
+    #[test]
+    fn a_packet_that_was_judged_lost_may_still_arrive() {
+        let tuning = Tuning::default();
+        let mut link = sent(1);
+        link.judge(tuning.resend_delay_ns, &tuning);
+        assert_eq!(
+            numbers(link.take_acks(0, 0, tuning.resend_delay_ns + MS)).0,
+            [0]
+        );
+        assert!(link.is_acked());
+    }
+
+    #[test]
+    fn patience_grows_with_the_round_trip() {
+        let tuning = Tuning::default();
+        let mut link = sent(2);
+        link.take_acks(0, 0, 500 * MS); // a round trip of half a second
+        assert_eq!(
+            numbers(link.judge(tuning.resend_delay_ns + 900 * MS, &tuning)).1,
+            []
+        );
+        assert_eq!(
+            numbers(link.judge(tuning.resend_delay_ns + 1001 * MS, &tuning)).1,
+            [1]
+        );
+    }
+
+    #[test]
+    fn what_is_remembered_of_a_silent_peer_is_bounded() {
+        let mut link = sent(2000);
+        let lost = numbers(link.judge(0, &Tuning::default())).1;
+        assert_eq!((lost.len(), link.sent.len()), (2000 - SENT_MAX, SENT_MAX));
+    }
+
+    #[test]
+    fn a_packet_is_owed_for_messages_but_not_for_acks() {
+        let tuning = Tuning::default();
+        let mut link = sent(1);
+        let owes = |link: &Link| link.owes_packet(MS, &tuning);
+        assert!(!owes(&link));
+        link.take_packet(FIRST, MS, false);
+        assert!(
+            !owes(&link),
+            "two peers that ack each other's acks would never stop"
+        );
+        link.take_packet(FIRST + 1, MS, true);
+        assert!(owes(&link));
+        assert!(
+            sent(1).owes_packet(tuning.keep_alive_ns, &tuning),
+            "keep-alive"
+        );
+    }
+}

@@ -8,7 +8,7 @@ use netreel_transport::{Faults, Gates, LinkFaults, SimClock, SimNet, SimTranspor
 
 use crate::call::Call;
 use crate::event::Event;
-use crate::game::{Boxes, Demonstration, Game, Hands, Idle, link_end, play_tick};
+use crate::game::{Boxes, Demonstration, Game, Hands, Idle, link_end, play_tick, tell_events};
 use crate::layer::NetLayer;
 use crate::message::{Counter, ObjectId, Peer, State};
 use crate::start::{Mode, PeerStart, Start, StartError, Topology, Tuning};
@@ -311,7 +311,13 @@ impl SimWorld {
     /// Makes a call of a node's game into its layer.
     pub fn call(&mut self, peer: Peer, call: &Call) {
         if let Some(node) = self.nodes.get_mut(usize::from(peer.0)) {
-            Hands::new(&mut node.layer, node.io.as_mut(), &node.gates).call(call);
+            let mut game = Listening {
+                game: node.game.as_mut(),
+                events: &mut node.events,
+            };
+            let mut hands = Hands::new(&mut node.layer, node.io.as_mut(), &node.gates);
+            hands.call(call);
+            tell_events(&mut game, &mut hands);
         }
     }
 

@@ -120,7 +120,8 @@ pub fn play_tick(
     tell_events(game, &mut hands);
 }
 
-fn tell_events(game: &mut dyn Game, hands: &mut Hands<'_>) {
+/// Tells the game what the layer has to tell.
+pub(crate) fn tell_events(game: &mut dyn Game, hands: &mut Hands<'_>) {
     while let Some(event) = hands.layer.poll_event() {
         game.event(&event, hands);
     }

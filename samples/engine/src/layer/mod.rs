@@ -10,7 +10,7 @@ mod replicate;
 #[cfg(test)]
 mod replication_tests;
 #[cfg(test)]
-mod stage;
+pub(crate) mod stage;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::SocketAddr;

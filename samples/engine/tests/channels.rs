@@ -1,0 +1,200 @@
+//! The two channels under faults: reliable calls come once and in order, whatever the network
+//! does; unreliable ones come at most once each, and their sender learns which.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use netreel_sample_engine::{
+    Argument, Call, Event, Mode, Peer, Script, SimWorld, SimWorldStart, Topology,
+};
+use netreel_transport::LinkFaults;
+
+const A: Peer = Peer(1);
+const B: Peer = Peer(2);
+
+fn world(faults: LinkFaults, topology: Topology) -> SimWorld {
+    let mut start = SimWorldStart::new(11, Mode::Owner, topology, Script::Idle);
+    start.nodes = 3;
+    start.faults = faults;
+    SimWorld::new(&start).expect("good conditions")
+}
+
+fn call(world: &mut SimWorld, reliable: bool, to: Option<Peer>, number: i64, padding: usize) {
+    let arguments = vec![Argument::Int(number), Argument::Text("x".repeat(padding))];
+    world.call(
+        A,
+        &Call::Rpc {
+            to,
+            reliable,
+            name: "count".into(),
+            arguments,
+        },
+    );
+}
+
+/// The numbers of the calls that reached a node, in order.
+fn counted(world: &SimWorld, peer: Peer) -> Vec<i64> {
+    let number = |event: &Event| match event {
+        Event::Called {
+            from: A, arguments, ..
+        } => match arguments.first() {
+            Some(Argument::Int(number)) => Some(*number),
+            _ => None,
+        },
+        _ => None,
+    };
+    world.events(peer).iter().filter_map(number).collect()
+}
+
+/// Loss, duplication and reordering of 0, 20 and 40 percent each, in every combination.
+fn fault_table() -> impl Iterator<Item = LinkFaults> {
+    (0..27).map(|row| LinkFaults {
+        jitter: Duration::from_millis(row),
+        loss: (row % 3) as f64 * 0.2,
+        duplicate: (row / 3 % 3) as f64 * 0.2,
+        reorder: (row / 9) as f64 * 0.2,
+        ..LinkFaults::default()
+    })
+}
+
+#[test]
+fn reliable_calls_come_once_and_in_order_under_all_faults() {
+    for topology in [Topology::PeerToPeer, Topology::ClientServer] {
+        for faults in fault_table() {
+            let mut world = world(faults, topology);
+            for number in 0..150 {
+                // Every tenth is so large that it is split.
+                let padding = if number % 10 == 9 { 4000 } else { 5 };
+                call(&mut world, true, None, number, padding);
+                world.step();
+            }
+            assert!(world.run_until_idle(60 * 120), "{faults:?} comes to rest");
+            for peer in [Peer::HOST, B] {
+                let expected: Vec<i64> = (0..150).collect();
+                assert_eq!(
+                    counted(&world, peer),
+                    expected,
+                    "{topology:?} {faults:?} {peer:?}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_client_speaks_through_the_server_in_its_own_name() {
+    let mut world = world(LinkFaults::default(), Topology::ClientServer);
+    call(&mut world, true, Some(B), 5, 0);
+    world.run(60);
+    assert_eq!(counted(&world, B), [5], "from A, not from HOST");
+    assert_eq!(counted(&world, Peer::HOST), [5]);
+    assert_eq!(counted(&world, A), [], "the server sends nothing back");
+}
+
+#[test]
+fn unreliable_calls_come_at_most_once_and_their_sender_learns_which() {
+    for faults in fault_table() {
+        let mut world = world(faults, Topology::PeerToPeer);
+        for number in 0..150 {
+            call(&mut world, false, Some(B), number, 5);
+            world.step();
+        }
+        world.run(120);
+        let came = counted(&world, B);
+        let mut fates: BTreeMap<u64, Vec<bool>> = BTreeMap::new();
+        for event in world.events(A) {
+            match *event {
+                Event::Arrived { to: B, ticket } => fates.entry(ticket).or_default().push(true),
+                Event::Lost { to: B, ticket } => fates.entry(ticket).or_default().push(false),
+                _ => {}
+            }
+        }
+        assert_eq!(fates.len(), 150, "{faults:?}: every call has a fate");
+        for (ticket, fate) in fates {
+            let times = came
+                .iter()
+                .filter(|&&number| number == ticket as i64)
+                .count();
+            assert!(times <= 1, "{faults:?}: call {ticket} came {times} times");
+            assert_eq!(fate.len(), 1, "{faults:?}: call {ticket} has one fate");
+            assert!(
+                times == 1 || !fate[0],
+                "{faults:?}: call {ticket} was said to have arrived"
+            );
+        }
+        if faults.loss == 0.0 && faults.reorder == 0.0 {
+            assert_eq!(came, (0..150).collect::<Vec<i64>>());
+        }
+    }
+}
+
+#[test]
+fn the_first_packet_of_a_link_has_a_random_number() {
+    let first = |seed| {
+        let mut start = SimWorldStart::new(seed, Mode::Owner, Topology::PeerToPeer, Script::Idle);
+        start.nodes = 2;
+        let mut sequences = Vec::new();
+        let seen = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+        let mut world = SimWorld::wrapped(&start, |_, faults| {
+            Box::new(Watched {
+                inner: faults,
+                seen: seen.clone(),
+            })
+        })
+        .expect("good conditions");
+        world.step();
+        sequences.extend(seen.lock().expect("one thread").iter().copied());
+        sequences
+    };
+    assert_eq!(first(1), first(1));
+    assert_ne!(first(1), first(2));
+}
+
+/// A transport that writes down the sequence of every packet sent.
+struct Watched<T> {
+    inner: T,
+    seen: std::sync::Arc<std::sync::Mutex<Vec<u16>>>,
+}
+
+impl<T: netreel_transport::Transport> netreel_transport::Transport for Watched<T> {
+    fn now(&mut self) -> netreel_transport::Time {
+        self.inner.now()
+    }
+
+    fn random(&mut self) -> u64 {
+        self.inner.random()
+    }
+
+    fn send(
+        &mut self,
+        to: std::net::SocketAddr,
+        packet: &[u8],
+    ) -> Result<(), netreel_transport::SendError> {
+        if let [_, _, low, high, ..] = packet {
+            self.seen
+                .lock()
+                .expect("one thread")
+                .push(u16::from_le_bytes([*low, *high]));
+        }
+        self.inner.send(to, packet)
+    }
+
+    fn receive(
+        &mut self,
+        buffer: &mut [u8],
+    ) -> Result<Option<netreel_transport::Datagram>, netreel_transport::ReceiveError> {
+        self.inner.receive(buffer)
+    }
+
+    fn tick(&mut self, tick: u64, time: netreel_transport::Time) {
+        self.inner.tick(tick, time);
+    }
+
+    fn input(&mut self, call: &[u8]) {
+        self.inner.input(call);
+    }
+
+    fn note(&mut self, text: &str) {
+        self.inner.note(text);
+    }
+}
