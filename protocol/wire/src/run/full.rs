@@ -34,13 +34,14 @@ struct Open {
 impl<'p> Full<'p> {
     /// `whole` is what the bytes are: `packet` or `message`.
     pub(crate) fn new(program: &'p Program, whole: &'static str) -> Full<'p> {
-        let (tree, diagnostics, open) = (Tree::default(), Vec::new(), Vec::new());
+        // Room for a plain packet, so that its tree does not move while it grows.
+        let nodes = Vec::with_capacity(program.packet_weight.min(64) as usize);
         Full {
             program,
             whole,
-            tree,
-            diagnostics,
-            open,
+            tree: Tree { nodes },
+            diagnostics: Vec::new(),
+            open: Vec::with_capacity(8),
         }
     }
 

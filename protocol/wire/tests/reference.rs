@@ -1,0 +1,101 @@
+//! The examples of the reference are true.
+
+use netreel_wire::Wire;
+
+const REFERENCE: &str = include_str!("../../../docs/wire-language.md");
+
+/// The code block with this number.
+fn block(number: usize) -> &'static str {
+    REFERENCE
+        .split("```")
+        .nth(2 * number + 1)
+        .expect("a code block")
+        .trim_start()
+}
+
+/// The second block takes the place of what follows the `wire` block in the first.
+fn worked_example() -> String {
+    let header = block(0).split("struct Packet").next().unwrap_or_default();
+    format!("{header}{}", block(1))
+}
+
+fn compile(text: &str) -> Wire {
+    Wire::compile("moves.wire", text).unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn the_first_wire_decodes() {
+    let wire = compile(block(0));
+    let packet = [0x47, 1, 0, 1, 42, 0, 0, 0, 0, 0, 0, 0, 0x80, 0x3f];
+    let decoded = wire.decode(&packet);
+    assert_eq!(decoded.diagnostics, []);
+    let last = decoded.tree.nodes.last().expect("a field");
+    assert_eq!(last.value.to_string(), "1");
+}
+
+#[test]
+fn the_worked_example_means_what_the_text_says() {
+    let wire = compile(&worked_example());
+    let packet = [0x47, 1, 0, 1, 1, 0x2a, 0];
+    let decoded = wire.decode(&packet);
+    assert_eq!(decoded.diagnostics, []);
+    assert_eq!(
+        decoded.facts.sequence.map(|sequence| sequence.value),
+        Some(1)
+    );
+    let message = &decoded.facts.messages[0];
+    assert_eq!(message.object, Some(42));
+    let kind = message
+        .kind
+        .map(|kind| wire.kinds()[usize::from(kind.0)].name.as_str());
+    assert_eq!(kind, Some("gone"));
+}
+
+#[test]
+fn the_error_looks_as_it_is_shown() {
+    let text = worked_example().replace("@sequence", "@sequense");
+    let error = Wire::compile("moves.wire", &text).expect_err("a typing mistake");
+    assert_eq!(error.to_string().trim_end(), block(2).trim_end());
+}
+
+#[test]
+fn every_annotation_is_in_the_reference() {
+    let lists = [
+        "sequence",
+        "ack",
+        "ack_bits",
+        "sender",
+        "rules",
+        "message",
+        "message_kind",
+        "reliable",
+        "reliable_sequence",
+        "origin",
+        "object",
+        "object_type",
+        "owner",
+        "new_owner",
+        "migration_counter",
+        "tick",
+        "rpc_name",
+        "fragment_index",
+        "fragment_count",
+        "fragment_data",
+        "color",
+        "connect",
+        "disconnect",
+        "create",
+        "update",
+        "destroy",
+        "migrate",
+        "migrate_order",
+        "rpc",
+        "fragment",
+        "ping",
+        "pong",
+        "other",
+    ];
+    for word in lists {
+        assert!(REFERENCE.contains(&format!("`@{word}")), "@{word}");
+    }
+}
