@@ -1,1 +1,64 @@
-fn main() {}
+//! `netreel`: a flight recorder for game netcode.
+//!
+//! The command reads arguments, asks the libraries, prints, and turns the answer into an exit code:
+//! 0 done and clean, 1 the thing asked about is wrong, 2 could not do it.
+
+mod arguments;
+mod check;
+mod demo;
+mod info;
+#[cfg(feature = "gui")]
+mod inspect;
+mod objects;
+mod open;
+mod outcome;
+mod packets;
+mod replay;
+mod show;
+mod text;
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use arguments::{Arguments, Command};
+use outcome::{Answer, Failure};
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let mut out = std::io::BufWriter::new(anstream::stdout());
+    let answer = run(&arguments.command, &mut out).and_then(|answer| {
+        out.flush()?;
+        Ok(answer)
+    });
+    match answer {
+        Ok(Answer::Clean) => ExitCode::SUCCESS,
+        Ok(Answer::Wrong) => ExitCode::from(1),
+        // Whoever reads the pipe has seen enough.
+        Err(Failure::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => {
+            ExitCode::SUCCESS
+        }
+        Err(failure) => {
+            // What was printed so far comes before the reason why there is no more.
+            let _ = out.flush();
+            anstream::eprintln!("netreel: {failure}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(command: &Command, out: &mut dyn Write) -> Result<Answer, Failure> {
+    match command {
+        Command::Demo(arguments) => demo::run(arguments, out),
+        Command::DemoNode(arguments) => demo::node::run(arguments),
+        Command::Info(arguments) => info::run(arguments, out),
+        Command::Packets(arguments) => packets::run(arguments, out),
+        Command::Show(arguments) => show::run(arguments, out),
+        Command::Objects(arguments) => objects::run(arguments, out),
+        Command::Check(arguments) => check::run(arguments, out),
+        Command::Replay(arguments) => replay::run(arguments, out),
+        #[cfg(feature = "gui")]
+        Command::Inspect(arguments) => inspect::run(arguments, out),
+    }
+}

@@ -1,1 +1,16 @@
 //! A recording, fed back into the network layer.
+//!
+//! [`Driver`] is the loop around a sans-IO layer: it gives the layer the recorded calls, packets,
+//! clock reads and random draws in the recorded order and compares every send with the reel. The
+//! outcome is exact, or the first [`Divergence`](netreel_transport::Divergence), which
+//! [`explain`] decodes to the field.
+
+mod cursor;
+mod difference;
+mod driver;
+mod replayable;
+
+pub use cursor::ReelEvents;
+pub use difference::{Explanation, FieldDifference, explain};
+pub use driver::{Driver, Outcome, Report};
+pub use replayable::{NotReplayable, check_replayable};

@@ -1,0 +1,127 @@
+//! A divergence, decoded to the first field that differs.
+
+use std::fmt;
+use std::ops::Range;
+
+use netreel_transport::{Divergence, Step};
+use netreel_wire::{Decoded, TreeId, Value, Wire};
+
+/// A divergence in words.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Explanation {
+    /// What the recording has, in a few words.
+    pub expected: String,
+    /// What the layer did, in a few words.
+    pub came: String,
+    /// The first field that differs, where both are packets to the same endpoint.
+    pub field: Option<FieldDifference>,
+}
+
+/// The first place where two packets differ.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FieldDifference {
+    /// The field's path, or `byte 17` where no field of the wire explains the difference.
+    pub path: String,
+    /// The field's bits in the recorded packet.
+    pub bits: Range<u32>,
+    /// What the recorded packet says there.
+    pub expected: String,
+    /// What the packet of the replay says there.
+    pub came: String,
+}
+
+/// Says what `divergence` is about; with a wire, to the field.
+pub fn explain(divergence: &Divergence, wire: Option<&Wire>) -> Explanation {
+    let field = match (&divergence.expected, &divergence.came) {
+        (Step::Send { to: expected_to, packet: expected }, Step::Send { to, packet: came })
+            if expected_to == to =>
+        {
+            wire.and_then(|wire| field_difference(&wire.decode(expected), &wire.decode(came)))
+                .or_else(|| byte_difference(expected, came))
+        }
+        _ => None,
+    };
+    Explanation { expected: words(&divergence.expected), came: words(&divergence.came), field }
+}
+
+fn words(step: &Step) -> String {
+    match step {
+        Step::Tick(tick) => format!("tick {tick}"),
+        Step::Input(call) => format!("a call of the game, {} bytes", call.len()),
+        Step::Clock => "a clock read".to_owned(),
+        Step::Random => "a random draw".to_owned(),
+        Step::Receive => "a receive".to_owned(),
+        Step::Send { to, packet } => format!("a send of {} bytes to {to}", packet.len()),
+        Step::Nothing => "nothing".to_owned(),
+    }
+}
+
+/// Walks both trees in wire order: the first node that one of them lacks, or whose value differs.
+fn field_difference(expected: &Decoded, came: &Decoded) -> Option<FieldDifference> {
+    let (left, right) = (&expected.tree, &came.tree);
+    for index in 0..left.nodes.len().max(right.nodes.len()) {
+        let id = TreeId(index as u32);
+        match (left.nodes.get(index), right.nodes.get(index)) {
+            (Some(a), Some(b)) if a.name == b.name && same(&a.value, &b.value) => {}
+            (Some(a), Some(b)) if a.name == b.name => {
+                return Some(FieldDifference {
+                    path: left.path(id),
+                    bits: a.bits.clone(),
+                    expected: a.value.to_string(),
+                    came: b.value.to_string(),
+                });
+            }
+            (Some(a), _) => {
+                return Some(FieldDifference {
+                    path: left.path(id),
+                    bits: a.bits.clone(),
+                    expected: a.value.to_string(),
+                    came: "no such field".to_owned(),
+                });
+            }
+            (None, Some(b)) => {
+                return Some(FieldDifference {
+                    path: right.path(id),
+                    bits: b.bits.clone(),
+                    expected: "no such field".to_owned(),
+                    came: b.value.to_string(),
+                });
+            }
+            (None, None) => return None,
+        }
+    }
+    None
+}
+
+/// Equal on the wire: a NaN equals the same NaN.
+fn same(left: &Value, right: &Value) -> bool {
+    match (left, right) {
+        (Value::Float(left), Value::Float(right)) => left.to_bits() == right.to_bits(),
+        _ => left == right,
+    }
+}
+
+fn byte_difference(expected: &[u8], came: &[u8]) -> Option<FieldDifference> {
+    let equal = expected.iter().zip(came).take_while(|(left, right)| left == right).count();
+    if equal == expected.len() && equal == came.len() {
+        return None;
+    }
+    let byte = |bytes: &[u8]| bytes.get(equal).map_or("the end".to_owned(), |b| format!("{b:#04x}"));
+    let start = equal as u32 * 8;
+    Some(FieldDifference {
+        path: format!("byte {equal}"),
+        bits: start..start + 8,
+        expected: byte(expected),
+        came: byte(came),
+    })
+}
+
+impl fmt::Display for Explanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "expected {}, came {}", self.expected, self.came)?;
+        if let Some(field) = &self.field {
+            write!(f, "; {}: expected {}, came {}", field.path, field.expected, field.came)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,102 @@
+//! The loop around a sans-IO layer.
+
+use netreel_reel::{Ending, Event, EventNumber, Reel};
+use netreel_transport::{Divergence, Layer, ReplayTransport, Step};
+use std::sync::Arc;
+
+use crate::{NotReplayable, ReelEvents, check_replayable};
+
+/// Plays one reel into one layer, event by event.
+pub struct Driver {
+    io: ReplayTransport<ReelEvents>,
+    cut: bool,
+    ticks: u64,
+    inputs: u64,
+    rejected: Option<String>,
+}
+
+/// What a replay came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// Exact or not.
+    pub outcome: Outcome,
+    /// Ticks that were played.
+    pub ticks: u64,
+    /// Calls of the game that were played.
+    pub inputs: u64,
+    /// Sends that were equal to the reel, byte for byte.
+    pub sends: u64,
+    /// Bytes of those sends.
+    pub bytes: u64,
+    /// Whether the reel was cut: it says nothing of what came after its last event.
+    pub cut: bool,
+}
+
+/// See [`Report::outcome`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Every step of the layer was as recorded.
+    Exact,
+    /// The first step that was not.
+    Diverged(Divergence),
+    /// The layer could not read a recorded call; the sentence says why.
+    InputRejected(EventNumber, String),
+}
+
+impl Driver {
+    /// Starts before the reel's first event. Refuses a reel that cannot lead to an exact replay.
+    pub fn new(reel: Arc<Reel>) -> Result<Driver, NotReplayable> {
+        check_replayable(&reel)?;
+        let cut = *reel.ending() != Ending::Clean;
+        let io = ReplayTransport::new(ReelEvents::new(reel));
+        Ok(Driver { io, cut, ticks: 0, inputs: 0, rejected: None })
+    }
+
+    /// Plays the next tick or call into `layer`; `false` when there is nothing left to play or the
+    /// replay has diverged.
+    pub fn step(&mut self, layer: &mut dyn Layer) -> bool {
+        let Some(record) = self.io.peek() else {
+            return false;
+        };
+        match record.event {
+            Event::Tick { .. } => {
+                self.io.advance();
+                self.ticks += 1;
+                layer.tick(&mut self.io);
+            }
+            Event::Input { call } => {
+                let call = call.to_vec();
+                self.io.advance();
+                self.inputs += 1;
+                if let Err(error) = layer.input(&call, &mut self.io) {
+                    self.rejected = Some(error.to_string());
+                }
+            }
+            // The layer returned before it did what the recording has next.
+            _ => self.io.diverge(Step::Nothing),
+        }
+        self.rejected.is_none() && self.io.divergence().is_none() && self.io.overrun().is_none()
+    }
+
+    /// Plays to the end, or to the first divergence.
+    pub fn run(mut self, layer: &mut dyn Layer) -> Report {
+        while self.step(layer) {}
+        self.report()
+    }
+
+    /// What the replay has come to so far.
+    pub fn report(&mut self) -> Report {
+        let (sends, bytes) = self.io.compared();
+        let next = self.io.peek().map(|record| record.number);
+        let outcome = if let Some(why) = &self.rejected {
+            Outcome::InputRejected(next.unwrap_or_default(), why.clone())
+        } else if let Some(divergence) = self.io.divergence() {
+            Outcome::Diverged(divergence.clone())
+        } else if let Some(overrun) = self.io.overrun().filter(|_| !self.cut) {
+            Outcome::Diverged(overrun.clone())
+        } else {
+            Outcome::Exact
+        };
+        Report { outcome, ticks: self.ticks, inputs: self.inputs, sends, bytes, cut: self.cut }
+    }
+}

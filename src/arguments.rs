@@ -1,0 +1,178 @@
+//! What can be asked on the command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// A flight recorder for game netcode: records every packet at every node of a session, shows all
+/// nodes on one timeline, says what went wrong and why, and replays a recording exactly.
+///
+/// Exit codes: 0 done and clean; 1 the thing asked about is wrong (findings, a divergence);
+/// 2 could not do it.
+#[derive(Debug, Parser)]
+#[command(name = "netreel", version, propagate_version = true)]
+pub struct Arguments {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Plays the sample game in real processes over real UDP, records, checks and replays it, and
+    /// opens the inspector.
+    Demo(Demo),
+    /// One node of the demonstration.
+    #[command(hide = true)]
+    DemoNode(DemoNode),
+    /// What a recording is: nodes, times, counts, and what is missing.
+    Info(Read),
+    /// The packets of a session, a line each.
+    Packets(Filtered),
+    /// One packet to the last field.
+    Show(Show),
+    /// Replicated objects: what every node believed of them.
+    Objects(Objects),
+    /// What went wrong, with the packets that prove it. Exits 1 when something did.
+    Check(Check),
+    /// Feeds a reel back into the engine and compares every send. Exits 1 at a divergence.
+    Replay(Replay),
+    /// Opens the window.
+    #[cfg(feature = "gui")]
+    Inspect(Inspect),
+}
+
+#[derive(Debug, Args)]
+pub struct Demo {
+    /// No window: write DIR/timeline.png.
+    #[arg(long)]
+    pub headless: bool,
+    /// Who announces a new owner: `host` has the historic race, `owner` its cure.
+    #[arg(long, value_enum, default_value_t = Migration::Host)]
+    pub migration: Migration,
+    /// Who talks to whom.
+    #[arg(long, value_enum, default_value_t = Topology::P2p)]
+    pub topology: Topology,
+    /// How many nodes play.
+    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u8).range(4..=8))]
+    pub nodes: u8,
+    /// The seed of the game's scripts.
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Where the reels go; must be empty or not exist. Default: a new folder below the system's
+    /// temporary folder.
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// The first node's UDP port; the others follow. Default: whatever is free.
+    #[arg(long, value_name = "PORT")]
+    pub port: Option<u16>,
+}
+
+#[derive(Debug, Args)]
+pub struct DemoNode {
+    /// Where the reel goes.
+    #[arg(long)]
+    pub out: PathBuf,
+    /// This node's number in the session.
+    #[arg(long)]
+    pub peer: u8,
+    /// The UDP port to bind, 0 for whatever is free.
+    #[arg(long, default_value_t = 0)]
+    pub port: u16,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Migration {
+    Host,
+    Owner,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Topology {
+    P2p,
+    ClientServer,
+}
+
+/// What every reading command takes.
+#[derive(Debug, Args)]
+pub struct Read {
+    /// Reels, or folders of reels.
+    #[arg(required = true, value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+    /// Decode with this wire instead of the one inside the reels.
+    #[arg(long, value_name = "FILE")]
+    pub wire: Option<PathBuf>,
+    /// Print JSON (docs/json.md).
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Filtered {
+    #[command(flatten)]
+    pub read: Read,
+    /// Only what fits, for example `from == A && kind == create && object == 42`.
+    #[arg(long, value_name = "EXPR")]
+    pub filter: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct Show {
+    #[command(flatten)]
+    pub read: Read,
+    /// The packet's number, as `packets` prints it.
+    #[arg(long, value_name = "N")]
+    pub packet: u32,
+}
+
+#[derive(Debug, Args)]
+pub struct Objects {
+    #[command(flatten)]
+    pub filtered: Filtered,
+    /// Only what was believed at this time of the session, for example `1.25s`.
+    #[arg(long, value_name = "TIME")]
+    pub at: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct Check {
+    #[command(flatten)]
+    pub filtered: Filtered,
+    /// Exit 1 from this level on.
+    #[arg(long, value_enum, default_value_t = FailOn::Error)]
+    pub fail_on: FailOn,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FailOn {
+    Info,
+    Warning,
+    Error,
+}
+
+#[derive(Debug, Args)]
+pub struct Replay {
+    #[command(flatten)]
+    pub read: Read,
+    /// The node to replay; may be left out where there is only one.
+    #[arg(long, value_name = "NAME")]
+    pub node: Option<String>,
+    /// Change one of the sample engine's constants first, to see where that shows.
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub tune: Vec<String>,
+}
+
+#[cfg(feature = "gui")]
+#[derive(Debug, Args)]
+pub struct Inspect {
+    #[command(flatten)]
+    pub filtered: Filtered,
+    /// Draw into this file instead of opening a window.
+    #[arg(long, value_name = "FILE.png")]
+    pub screenshot: Option<PathBuf>,
+    /// What to draw: `timeline`, `packets`, `objects` or `findings`.
+    #[arg(long, value_name = "NAME", default_value = "timeline")]
+    pub view: String,
+    /// The picture's size in pixels.
+    #[arg(long, value_name = "WxH", default_value = "1600x1000")]
+    pub size: String,
+}

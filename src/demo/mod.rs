@@ -1,0 +1,143 @@
+//! `netreel demo`: the sample game, played in real processes over real UDP; recorded, checked,
+//! replayed, and shown.
+
+pub mod node;
+mod processes;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+#[cfg(feature = "gui")]
+use netreel_inspector::View;
+use netreel_protocol::history::History;
+use netreel_protocol::session::Session;
+use netreel_replay::Outcome;
+use netreel_sample_engine::{Peer, node_name};
+
+use crate::arguments::{Demo, Migration, Topology};
+use crate::open::{self, Story};
+use crate::outcome::{Answer, Failure};
+use crate::{check, replay, text};
+use processes::{Assignment, Processes};
+
+/// A session that is not over by then has failed.
+const LIMIT: Duration = Duration::from_secs(60);
+
+pub fn run(arguments: &Demo, out: &mut dyn Write) -> Result<Answer, Failure> {
+    let folder = prepare(arguments)?;
+    play(arguments, &folder, out)?;
+
+    let reels = open::reels(&[&folder])?;
+    let recorded = reels.iter().map(|input| Arc::clone(&input.reel)).collect::<Vec<_>>();
+    let Story { session, history } = open::build(reels, None)?;
+    writeln!(
+        out,
+        "recorded {} between {} in {}",
+        text::count(session.packets.len() as u64, "packet"),
+        text::count(session.nodes.len() as u64, "node"),
+        folder.display()
+    )?;
+    writeln!(out)?;
+    check::report(&session, &history.findings, out)?;
+
+    writeln!(out)?;
+    let mut answer = Answer::Clean;
+    for reel in &recorded {
+        let report = replay::replay(reel, &[])?;
+        if report.outcome != Outcome::Exact {
+            answer = Answer::Wrong;
+        }
+        let node = &reel.header().node;
+        replay::print(node, &report, session.wire.as_deref(), out)?;
+    }
+    writeln!(out)?;
+    out.flush()?;
+    show(arguments, session, history, &folder, out)?;
+    Ok(answer)
+}
+
+/// The folder for the reels: new, or empty.
+fn prepare(arguments: &Demo) -> Result<PathBuf, Failure> {
+    let folder = match &arguments.out {
+        Some(folder) => folder.clone(),
+        None => {
+            let name = format!("netreel-demo-{}", std::process::id());
+            std::env::temp_dir().join(name)
+        }
+    };
+    let told = |error: std::io::Error| Failure::new(format!("{}: {error}", folder.display()));
+    std::fs::create_dir_all(&folder).map_err(told)?;
+    if std::fs::read_dir(&folder).map_err(told)?.next().is_some() {
+        return Err(Failure::new(format!(
+            "{} is not empty; name an empty or a new folder with --out, so that no recording is \
+             lost and no two are mixed",
+            folder.display()
+        )));
+    }
+    Ok(folder)
+}
+
+fn play(arguments: &Demo, folder: &Path, out: &mut dyn Write) -> Result<(), Failure> {
+    let names = (0..arguments.nodes).map(|peer| node_name(Peer(peer))).collect::<Vec<_>>();
+    writeln!(out, "playing boxes on {}", names.join(", "))?;
+    out.flush()?;
+    let mut processes = Processes::start(&names, folder, arguments.port, LIMIT)?;
+    let assignment = Assignment {
+        session: session_id(arguments.seed),
+        endpoints: processes.endpoints()?,
+        names,
+        counted: arguments.migration == Migration::Owner,
+        relayed: arguments.topology == Topology::ClientServer,
+        seed: arguments.seed,
+    };
+    processes.assign(&assignment)?;
+    processes.finish()
+}
+
+/// Tells this session from every other: the time, the process and the seed.
+fn session_id(seed: u64) -> [u8; 16] {
+    let now = chrono::Utc::now().timestamp_nanos_opt().unwrap_or_default();
+    let mut id = [0; 16];
+    id[..8].copy_from_slice(&now.to_be_bytes());
+    id[8..12].copy_from_slice(&std::process::id().to_be_bytes());
+    id[12..].copy_from_slice(&seed.to_be_bytes()[4..]);
+    id
+}
+
+#[cfg(feature = "gui")]
+fn show(
+    arguments: &Demo,
+    session: Session,
+    history: History,
+    folder: &Path,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    use crate::inspect::{draw, model, window};
+    let model = model(Story { session, history }, "");
+    let display = ["DISPLAY", "WAYLAND_DISPLAY"].iter().any(|name| {
+        std::env::var_os(name).is_some_and(|value| !value.is_empty())
+    });
+    let picture = folder.join("timeline.png");
+    if arguments.headless || !display {
+        draw(model, View::Timeline, (1600, 1000), &picture)?;
+        writeln!(out, "the timeline: {}", picture.display())?;
+        return Ok(());
+    }
+    writeln!(out, "opening the inspector")?;
+    out.flush()?;
+    window(model, View::Timeline, folder.display().to_string())
+}
+
+#[cfg(not(feature = "gui"))]
+fn show(
+    _arguments: &Demo,
+    _session: Session,
+    _history: History,
+    folder: &Path,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    writeln!(out, "the reels: {}; built without the window: no picture", folder.display())?;
+    Ok(())
+}

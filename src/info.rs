@@ -1,0 +1,81 @@
+//! `netreel info`: what a recording is.
+
+use std::io::Write;
+
+use netreel_protocol::export;
+use netreel_protocol::session::Fate;
+
+use crate::arguments::Read;
+use crate::open;
+use crate::outcome::{Answer, Failure};
+use crate::packets::json;
+use crate::text;
+
+pub fn run(arguments: &Read, out: &mut dyn Write) -> Result<Answer, Failure> {
+    let story = open::story(arguments)?;
+    let (session, history) = (&story.session, &story.history);
+    if arguments.json {
+        json(&export::info(session, history), out)?;
+        return Ok(Answer::Clean);
+    }
+    let start = chrono::DateTime::from_timestamp_nanos(session.start_utc_ns);
+    let length = session.span.end.0 - session.span.start.0;
+    writeln!(out, "recorded   {} UTC", start.format("%Y-%m-%d %H:%M:%S%.3f"))?;
+    writeln!(out, "length     {}", text::duration(length))?;
+    if let Some(wire) = &session.wire {
+        writeln!(out, "wire       {}", wire.name())?;
+    }
+    let lost = session.packets.iter().filter(|packet| packet.fate == Fate::Lost).count();
+    let payload: u64 = session.packets.iter().map(|packet| u64::from(packet.length)).sum();
+    writeln!(
+        out,
+        "packets    {} of {}, {lost} lost",
+        session.packets.len(),
+        text::bytes(payload)
+    )?;
+    writeln!(out, "messages   {}", session.messages.len())?;
+    writeln!(out, "objects    {}", history.objects.len())?;
+    writeln!(out)?;
+    writeln!(out, "{:<8} {:>11} {:>11}  {:<22} reel", "node", "from s", "to s", "endpoints")?;
+    for node in &session.nodes {
+        let endpoints = node.endpoints.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let reel = match (node.recorded, node.complete) {
+            (false, _) => "none",
+            (true, true) => "complete",
+            (true, false) => "cut",
+        };
+        writeln!(
+            out,
+            "{:<8} {:>11} {:>11}  {:<22} {reel}",
+            node.name,
+            text::time(node.span.start),
+            text::time(node.span.end),
+            endpoints.join(" "),
+        )?;
+    }
+    writeln!(out)?;
+    writeln!(
+        out,
+        "{:<14} {:>8} {:>10} {:>6} {:>6} {:>6} {:>7} {:>10} {:>10}",
+        "link", "packets", "bytes", "lost", "twice", "late", "resent", "latency", "rtt"
+    )?;
+    for ((from, to), link) in &history.links {
+        let middle = |values: Option<(i64, i64, i64)>| {
+            values.map_or_else(|| "unknown".to_owned(), |(_, middle, _)| text::duration(middle))
+        };
+        writeln!(
+            out,
+            "{:<14} {:>8} {:>10} {:>6} {:>6} {:>6} {:>7} {:>10} {:>10}",
+            format!("{} -> {}", text::node(session, *from), text::node(session, *to)),
+            link.packets,
+            text::bytes(link.bytes),
+            link.lost,
+            link.duplicated,
+            link.reordered,
+            link.resent,
+            middle(link.latency_ns),
+            middle(link.rtt_ns),
+        )?;
+    }
+    Ok(Answer::Clean)
+}

@@ -1,0 +1,65 @@
+//! `netreel inspect`: the window, or a picture of it.
+
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+
+use netreel_inspector::{Command, Model, Options, View};
+
+use crate::arguments::Inspect;
+use crate::open::{self, Story};
+use crate::outcome::{Answer, Failure};
+
+pub fn run(arguments: &Inspect, out: &mut dyn Write) -> Result<Answer, Failure> {
+    let filter = arguments.filtered.filter.clone().unwrap_or_default();
+    let view = View::named(&arguments.view)
+        .map_err(|why| Failure::new(format!("--view: {why}")))?;
+    let size = size(&arguments.size)?;
+    let story = open::story(&arguments.filtered.read)?;
+    open::query(Some(&filter), &story.session)?;
+    let model = model(story, &filter);
+    match &arguments.screenshot {
+        Some(file) => {
+            draw(model, view, size, file)?;
+            writeln!(out, "{}", file.display())?;
+        }
+        None => {
+            let paths = arguments.filtered.read.paths.iter();
+            let title = paths.map(|path| path.display().to_string()).collect::<Vec<_>>();
+            window(model, view, title.join(" "))?;
+        }
+    }
+    Ok(Answer::Clean)
+}
+
+/// `1600x1000`
+fn size(text: &str) -> Result<(u32, u32), Failure> {
+    let parsed = text.split_once('x').and_then(|(width, height)| {
+        let size = (width.parse::<u32>().ok()?, height.parse::<u32>().ok()?);
+        let sane = (320..=8192).contains(&size.0) && (240..=8192).contains(&size.1);
+        sane.then_some(size)
+    });
+    parsed.ok_or_else(|| {
+        Failure::new(format!("--size {text}: write WIDTHxHEIGHT, from 320x240 to 8192x8192"))
+    })
+}
+
+/// A model of the story, filtered.
+pub fn model(story: Story, filter: &str) -> Model {
+    let mut model = Model::new(Arc::new(story.session), Arc::new(story.history));
+    if !filter.is_empty() {
+        model.apply(Command::SetFilter(filter.to_owned()));
+    }
+    model
+}
+
+/// Draws a picture of the window.
+pub fn draw(model: Model, view: View, size: (u32, u32), file: &Path) -> Result<(), Failure> {
+    netreel_inspector::photograph(model, view, size, file).map_err(Failure::new)
+}
+
+/// Opens the window; returns when it is closed.
+pub fn window(model: Model, view: View, title: String) -> Result<(), Failure> {
+    let options = Options { view, title, ..Options::default() };
+    netreel_inspector::run(model, options).map_err(Failure::new)
+}

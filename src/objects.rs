@@ -1,0 +1,77 @@
+//! `netreel objects`: what every node believed of every replicated object.
+
+use std::io::Write;
+
+use netreel_protocol::export;
+use netreel_protocol::history::{Belief, History, Object, Span};
+use netreel_protocol::query::Query;
+use netreel_protocol::session::{NodeId, Session, SessionTime};
+
+use crate::arguments::Objects;
+use crate::open::{self, Story};
+use crate::outcome::{Answer, Failure};
+use crate::packets::json;
+use crate::text;
+
+pub fn run(arguments: &Objects, out: &mut dyn Write) -> Result<Answer, Failure> {
+    let Story { session, mut history } = open::story(&arguments.filtered.read)?;
+    let query = open::query(arguments.filtered.filter.as_deref(), &session)?;
+    let at = arguments.at.as_deref().map(open::time).transpose()?;
+    let mut objects = std::mem::take(&mut history.objects);
+    objects.retain(|_, object| fits(&query, &session, &history, object));
+    history.objects = objects;
+    if arguments.filtered.read.json {
+        json(&export::objects(&session, &history, at), out)?;
+        return Ok(Answer::Clean);
+    }
+    for (id, object) in &history.objects {
+        writeln!(out, "object {id}")?;
+        for (node, spans) in &object.lanes {
+            lane(&session, *node, spans, at, out)?;
+        }
+    }
+    Ok(Answer::Clean)
+}
+
+/// Whether one of the messages about an object fits.
+fn fits(query: &Query, session: &Session, history: &History, object: &Object) -> bool {
+    let deliveries = object.deliveries.iter();
+    let mut messages = deliveries.filter_map(|place| history.deliveries.get(*place as usize));
+    messages.any(|delivery| query.message(session, history, delivery.message))
+}
+
+fn lane(
+    session: &Session,
+    node: NodeId,
+    spans: &[Span],
+    at: Option<SessionTime>,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    for span in spans {
+        if at.is_some_and(|at| !(span.time.start..=span.time.end).contains(&at)) {
+            continue;
+        }
+        let counter = span.counter.map(|counter| format!("  counter {counter}"));
+        writeln!(
+            out,
+            "  {:<6} {:>11} to {:>11} s  {}{}",
+            text::node(session, node),
+            text::time(span.time.start),
+            text::time(span.time.end),
+            belief(session, span.belief),
+            counter.unwrap_or_default(),
+        )?;
+    }
+    Ok(())
+}
+
+fn belief(session: &Session, belief: Belief) -> String {
+    match belief {
+        Belief::Owned(peer) => format!("owned by {}", session.peer_name(peer)),
+        Belief::Orphaned(peer) => {
+            format!("owned by {}, who will never end it", session.peer_name(peer))
+        }
+        Belief::Destroyed => "destroyed".to_owned(),
+        Belief::Unknown => "unknown".to_owned(),
+    }
+}

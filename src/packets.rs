@@ -1,0 +1,104 @@
+//! `netreel packets`: the packets of a session, a line each.
+
+use std::io::Write;
+
+use netreel_protocol::export;
+use netreel_protocol::session::{Fate, Packet, PacketId, Session};
+
+use crate::arguments::Filtered;
+use crate::open::{self, Story};
+use crate::outcome::{Answer, Failure};
+use crate::text;
+
+pub fn run(arguments: &Filtered, out: &mut dyn Write) -> Result<Answer, Failure> {
+    let story = open::story(&arguments.read)?;
+    let query = open::query(arguments.filter.as_deref(), &story.session)?;
+    if !arguments.read.json {
+        writeln!(
+            out,
+            "{:>7}  {:>11}  {:<12}  {:<24}  {:>5}  {:>5}  {}",
+            "#", "time s", "link", "messages", "seq", "bytes", "fate"
+        )?;
+    }
+    for index in 0..story.session.packets.len() {
+        let id = PacketId(index as u32);
+        if !query.packet(&story.session, &story.history, id) {
+            continue;
+        }
+        if arguments.read.json {
+            if let Some(row) = export::packet(&story.session, &story.history, id) {
+                json(&row, out)?;
+            }
+        } else {
+            line(&story, id, out)?;
+        }
+    }
+    Ok(Answer::Clean)
+}
+
+/// Prints a value as one line of JSON.
+pub fn json(value: &impl serde::Serialize, out: &mut dyn Write) -> Result<(), Failure> {
+    serde_json::to_writer(&mut *out, value).map_err(std::io::Error::from)?;
+    Ok(writeln!(out)?)
+}
+
+fn line(story: &Story, id: PacketId, out: &mut dyn Write) -> Result<(), Failure> {
+    let session = &story.session;
+    let Some(packet) = session.packets.get(id.0 as usize) else {
+        return Ok(());
+    };
+    let time = packet.sent.or(packet.received).map(|stamp| text::time(stamp.time));
+    writeln!(
+        out,
+        "{:>7}  {:>11}  {:<12}  {:<24}  {:>5}  {:>5}  {}",
+        id.0,
+        time.unwrap_or_default(),
+        text::link(session, packet),
+        messages(session, packet),
+        packet.sequence.map(|sequence| sequence.value.to_string()).unwrap_or_default(),
+        packet.length,
+        fate(packet),
+    )?;
+    Ok(())
+}
+
+/// The kinds of a packet's messages: `create 42, update 7 x3`.
+pub fn messages(session: &Session, packet: &Packet) -> String {
+    let kinds = session.wire.as_ref().map_or(&[][..], |wire| wire.kinds());
+    let mut parts: Vec<(String, u32)> = Vec::new();
+    let range = packet.messages.start as usize..packet.messages.end as usize;
+    for message in session.messages.get(range).unwrap_or_default() {
+        let kind = message.kind().and_then(|kind| kinds.get(usize::from(kind.0)));
+        let kind = kind.map_or("?", |kind| kind.name.as_str());
+        let part = match message.facts.object {
+            Some(object) => format!("{kind} {object}"),
+            None => kind.to_owned(),
+        };
+        match parts.iter_mut().find(|(known, _)| *known == part) {
+            Some((_, times)) => *times += 1,
+            None => parts.push((part, 1)),
+        }
+    }
+    let parts = parts.into_iter().map(|(part, times)| match times {
+        1 => part,
+        _ => format!("{part} x{times}"),
+    });
+    parts.collect::<Vec<_>>().join(", ")
+}
+
+/// What became of a packet: `+1.2 ms`, `lost`.
+pub fn fate(packet: &Packet) -> String {
+    let mut fate = match (packet.fate, packet.sent, packet.received) {
+        (Fate::Received, Some(sent), Some(received)) => {
+            format!("+{}", text::duration(received.time.0 - sent.time.0))
+        }
+        (Fate::Received, _, _) => "received; its send was not recorded".to_owned(),
+        (Fate::Lost, _, _) => "lost".to_owned(),
+        (Fate::SendFailed, _, _) => "send failed".to_owned(),
+        (Fate::Unknown, _, _) => "unknown".to_owned(),
+    };
+    if !packet.duplicates.is_empty() {
+        fate += &format!(", {} more", packet.duplicates.len());
+    }
+    fate
+}

@@ -1,0 +1,175 @@
+//! `netreel replay`: a reel, fed back into the engine.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use netreel_protocol::session::ReelInput;
+use netreel_reel::Reel;
+use netreel_replay::{Driver, Explanation, Outcome, Report, explain};
+use netreel_sample_engine::{NetLayer, Start, Tuning};
+use netreel_wire::Wire;
+use serde_json::json;
+
+use crate::arguments::Replay;
+use crate::open;
+use crate::outcome::{Answer, Failure};
+use crate::text;
+
+/// The engine that this command can replay, as reels name it.
+pub const ENGINE: &str = "boxes";
+
+pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
+    let inputs = open::reels(&arguments.read.paths)?;
+    let chosen = choose(&inputs, arguments.node.as_deref())?;
+    let given = arguments.read.wire.as_deref().map(open::wire).transpose()?;
+    let mut answer = Answer::Clean;
+    for input in chosen {
+        let wire = match &given {
+            Some(wire) => Some(Arc::clone(wire)),
+            None => embedded_wire(&input.reel)?,
+        };
+        let report = replay(&input.reel, &arguments.tune)?;
+        if report.outcome != Outcome::Exact {
+            answer = Answer::Wrong;
+        }
+        let node = &input.reel.header().node;
+        if arguments.read.json {
+            writeln!(out, "{}", as_json(node, &report, wire.as_deref()))?;
+        } else {
+            print(node, &report, wire.as_deref(), out)?;
+        }
+    }
+    Ok(answer)
+}
+
+/// Plays `reel` into a fresh layer of the engine that it was recorded at.
+pub fn replay(reel: &Arc<Reel>, tune: &[String]) -> Result<Report, Failure> {
+    let header = reel.header();
+    let driver = Driver::new(Arc::clone(reel)).map_err(Failure::new)?;
+    if header.engine != ENGINE {
+        return Err(Failure::new(format!(
+            "the reel of {} was recorded at the engine `{}`; this command can replay `{}` alone",
+            header.node,
+            header.engine,
+            ENGINE
+        )));
+    }
+    let mut start = Start::decode(&header.start).map_err(|error| {
+        Failure::new(format!("the start conditions in the reel of {}: {error}", header.node))
+    })?;
+    for change in tune {
+        start.tuning = tuned(&start.tuning, change)?;
+    }
+    let mut layer = NetLayer::new(start).map_err(|error| {
+        Failure::new(format!("the start conditions in the reel of {}: {error}", header.node))
+    })?;
+    Ok(driver.run(&mut layer))
+}
+
+/// The engine's constants with one changed, as `NAME=VALUE` says.
+fn tuned(tuning: &Tuning, change: &str) -> Result<Tuning, Failure> {
+    let wrong = |why: &dyn std::fmt::Display| Failure::new(format!("--tune {change}: {why}"));
+    let (name, value) =
+        change.split_once('=').ok_or_else(|| wrong(&"write it as NAME=VALUE"))?;
+    let value = value.trim().parse::<u64>().map_err(|error| wrong(&error))?;
+    let mut fields = serde_json::to_value(tuning).map_err(|error| wrong(&error))?;
+    fields[name.trim()] = value.into();
+    serde_json::from_value(fields).map_err(|error| wrong(&error))
+}
+
+fn choose<'a>(inputs: &'a [ReelInput], node: Option<&str>) -> Result<Vec<&'a ReelInput>, Failure> {
+    let Some(node) = node else {
+        return Ok(inputs.iter().collect());
+    };
+    let chosen = inputs.iter().filter(|input| input.reel.header().node == node).collect::<Vec<_>>();
+    if chosen.is_empty() {
+        let names = inputs.iter().map(|input| input.reel.header().node.as_str());
+        return Err(Failure::new(format!(
+            "no reel of node {node} here; there are: {}",
+            names.collect::<Vec<_>>().join(", ")
+        )));
+    }
+    Ok(chosen)
+}
+
+fn embedded_wire(reel: &Reel) -> Result<Option<Arc<Wire>>, Failure> {
+    let Some(wire) = reel.header().wires.first() else {
+        return Ok(None);
+    };
+    let compiled = Wire::compile(&wire.name, &wire.text).map_err(Failure::new)?;
+    Ok(Some(Arc::new(compiled)))
+}
+
+/// Prints what a replay came to.
+pub fn print(
+    node: &str,
+    report: &Report,
+    wire: Option<&Wire>,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let played = format!(
+        "{}, {} and {} of {}",
+        text::count(report.ticks, "tick"),
+        text::count(report.inputs, "call"),
+        text::count(report.sends, "equal send"),
+        text::bytes(report.bytes),
+    );
+    match &report.outcome {
+        Outcome::Exact if report.cut => {
+            writeln!(out, "{node}: exact as far as the reel goes: {played}; the reel was cut")?;
+        }
+        Outcome::Exact => writeln!(out, "{node}: exact: {played}")?,
+        Outcome::InputRejected(number, why) => {
+            writeln!(out, "{node}: the engine cannot read a recorded call before event {number}: {why}")?;
+        }
+        Outcome::Diverged(divergence) => {
+            let explanation = explain(divergence, wire);
+            writeln!(out, "{node}: diverged at event {} after {played}", divergence.number)?;
+            writeln!(out, "    expected  {}", explanation.expected)?;
+            writeln!(out, "    came      {}", explanation.came)?;
+            if let Some(field) = &explanation.field {
+                writeln!(out, "    field     {} (bits {}..{})", field.path, field.bits.start, field.bits.end)?;
+                writeln!(out, "    expected  {}", field.expected)?;
+                writeln!(out, "    came      {}", field.came)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn as_json(node: &str, report: &Report, wire: Option<&Wire>) -> serde_json::Value {
+    let mut object = json!({
+        "node": node,
+        "result": match report.outcome {
+            Outcome::Exact => "exact",
+            Outcome::Diverged(_) => "divergence",
+            Outcome::InputRejected(..) => "input rejected",
+        },
+        "ticks": report.ticks,
+        "inputs": report.inputs,
+        "sends": report.sends,
+        "bytes": report.bytes,
+        "cut": report.cut,
+    });
+    match &report.outcome {
+        Outcome::Exact => {}
+        Outcome::InputRejected(number, why) => {
+            object["divergence"] = json!({ "event": number.0, "why": why });
+        }
+        Outcome::Diverged(divergence) => {
+            let Explanation { expected, came, field } = explain(divergence, wire);
+            object["divergence"] = json!({
+                "event": divergence.number.0,
+                "expected": expected,
+                "came": came,
+                "field": field.map(|field| json!({
+                    "path": field.path,
+                    "bits": [field.bits.start, field.bits.end],
+                    "expected": field.expected,
+                    "came": field.came,
+                })),
+            });
+        }
+    }
+    object
+}

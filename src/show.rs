@@ -1,0 +1,99 @@
+//! `netreel show`: one packet to the last field.
+
+use std::io::Write;
+
+use netreel_protocol::export;
+use netreel_protocol::session::PacketId;
+use netreel_wire::{Name, Tree, TreeNode};
+
+use crate::arguments::Show;
+use crate::open;
+use crate::outcome::{Answer, Failure};
+use crate::packets::{fate, json, messages};
+use crate::text;
+
+pub fn run(arguments: &Show, out: &mut dyn Write) -> Result<Answer, Failure> {
+    let story = open::story(&arguments.read)?;
+    let id = PacketId(arguments.packet);
+    let session = &story.session;
+    let Some(packet) = session.packets.get(id.0 as usize) else {
+        let number = text::count(session.packets.len() as u64, "packet");
+        return Err(Failure::new(format!(
+            "there is no packet {}: the session has {number}, numbered from 0; \
+             `netreel packets` lists them",
+            id.0
+        )));
+    };
+    if arguments.read.json {
+        if let Some(whole) = export::show(session, &story.history, id) {
+            json(&whole, out)?;
+        }
+        return Ok(Answer::Clean);
+    }
+    writeln!(out, "packet {}  {}  {}", id.0, text::link(session, packet), messages(session, packet))?;
+    if let Some(sent) = packet.sent {
+        let node = text::node(session, packet.from);
+        writeln!(out, "sent      {} s  event {} of {node}", text::time(sent.time), sent.number)?;
+    }
+    for received in packet.received.iter().chain(&packet.duplicates) {
+        let node = text::node(session, packet.to);
+        let time = text::time(received.time);
+        writeln!(out, "received  {time} s  event {} of {node}", received.number)?;
+    }
+    writeln!(out, "fate      {}", fate(packet))?;
+    if let Some(Some(acked)) = story.history.acked.get(id.0 as usize) {
+        writeln!(out, "acked     {} s", text::time(acked.time))?;
+    }
+    writeln!(out)?;
+    if let Some(decoded) = session.decode(id) {
+        tree(&decoded.tree, out)?;
+        for diagnostic in &decoded.diagnostics {
+            writeln!(out, "! {}: {} (bit {})", diagnostic.path, diagnostic.message, diagnostic.bit)?;
+        }
+        writeln!(out)?;
+    }
+    if let Some(payload) = session.payload(id) {
+        hex(&payload, out)?;
+    }
+    Ok(Answer::Clean)
+}
+
+fn tree(tree: &Tree, out: &mut dyn Write) -> Result<(), Failure> {
+    let mut depths = Vec::with_capacity(tree.nodes.len());
+    for node in &tree.nodes {
+        let above = node.parent.and_then(|parent| depths.get(parent.0 as usize));
+        let depth = above.map_or(0, |depth: &usize| depth + 1);
+        depths.push(depth);
+        let label = format!("{:indent$}{}", "", name(node), indent = depth * 2);
+        let annotation = node.annotation.as_ref().map(|word| format!("  @{word}"));
+        writeln!(
+            out,
+            "{label:<36} {:>6}..{:<6} {:<14} {}{}",
+            node.bits.start,
+            node.bits.end,
+            node.type_name,
+            node.value,
+            annotation.unwrap_or_default(),
+        )?;
+    }
+    Ok(())
+}
+
+fn name(node: &TreeNode) -> String {
+    match &node.name {
+        Name::Field(name) => name.to_string(),
+        Name::Index(index) => format!("[{index}]"),
+    }
+}
+
+fn hex(bytes: &[u8], out: &mut dyn Write) -> Result<(), Failure> {
+    for (row, line) in bytes.chunks(16).enumerate() {
+        let digits = line.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ");
+        let text: String = line
+            .iter()
+            .map(|&byte| if (0x20..0x7f).contains(&byte) { char::from(byte) } else { '.' })
+            .collect();
+        writeln!(out, "{:04x}  {digits:<47}  {text}", row * 16)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,53 @@
+//! Runs the command as a person would.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+/// What the command printed, and its exit code.
+pub struct Ran {
+    pub code: Option<i32>,
+    pub out: String,
+    pub err: String,
+}
+
+/// Runs `netreel` with `arguments`.
+pub fn netreel<S: AsRef<std::ffi::OsStr>>(arguments: &[S]) -> Ran {
+    let output: Output = Command::new(env!("CARGO_BIN_EXE_netreel"))
+        .args(arguments)
+        .env_remove("DISPLAY")
+        .env_remove("WAYLAND_DISPLAY")
+        .output()
+        .expect("the command starts");
+    Ran {
+        code: output.status.code(),
+        out: String::from_utf8_lossy(&output.stdout).into_owned(),
+        err: String::from_utf8_lossy(&output.stderr).into_owned(),
+    }
+}
+
+impl Ran {
+    /// The output, which must be one JSON object.
+    #[allow(dead_code)]
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.out)
+            .unwrap_or_else(|error| panic!("{error} in {:?}; stderr: {}", self.out, self.err))
+    }
+
+    /// Fails unless the exit code is `code`.
+    #[track_caller]
+    #[allow(dead_code)]
+    pub fn expect(self, code: i32) -> Ran {
+        assert_eq!(self.code, Some(code), "stdout: {}\nstderr: {}", self.out, self.err);
+        self
+    }
+}
+
+/// Plays the demonstration into `out`.
+#[allow(dead_code)]
+pub fn demo(migration: &str, seed: u64, out: &Path) -> Ran {
+    let seed = seed.to_string();
+    let out = out.to_str().expect("a path in UTF-8");
+    netreel(&["demo", "--headless", "--migration", migration, "--seed", &seed, "--out", out])
+}
