@@ -69,7 +69,8 @@ impl FileAppend {
 
 impl Append for FileAppend {
     fn append(&mut self, bytes: &[u8]) -> Result<(), AppendError> {
-        match self.file.write_all(bytes) {
+        let end = self.length.saturating_add(bytes.len() as u64);
+        match within_limit(end).and_then(|()| self.file.write_all(bytes)) {
             Ok(()) => {
                 self.length += bytes.len() as u64;
                 Ok(())
@@ -81,6 +82,16 @@ impl Append for FileAppend {
                 Err(AppendError(os_code(&error)))
             }
         }
+    }
+}
+
+/// Refuses to let a file grow to `end` bytes where the process's limit forbids it: the attempt
+/// would end the recorded program with SIGXFSZ.
+pub(crate) fn within_limit(end: u64) -> io::Result<()> {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Fsize).current;
+    match limit {
+        Some(limit) if end > limit => Err(rustix::io::Errno::FBIG.into()),
+        _ => Ok(()),
     }
 }
 

@@ -12,6 +12,8 @@ use netreel_reel::ring::{RING_MAGIC, RING_PAGE, RING_VERSION};
 use netreel_reel::ring::{RingControl, RingFixed, RingHead, RingMemory};
 use netreel_transport::{Gate, GateRef};
 
+use crate::file::within_limit;
+
 /// The ring file of one recorder.
 pub(crate) struct RingFile {
     file: File,
@@ -162,6 +164,7 @@ impl Drop for Lease {
 fn preallocate(file: &File, offset: usize, length: usize) -> io::Result<()> {
     use rustix::fs::{FallocateFlags, fallocate};
     use rustix::io::Errno;
+    within_limit((offset + length) as u64)?;
     loop {
         match fallocate(file, FallocateFlags::empty(), offset as u64, length as u64) {
             Ok(()) => return Ok(()),

@@ -45,7 +45,7 @@ fn run(path: &Path, blocks: u32) -> Output {
     Command::new("sh")
         .arg("-c")
         .arg(format!(
-            "trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" --exact child --nocapture"
+            "ulimit -f {blocks}; exec \"$0\" --exact child --nocapture"
         ))
         .arg(std::env::current_exe().unwrap())
         .env(REEL, path)

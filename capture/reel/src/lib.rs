@@ -6,12 +6,14 @@
 
 mod decode;
 mod encode;
+mod ending;
 mod event;
 mod frame;
 mod header;
 mod id;
 mod index;
 mod meta;
+mod open;
 mod plain;
 mod read_at;
 mod recover;
@@ -24,15 +26,16 @@ mod varint;
 mod writer;
 
 pub use decode::{BlockProblem, Records};
+pub use ending::{CutWhy, Damage, Ending, Gap, GapWhy, Recovery};
 pub use event::{Event, EventKind, Record, SendOutcome};
 pub use frame::{EVENT_MAX, VERSION};
 pub use header::{ClockAnchor, Header, WireText};
 pub use id::{Endpoint, EventNumber, SocketId, ThreadId};
 pub use index::{BlockInfo, Totals};
+pub use open::OpenError;
 pub use plain::{OwnedRecord, PlainError, PlainHead, plain_parts, plain_read};
 pub use read_at::{ReadAt, ReadError};
 pub use recover::RingError;
-pub use reel::{Block, BlockError, CutWhy, Damage, Ending, Gap, GapWhy, OpenError, Recovery};
-pub use reel::{Reel, Walk};
+pub use reel::{Block, BlockError, Reel, Walk};
 pub use time::{Duration, Time};
 pub use writer::{Append, AppendError, ReelWriter, WriteError};

@@ -1,6 +1,16 @@
-//! What a ring file still holds, read from its bytes alone.
+//! What a ring file and a torn block still hold, read from their bytes alone.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::decode::Records;
+use crate::encode::BlockEncoder;
+use crate::ending::{GapWhy, Recovery};
+use crate::frame::{BLOCK_TARGET, FRAME_HEAD};
+use crate::index::BlockInfo;
+use crate::plain::plain_read;
+use crate::scan::Scan;
+use crate::{Event, EventNumber, Record, ThreadId, Time};
 
 use crate::ring::{RING_CAPACITY, RING_MAGIC, RING_PAGE, RING_VERSION, read_record};
 
@@ -115,4 +125,126 @@ fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_le_bytes(
         bytes.get(at..at.checked_add(8)?)?.try_into().ok()?,
     ))
+}
+
+/// No recording gets this far; what claims a higher number is damaged.
+const NUMBER_MAX: u64 = u64::MAX >> 1;
+
+/// Makes blocks of what a torn block and the rings hold, in the order of the numbers. Where both
+/// have an event, the ring's copy is the better one: no write was torn there.
+pub(crate) fn recover(
+    scan: &mut Scan,
+    image: Option<&RingImage<'_>>,
+    recovery: &mut Recovery,
+    at_byte: &mut u64,
+) -> Vec<Arc<[u8]>> {
+    let torn = scan.torn.take().unwrap_or_default();
+    let mut by_number = BTreeMap::new();
+    if !torn.is_empty() {
+        let mut records = Records::new(&torn);
+        if records.next_number().0 >= scan.next {
+            for record in records
+                .by_ref()
+                .filter(|record| record.number.0 < NUMBER_MAX)
+            {
+                by_number.insert(record.number, (record, true));
+            }
+            scan.totals.add_unknown(records.unknown());
+            if !by_number.is_empty() {
+                *at_byte += (FRAME_HEAD + records.good_to()) as u64;
+            }
+        }
+    }
+    let mut end = 0;
+    if let Some(image) = image {
+        end = image.next;
+        for (number, pushed) in image.records.range(scan.next.min(NUMBER_MAX)..NUMBER_MAX) {
+            let number = EventNumber(*number);
+            let Ok(event) = plain_read(pushed.kind, pushed.body) else {
+                scan.totals.add_unknown(&[(pushed.kind, 1)].into());
+                continue;
+            };
+            let (time, thread) = (Time(pushed.time), ThreadId(pushed.thread));
+            by_number.insert(
+                number,
+                (
+                    Record {
+                        number,
+                        time,
+                        thread,
+                        event,
+                    },
+                    false,
+                ),
+            );
+        }
+        let last_time = by_number
+            .values()
+            .next_back()
+            .map(|(record, _)| record.time);
+        let time = last_time
+            .or(scan.totals.span().map(|(_, high)| high))
+            .unwrap_or(Time::ZERO);
+        let dropped = Event::Dropped {
+            count: image.dropped,
+        };
+        let dropped = (image.dropped > 0).then_some(dropped);
+        let failed = image.stop.map(|(code, _)| Event::WriteFailed { code });
+        end = end.min(NUMBER_MAX);
+        for event in [dropped, failed].into_iter().flatten() {
+            let number = EventNumber(end);
+            by_number.insert(
+                number,
+                (
+                    Record {
+                        number,
+                        time,
+                        thread: ThreadId(0),
+                        event,
+                    },
+                    false,
+                ),
+            );
+            end += 1;
+        }
+    }
+    let mut blocks = Vec::new();
+    let mut open = BlockEncoder::new();
+    let mut next = scan.next;
+    for (number, (record, unchecked)) in &by_number {
+        if number.0 > next {
+            scan.gap(EventNumber(next), number.0 - next, GapWhy::NeverPublished);
+        }
+        next = number.0.saturating_add(1);
+        if *unchecked {
+            recovery.unchecked += 1;
+        } else {
+            recovery.from_rings += 1;
+        }
+        scan.totals.add(record);
+        open.push(record);
+        if open.body().len() >= BLOCK_TARGET {
+            scan.recovered_block(&mut open, &mut blocks);
+        }
+    }
+    scan.recovered_block(&mut open, &mut blocks);
+    if end > next {
+        scan.gap(EventNumber(next), end - next, GapWhy::NeverPublished);
+    }
+    blocks
+}
+
+impl Scan {
+    fn recovered_block(&mut self, open: &mut BlockEncoder, blocks: &mut Vec<Arc<[u8]>>) {
+        let Some(start) = open.start() else { return };
+        self.blocks.push(BlockInfo {
+            offset: self.end,
+            length: (FRAME_HEAD + open.body().len()) as u64,
+            first: EventNumber(start.number),
+            events: open.events(),
+            time: Time(start.time),
+        });
+        blocks.push(open.body().into());
+        open.clear();
+    }
 }

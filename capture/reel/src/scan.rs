@@ -4,10 +4,10 @@
 use std::ops::Range;
 
 use crate::decode::Records;
+use crate::ending::{CutWhy, Damage, Gap, GapWhy};
 use crate::frame::{BLOCK_MAGIC, BLOCK_MAX, FRAME_HEAD, FrameHead, INDEX_MAGIC};
 use crate::index::{BlockInfo, Totals};
 use crate::read_at::{ReadAt, ReadError, read_vec};
-use crate::reel::{CutWhy, Damage, Gap, GapWhy};
 use crate::{EventNumber, meta};
 
 /// What a pass over the blocks found.

@@ -1,0 +1,79 @@
+//! How a reel ends, what is missing from it, and what was found elsewhere.
+
+use std::ops::Range;
+
+use crate::{EventNumber, RingError};
+
+/// How a reel ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// The recording was ended in order.
+    Clean,
+    /// It was not, or not yet.
+    Cut {
+        /// The first byte that is not part of a whole event in the file.
+        at_byte: u64,
+        /// What is missing.
+        why: CutWhy,
+    },
+}
+
+/// What is missing at the end of a reel that was cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CutWhy {
+    /// All blocks are whole; the end mark is missing.
+    #[error("the end mark is missing: the recorder was killed, or is still recording")]
+    NoFooter,
+    /// The last block was not written to its end.
+    #[error("the last block is not whole: the recorder was killed, or the file was cut")]
+    TornBlock,
+    /// All blocks are whole; the index behind them is not.
+    #[error("the index is damaged; it was made again from the blocks")]
+    BrokenIndex,
+    /// What follows the last good block is not a block.
+    #[error("the end is damaged: no block was found behind this byte")]
+    DamagedEnd,
+    /// Recording stopped because a write failed, with this operating-system error code.
+    #[error("recording stopped: {}", std::io::Error::from_raw_os_error(*.0))]
+    WriteFailed(i32),
+}
+
+/// Event numbers that a reel does not have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gap {
+    /// The first number that is missing.
+    pub first: EventNumber,
+    /// How many are missing from there on.
+    pub count: u64,
+    /// Why.
+    pub why: GapWhy,
+}
+
+/// Why event numbers are missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GapWhy {
+    /// A thread took the number and died before it had written the event down.
+    NeverPublished,
+    /// The block that held them is damaged.
+    Damaged,
+}
+
+/// Bytes of a reel that could not be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Damage {
+    /// Where they are in the file.
+    pub bytes: Range<u64>,
+    /// What is wrong with them.
+    pub why: &'static str,
+}
+
+/// What was read from elsewhere than whole blocks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Recovery {
+    /// Events that only the ring file held.
+    pub from_rings: u64,
+    /// Events of a torn last block, which no checksum covers.
+    pub unchecked: u64,
+    /// A ring file was given and could not be used.
+    pub rings: Option<RingError>,
+}
