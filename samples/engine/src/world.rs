@@ -35,6 +35,8 @@ pub struct SimWorldStart {
     pub link_faults: BTreeMap<(Peer, Peer), LinkFaults>,
     /// The nodes whose time-outs are switched off.
     pub without_time_outs: BTreeSet<Peer>,
+    /// How far some nodes' clocks are ahead of the world's.
+    pub clock_offsets: BTreeMap<Peer, Duration>,
     /// The constants of the layers.
     pub tuning: Tuning,
 }
@@ -123,6 +125,7 @@ impl SimWorldStart {
             faults: LinkFaults::default(),
             link_faults: BTreeMap::new(),
             without_time_outs: BTreeSet::new(),
+            clock_offsets: BTreeMap::new(),
             tuning: Tuning::default(),
         }
     }
@@ -166,7 +169,8 @@ impl SimWorld {
                 .map(Peer)
                 .zip(known)
                 .map(|(other, it)| (it.endpoint, link_end(other)));
-            let socket = net.join(local);
+            let offset = start.clock_offsets.get(&peer).copied().unwrap_or_default();
+            let socket = net.join_offset(local, offset);
             let clock = socket.clock();
             let mut faults = Faults::new(socket, start.seed, link_end(peer), ends);
             for other in (0..start.nodes).map(Peer) {

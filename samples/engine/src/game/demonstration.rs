@@ -1,8 +1,8 @@
 //! The race, played so that it never flakes: every step waits for an event, not for a time.
 //!
 //! Four players push their own boxes about. When all have all, X shuts the link from A at its own
-//! end. A creates a box; B asks for it; HOST makes B its owner; B pushes it, and destroys it when
-//! everybody has heard of the new owner. X, who has processed the DESTROY, opens the link again,
+//! end. A creates a box, pushes it, and offers it when all but X have it as it is; B asks for it;
+//! HOST makes B its owner; B pushes it, and destroys it when everybody has heard of the new owner. X, who has processed the DESTROY, opens the link again,
 //! and hears at last that A created the box. Whether X believes it is up to the mode.
 
 use std::collections::BTreeSet;
@@ -18,7 +18,8 @@ const A: Peer = Peer(1);
 const B: Peer = Peer(2);
 const X: Peer = Peer(3);
 
-/// How long B pushes the box about, at least, and how long all play on after its end. Ticks.
+/// How long A, then B, pushes the box about, and how long all play on after its end. Ticks.
+const FIRST_PUSH_TICKS: u64 = 16;
 const PUSH_TICKS: u64 = 24;
 const AFTER_TICKS: u64 = 30;
 
@@ -36,7 +37,9 @@ pub struct Demonstration {
     ready: BTreeSet<Peer>,
     gate_is_shut: bool,
     created: bool,
-    requested: bool,
+    /// A: when the object was created.
+    created_at: u64,
+    offered: bool,
     wanted_by: Option<Peer>,
     said_migrated: bool,
     /// B: who has processed the MIGRATE.
@@ -65,7 +68,7 @@ impl Demonstration {
     fn heard_migrate(&mut self, owner: Option<Peer>, hands: &mut Hands<'_>) {
         if hands.layer().own() == B {
             if owner == Some(B) {
-                self.owned_since.get_or_insert(self.tick);
+                self.owned_since.get_or_insert(self.tick + 1);
             }
         } else if !self.said_migrated {
             self.said_migrated = true;
@@ -161,14 +164,30 @@ impl Demonstration {
     }
 
     fn play_a(&mut self, hands: &mut Hands<'_>) {
-        let object = Demonstration::OBJECT;
+        let id = Demonstration::OBJECT;
         let owned = hands
             .layer()
-            .object(object)
+            .object(id)
             .is_some_and(|object| object.owner == A);
-        if owned && self.tick.is_multiple_of(2) {
-            let step = (self.tick % 64) as f64 / 8.0;
-            hands.call(&place(object, [25.0 + step, 15.0, 0.0]));
+        if !owned || self.offered {
+            return;
+        }
+        let age = self.tick - self.created_at;
+        if age < FIRST_PUSH_TICKS {
+            if age.is_multiple_of(2) {
+                hands.call(&place(id, [25.0 + age as f64 / 2.0, 15.0, 0.0]));
+            }
+            return;
+        }
+        // No UPDATE of A may still be under way when the owner changes.
+        let layer = hands.layer();
+        if layer
+            .others()
+            .filter(|&peer| peer != X)
+            .all(|peer| layer.is_up_to_date(id, peer))
+        {
+            self.offered = true;
+            hands.call(&rpc(Some(B), true, "take it", Vec::new()));
         }
     }
 }
@@ -183,8 +202,14 @@ impl Game for Demonstration {
                 }
                 "go" if own == A && *from == X && !self.created => {
                     self.created = true;
+                    self.created_at = self.tick + 1;
                     self.create_seen = true;
                     hands.call(&cube([25.0, 15.0, 0.0], 200));
+                }
+                "take it" if own == B && *from == A => {
+                    hands.call(&Call::Request {
+                        object: Demonstration::OBJECT,
+                    });
                 }
                 "migrated" if own == B => {
                     self.migrated.insert(*from);
@@ -198,13 +223,6 @@ impl Game for Demonstration {
             Event::Created { object, .. } if *object == Demonstration::OBJECT => {
                 self.create_seen = true;
                 self.grant(hands);
-            }
-            // B has seen it move: only now is it asked for.
-            Event::Updated { object }
-                if *object == Demonstration::OBJECT && own == B && !self.requested =>
-            {
-                self.requested = true;
-                hands.call(&Call::Request { object: *object });
             }
             Event::Migrated { object, owner, .. } if *object == Demonstration::OBJECT => {
                 self.heard_migrate(Some(*owner), hands);

@@ -1,6 +1,8 @@
 //! The network layer: sans-IO, a pure function of its start, its calls and its transport.
 
 mod calls;
+#[cfg(test)]
+mod hostile_tests;
 mod members;
 #[cfg(test)]
 mod migration_tests;
@@ -180,17 +182,21 @@ impl NetLayer {
 
     /// Whether, besides, every field of every copy that this node looks after is acked.
     pub fn is_settled(&self) -> bool {
-        let up_to_date = |(&id, object): (&ObjectId, &Object)| {
-            self.links
-                .keys()
-                .filter(|&&peer| self.looks_after(object, peer))
-                .all(|&peer| {
-                    self.copies
-                        .get(&(id, peer))
-                        .is_some_and(|copy| !copy.is_behind(&object.versions))
-                })
+        let all_are = |&id| self.links.keys().all(|&peer| self.is_up_to_date(id, peer));
+        self.is_acked() && (self.ended || self.objects.keys().all(all_are))
+    }
+
+    /// Whether a peer is known to have an object that lives here as it is now. Also where that is
+    /// not for this node to look after.
+    pub fn is_up_to_date(&self, id: ObjectId, peer: Peer) -> bool {
+        let Some(object) = self.objects.get(&id) else {
+            return false;
         };
-        self.is_acked() && (self.ended || self.objects.iter().all(up_to_date))
+        !self.looks_after(object, peer)
+            || self
+                .copies
+                .get(&(id, peer))
+                .is_some_and(|copy| self.has_acked(copy, peer) && !copy.is_behind(&object.versions))
     }
 
     /// Whether the session is over for this node.

@@ -233,13 +233,21 @@ impl NetLayer {
     /// Whether the peer must get an UPDATE: it has been told of the object, has acked that and
     /// everything before it, and lacks a value that is not under way.
     fn is_update_due(&self, id: ObjectId, object: &Object, peer: Peer) -> bool {
-        let (Some(copy), Some(link)) = (self.copies.get(&(id, peer)), self.links.get(&peer)) else {
-            return false;
-        };
-        let may = match copy.announced {
-            Announced::At(place) => link.out.is_acked(place),
+        self.copies.get(&(id, peer)).is_some_and(|copy| {
+            self.has_acked(copy, peer)
+                && copy.epoch == object.epoch
+                && copy.is_due(&object.versions)
+        })
+    }
+
+    /// Whether the peer has acked what told it of the object, and everything before.
+    pub(super) fn has_acked(&self, copy: &Copy, peer: Peer) -> bool {
+        match copy.announced {
+            Announced::At(place) => self
+                .links
+                .get(&peer)
+                .is_some_and(|link| link.out.is_acked(place)),
             Announced::Ready => true,
-        };
-        may && copy.epoch == object.epoch && copy.is_due(&object.versions)
+        }
     }
 }

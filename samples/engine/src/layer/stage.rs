@@ -171,11 +171,11 @@ impl Stage {
 
     /// One peer acks everything that it was sent so far.
     pub fn ack_from(&mut self, peer: Peer) {
-        let heard = self
+        let heard: Option<Vec<u16>> = self
             .hands
             .get(&peer)
             .map(|hand| hand.heard.iter().map(|h| h.0).collect());
-        for sequence in heard.unwrap_or_else(Vec::new) {
+        for sequence in heard.unwrap_or_default() {
             self.ack(peer, sequence);
         }
     }
