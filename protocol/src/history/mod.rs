@@ -1,6 +1,7 @@
 //! What followed from the packets: deliveries, beliefs, findings.
 
 mod acks;
+mod acts;
 mod belief;
 mod build;
 mod finding;
@@ -66,7 +67,8 @@ pub struct Delivery {
     /// Where.
     pub node: NodeId,
     /// The event at that node that made the delivery possible: the receipt that closed the last gap
-    /// before it; for what the node did itself, the send.
+    /// before it. For what the node did itself, the game's last call before the tick that sent it,
+    /// or the send where there is none.
     pub at: Stamp,
     /// The message. For what was sent again, the copy that arrived first; for what travelled in
     /// fragments, the last of them, and [`History::facts`] has the facts of the whole.

@@ -1,16 +1,22 @@
 //! One node's history: what its engine was handed, in which order, and what it made of it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::iter::Peekable;
 use std::ops::Range;
+use std::slice::Iter;
 
+use netreel_reel::EventNumber;
 use netreel_wire::{MessageFacts, Role, Rules};
 
 use super::acks::Acks;
+use super::acts::{Act, acts};
 use super::belief::{Believer, Speaker};
 use super::join::Joins;
 use super::streams::Streams;
 use super::{Belief, Delivery, Effect, Span};
-use crate::session::{MessageId, Node, NodeId, Packet, PacketId, Session, SessionTime, Stamp, Way};
+use crate::session::{
+    Hole, MessageId, Node, NodeId, Packet, PacketId, Session, SessionTime, Stamp, Way,
+};
 
 /// What the packets of all nodes say together.
 pub(super) struct Facts<'a> {
@@ -44,24 +50,29 @@ impl Facts<'_> {
             node,
             rules: self.rules(node),
             inboxes: BTreeMap::new(),
-            acts: BTreeMap::new(),
             objects: BTreeMap::new(),
             gone: BTreeSet::new(),
             history: NodeHistory::default(),
         };
+        let acts = acts(self, id, node);
+        let mut acts = acts.iter().peekable();
         let mut holes = node.holes.iter().peekable();
         for (crossing, stamp) in self.session.crossings(id) {
-            while let Some(hole) = holes.next_if(|hole| hole.before <= crossing.number) {
-                walk.hole(hole.time.start);
-            }
-            let Some(packet) = self.session.packet(crossing.packet) else {
+            if crossing.way != Way::In {
                 continue;
-            };
-            match crossing.way {
-                Way::Out => walk.sent(packet, stamp),
-                Way::In => walk.received(crossing.packet, packet, stamp),
-                Way::Again => {}
             }
+            while let Some(act) = acts.next_if(|act| act.at.number < crossing.number) {
+                walk.holes_before(&mut holes, act.at.number);
+                walk.did(act);
+            }
+            walk.holes_before(&mut holes, crossing.number);
+            if let Some(packet) = self.session.packet(crossing.packet) {
+                walk.received(crossing.packet, packet, stamp);
+            }
+        }
+        for act in acts {
+            walk.holes_before(&mut holes, act.at.number);
+            walk.did(act);
         }
         for hole in holes {
             walk.hole(hole.time.start);
@@ -96,7 +107,6 @@ struct Walk<'a> {
     node: &'a Node,
     rules: Option<&'a Rules>,
     inboxes: BTreeMap<NodeId, Inbox>,
-    acts: BTreeMap<(u64, Role, Option<u64>), Acts>,
     objects: BTreeMap<u64, Believer>,
     /// The peers that left or were dropped; the node itself, once it has left.
     gone: BTreeSet<u64>,
@@ -112,62 +122,20 @@ struct Inbox {
     waiting: BTreeMap<i64, MessageId>,
 }
 
-/// How often the node did one thing to one object at one counter, told by the messages that it
-/// sent about it.
-#[derive(Default)]
-struct Acts {
-    done: u64,
-    told: BTreeMap<NodeId, u64>,
-}
-
 impl Walk<'_> {
-    /// What the node did itself is done when it first tells anybody.
-    fn sent(&mut self, packet: &Packet, stamp: Stamp) {
-        for message in ids(&packet.messages) {
-            if self.facts.streams.is_resend(message) {
-                continue;
-            }
-            let facts = match self.part(packet, message) {
-                Some(part) if part.is_first => self.whole(part.whole),
-                Some(_) => None,
-                None => self
-                    .facts
-                    .session
-                    .message(message)
-                    .map(|message| &message.facts),
-            };
-            let Some(facts) = facts else { continue };
-            let role = self.facts.session.role(facts);
-            if role == Role::Disconnect {
-                self.gone.extend(facts.origin.or(self.node.peer));
-            }
-            let relayed = facts
-                .origin
-                .is_some_and(|origin| Some(origin) != self.node.peer);
-            let acts = matches!(
-                role,
-                Role::Create | Role::Migrate | Role::MigrateOrder | Role::Destroy
-            );
-            if relayed || !acts {
-                continue;
-            }
-            let Some(object) = facts.object else { continue };
-            // The n-th telling on one link is the n-th act, whoever was told first.
-            let key = (object, told_as(role), facts.migration_counter);
-            let acts = self.acts.entry(key).or_default();
-            let told = acts.told.entry(packet.to).or_default();
-            *told += 1;
-            if *told > acts.done {
-                acts.done = *told;
-                let place = None;
-                let speaker = Speaker {
-                    from: self.id,
-                    peer: self.node.peer,
-                    place,
-                };
-                self.deliver(message, facts, role, speaker, stamp, true);
-            }
+    /// The node did something itself.
+    fn did(&mut self, act: &Act<'_>) {
+        let peer = self.node.peer;
+        if act.role == Role::Disconnect {
+            self.gone.extend(act.facts.origin.or(peer));
+            return;
         }
+        let speaker = Speaker {
+            from: self.id,
+            peer,
+            place: None,
+        };
+        self.deliver(act.message, act.facts, act.role, speaker, act.at, true);
     }
 
     fn received(&mut self, id: PacketId, packet: &Packet, stamp: Stamp) {
@@ -316,6 +284,13 @@ impl Walk<'_> {
         });
     }
 
+    /// The holes that lie before an event.
+    fn holes_before(&mut self, holes: &mut Peekable<Iter<'_, Hole>>, number: EventNumber) {
+        while let Some(hole) = holes.next_if(|hole| hole.before <= number) {
+            self.hole(hole.time.start);
+        }
+    }
+
     /// The reel lacks what came here: what was waited for may have arrived, and anything may have
     /// happened to any object.
     fn hole(&mut self, time: SessionTime) {
@@ -370,14 +345,6 @@ pub(super) fn is_about_object(role: Role) -> bool {
         role,
         Role::Create | Role::Update | Role::Destroy | Role::Migrate | Role::MigrateOrder
     )
-}
-
-/// An order and the MIGRATE that says the same are one act.
-fn told_as(role: Role) -> Role {
-    match role {
-        Role::MigrateOrder => Role::Migrate,
-        role => role,
-    }
 }
 
 fn ids(messages: &Range<u32>) -> impl Iterator<Item = MessageId> + use<> {

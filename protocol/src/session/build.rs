@@ -13,7 +13,7 @@ use super::matching::{End, Matched, Side, assign, groups, samples, sort};
 use super::scan::{RawHole, Scan};
 use super::{
     Crossing, Fate, Hole, Message, MessageId, Node, NodeId, Packet, PacketId, Session,
-    SessionError, SessionTime, Stamp, Way, fate,
+    SessionError, SessionTime, Stamp, Turn, Way, fate,
 };
 
 /// How many packets of a node are looked at to learn its number in the protocol.
@@ -395,6 +395,8 @@ impl<'a> Builder<'a> {
             let node = self.node(member, peer, rules);
             self.session.nodes.push(node);
             let reel = self.cast.members[member].reel;
+            let turns = reel.map_or(Vec::new(), |reel| self.turns(reel));
+            self.session.turns.push(turns);
             self.session.reels.push(
                 reel.and_then(|reel| self.sources.get(reel))
                     .map(|each| each.reel.clone()),
@@ -436,6 +438,21 @@ impl<'a> Builder<'a> {
             .map(|hole| self.hole(reel, hole))
             .collect();
         node
+    }
+
+    fn turns(&self, reel: usize) -> Vec<Turn> {
+        let turns = self.scans.get(reel).map_or(&[][..], |scan| &scan.turns);
+        let stamp = |(number, time)| Stamp {
+            number,
+            time: self.time(reel, time),
+        };
+        turns
+            .iter()
+            .map(|&(begins, asked)| Turn {
+                begins,
+                asked: asked.map(stamp),
+            })
+            .collect()
     }
 
     fn hole(&self, reel: usize, hole: &RawHole) -> Hole {
@@ -505,7 +522,11 @@ impl<'a> Builder<'a> {
                 end.raw(&self.scans)
                     .map_or(0, |raw| self.time(usize::from(end.reel), raw.time).0)
             };
+            let first_new = matched.len();
             assign(group, tolerance_ns, time, &mut matched);
+            if first.side == Side::Receive && group.len() > 1 {
+                self.join_strays(first_new, &mut matched);
+            }
         }
         let mut ordered: Vec<(SessionTime, NodeId, Packet, End)> = matched
             .iter()
@@ -537,6 +558,27 @@ impl<'a> Builder<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Equal payloads that nobody is known to have sent: with a sequence number in them they are
+    /// one packet that was received several times.
+    fn join_strays(&self, first: usize, matched: &mut Vec<Matched>) {
+        let Some(wire) = &self.session.wire else {
+            return;
+        };
+        let end = matched.get(first).and_then(|stray| stray.received.first());
+        let mut facts = PacketFacts::default();
+        wire.facts(end.map_or(&[], |end| end.payload(&self.scans)), &mut facts);
+        if facts.sequence.is_some() {
+            let receipts = matched
+                .drain(first..)
+                .flat_map(|stray| stray.received)
+                .collect();
+            matched.push(Matched {
+                sent: None,
+                received: receipts,
+            });
+        }
     }
 
     fn stamp(&self, end: &End) -> Option<Stamp> {

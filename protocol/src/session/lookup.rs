@@ -3,7 +3,7 @@
 use netreel_reel::{Event, EventNumber, OwnedRecord};
 use netreel_wire::{Decoded, Kind, MessageFacts, Role};
 
-use super::{Crossing, MessageId, NodeId, Packet, PacketId, Session, Stamp, Way};
+use super::{Crossing, MessageId, NodeId, Packet, PacketId, Session, Stamp, Turn, Way};
 
 impl Session {
     /// The bytes of a packet, read again from a reel that holds it.
@@ -73,6 +73,13 @@ impl Session {
             .binary_search_by_key(&number, |each| each.number)
             .ok()?;
         crossings.get(place).copied()
+    }
+
+    /// The tick of a node in which an event lies.
+    pub fn turn_at(&self, node: NodeId, number: EventNumber) -> Option<Turn> {
+        let turns = self.turns.get(usize::from(node.0))?;
+        let after = turns.partition_point(|turn| turn.begins <= number);
+        turns.get(after.checked_sub(1)?).copied()
     }
 
     /// The kind of a message.

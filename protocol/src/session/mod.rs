@@ -56,6 +56,8 @@ pub struct Session {
     pub reels: Vec<Option<Arc<Reel>>>,
     /// Each node's sends and receipts, by the node's place, in the order of its own events.
     pub crossings: Vec<Vec<Crossing>>,
+    /// Each node's ticks, by the node's place, in the order of its own events.
+    pub turns: Vec<Vec<Turn>>,
     /// The bytes that fragments carry, so that a joined message can be read without its packets.
     pub fragments: BTreeMap<MessageId, Vec<u8>>,
 }
@@ -69,6 +71,16 @@ pub struct Crossing {
     pub packet: PacketId,
     /// Which way it went.
     pub way: Way,
+}
+
+/// A tick of a node's network layer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Turn {
+    /// The event that began it.
+    pub begins: EventNumber,
+    /// The last call of the game before it, where the game made one since the tick before. What the
+    /// game asked for then is sent in this tick, after what arrives in it.
+    pub asked: Option<Stamp>,
 }
 
 /// See [`Crossing::way`].

@@ -19,6 +19,8 @@ pub(super) struct Scan {
     pub span: Option<(Time, Time)>,
     /// Whether a socket was opened before the first packet: nothing crossed before the reel began.
     pub from_start: bool,
+    /// For each tick its event and the last call of the game since the tick before.
+    pub turns: Vec<(EventNumber, Option<(EventNumber, Time)>)>,
     /// Stretches that the reel does not hold.
     pub holes: Vec<RawHole>,
     /// Whether events were missing at the very end, though the reel was closed in order.
@@ -74,6 +76,8 @@ struct Pass {
     expected: EventNumber,
     last: Option<Time>,
     off_since: Option<Time>,
+    /// The last call of the game since the last tick.
+    asked: Option<(EventNumber, Time)>,
 }
 
 impl Pass {
@@ -106,6 +110,8 @@ impl Pass {
                 let packet = self.packet(record, from, payload);
                 self.scan.receives.push(packet);
             }
+            Event::Tick { .. } => self.scan.turns.push((record.number, self.asked.take())),
+            Event::Input { .. } => self.asked = Some((record.number, time)),
             Event::Switched { on: false } => self.off_since = self.off_since.or(Some(time)),
             Event::Switched { on: true } => {
                 if let Some(since) = self.off_since.take() {

@@ -1,1 +1,119 @@
+//! Two nodes that both believe that they own an object.
 
+use std::time::Duration;
+
+use netreel_protocol::history::{Finding, Level};
+use netreel_sample_engine::{
+    Call, Mode, ObjectId, Peer, Script, SimWorld, SimWorldStart, Topology, Value,
+};
+use netreel_transport::LinkEnd;
+
+use crate::played::Played;
+
+const HOST: Peer = Peer(0);
+const A: Peer = Peer(1);
+const B: Peer = Peer(2);
+/// The first object of A.
+const OBJECT: ObjectId = ObjectId(40);
+
+/// A owns an object. A and HOST cannot hear each other for a while, all others hear everybody;
+/// meanwhile HOST makes B its owner.
+fn partition(mode: Mode, heals: bool) -> Played {
+    let mut start = SimWorldStart::new(1, mode, Topology::PeerToPeer, Script::Idle);
+    start.without_time_outs = (0..4).map(Peer).collect();
+    start.latency = Duration::from_millis(5);
+    Played::new(&start, |world| {
+        world.run(30);
+        let values = vec![
+            Value::Vector(vec![1.0, 2.0, 3.0]),
+            Value::Number(0.0),
+            Value::Integer(7),
+            Value::Integer(0),
+            Value::Number(1.5),
+        ];
+        world.call(A, &Call::Spawn { kind: 0, values });
+        world.run(30);
+        shut(world, true);
+        world.call(
+            HOST,
+            &Call::Migrate {
+                object: OBJECT,
+                to: B,
+            },
+        );
+        world.run(60);
+        if heals {
+            shut(world, false);
+            world.run(120);
+        }
+    })
+}
+
+fn shut(world: &SimWorld, shut: bool) {
+    for (from, to) in [(HOST, A), (A, HOST)] {
+        let gates = world.gates(to).expect("every node has gates");
+        let (from, to) = (LinkEnd(u16::from(from.0)), LinkEnd(u16::from(to.0)));
+        if shut {
+            gates.shut(from, to)
+        } else {
+            gates.open(from, to)
+        }
+    }
+}
+
+fn check(played: &Played, level: Level, sentence_has: &[&str]) {
+    let found = played.findings("two-owners");
+    let [
+        Finding {
+            level: found_level,
+            sentence,
+            object,
+            ..
+        },
+    ] = found[..]
+    else {
+        panic!("{found:?}");
+    };
+    assert_eq!((*found_level, *object), (level, Some(OBJECT.0)));
+    for part in sentence_has {
+        assert!(sentence.contains(part), "{sentence}");
+    }
+}
+
+#[test]
+fn a_partition_that_heals_gives_two_owners_until_migrate_is_delivered() {
+    let played = partition(Mode::Host, true);
+    check(
+        &played,
+        Level::Info,
+        &[
+            "A and B both believed that they own object 40",
+            "; until A got MIGRATE to B (packet ",
+        ],
+    );
+}
+
+#[test]
+fn a_partition_that_lasts_leaves_two_owners_that_nobody_can_judge() {
+    let played = partition(Mode::Host, false);
+    check(
+        &played,
+        Level::Info,
+        &[
+            "A and B both believed",
+            "a message about it to A was not delivered before the reels end",
+        ],
+    );
+}
+
+#[test]
+fn in_mode_owner_the_new_owner_tells_a_itself() {
+    let played = partition(Mode::Owner, false);
+    check(
+        &played,
+        Level::Info,
+        &["; until A got MIGRATE to B at counter 1 (packet "],
+    );
+    let end = played.history.last_belief(OBJECT.0, played.node(A));
+    assert_eq!(end, played.history.last_belief(OBJECT.0, played.node(B)));
+}

@@ -1,0 +1,157 @@
+//! What a node did itself to objects and to the session, and when.
+//!
+//! The packets show it when the node first tells anybody. Where the reel has the game's calls, the
+//! moment is known better: what a call led to is sent in the next tick, after what arrives in it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use netreel_wire::{MessageFacts, Role};
+
+use super::nodes::Facts;
+use crate::session::{MessageId, Node, NodeId, Packet, Session, Stamp, Way};
+
+/// Something that a node did.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Act<'a> {
+    pub at: Stamp,
+    /// The message that first told of it.
+    pub message: MessageId,
+    pub facts: &'a MessageFacts,
+    pub role: Role,
+}
+
+/// All that a node did, in the order in which it did it.
+pub(super) fn acts<'a>(facts: &Facts<'a>, id: NodeId, node: &Node) -> Vec<Act<'a>> {
+    let orders = orders(facts.session, id);
+    let mut done: BTreeMap<(u64, Role, Option<u64>), Told> = BTreeMap::new();
+    let mut acts: Vec<Act<'a>> = Vec::new();
+    // The tick in which the node dropped a peer: what it does then is its own doing.
+    let mut dropped_in = None;
+    for (crossing, sent) in facts.session.crossings(id) {
+        let Some(packet) = facts.session.packet(crossing.packet) else {
+            continue;
+        };
+        if crossing.way != Way::Out {
+            continue;
+        }
+        let turn = facts.session.turn_at(id, crossing.number);
+        for message in packet.messages.clone().map(MessageId) {
+            let Some((message_facts, role)) = told_first(facts, packet, message) else {
+                continue;
+            };
+            let own = message_facts.origin.is_none() || message_facts.origin == node.peer;
+            if role == Role::Disconnect && !own {
+                dropped_in = turn.map(|turn| turn.begins);
+            }
+            let is_act = match role {
+                Role::Disconnect => true,
+                _ => own && is_new(&mut done, packet.to, role, message_facts),
+            };
+            if !is_act {
+                continue;
+            }
+            let answers = match role {
+                Role::Migrate => {
+                    orders.contains(&(message_facts.object, message_facts.migration_counter))
+                }
+                _ => false,
+            };
+            let by_itself = !own
+                || answers
+                || dropped_in.is_some_and(|begins| turn.is_some_and(|turn| turn.begins == begins));
+            let asked = turn.and_then(|turn| turn.asked).filter(|_| !by_itself);
+            let at = asked.unwrap_or(sent);
+            acts.push(Act {
+                at,
+                message,
+                facts: message_facts,
+                role,
+            });
+        }
+    }
+    acts.sort_by_key(|act| act.at.number);
+    acts
+}
+
+/// How often a node did one thing to one object at one counter, told by the messages that it sent
+/// about it.
+#[derive(Default)]
+struct Told {
+    done: u64,
+    told: BTreeMap<NodeId, u64>,
+}
+
+/// Whether this telling is the first of an act. The n-th telling on one link is the n-th act,
+/// whoever was told first.
+fn is_new(
+    done: &mut BTreeMap<(u64, Role, Option<u64>), Told>,
+    to: NodeId,
+    role: Role,
+    facts: &MessageFacts,
+) -> bool {
+    let acts = matches!(
+        role,
+        Role::Create | Role::Migrate | Role::MigrateOrder | Role::Destroy
+    );
+    let (true, Some(object)) = (acts, facts.object) else {
+        return false;
+    };
+    // An order and the MIGRATE that says the same are one act.
+    let told_as = if role == Role::MigrateOrder {
+        Role::Migrate
+    } else {
+        role
+    };
+    let acts = done
+        .entry((object, told_as, facts.migration_counter))
+        .or_default();
+    let told = acts.told.entry(to).or_default();
+    *told += 1;
+    let is_new = *told > acts.done;
+    acts.done = acts.done.max(*told);
+    is_new
+}
+
+/// What a message says, if it says it for the first time on its link; of a message in fragments the
+/// first fragment says all.
+fn told_first<'a>(
+    facts: &Facts<'a>,
+    packet: &Packet,
+    message: MessageId,
+) -> Option<(&'a MessageFacts, Role)> {
+    if facts.streams.is_resend(message) {
+        return None;
+    }
+    let part = facts
+        .streams
+        .place(message)
+        .and_then(|place| facts.joins.part((packet.from, packet.to), place));
+    let said = match part {
+        Some(part) if part.is_first => &facts.joins.joined.get(part.whole as usize)?.facts,
+        Some(_) => return None,
+        None => &facts.session.message(message)?.facts,
+    };
+    Some((said, facts.session.role(said)))
+}
+
+/// The objects, and at which counter, that a node was ordered to take over.
+fn orders(session: &Session, id: NodeId) -> BTreeSet<(Option<u64>, Option<u64>)> {
+    let mut orders = BTreeSet::new();
+    for (crossing, _) in session
+        .crossings(id)
+        .filter(|(crossing, _)| crossing.way == Way::In)
+    {
+        let Some(packet) = session.packet(crossing.packet) else {
+            continue;
+        };
+        for message in packet.messages.clone().map(MessageId) {
+            let Some(message) = session.message(message) else {
+                continue;
+            };
+            if session.role(&message.facts) == Role::MigrateOrder {
+                orders.insert((message.facts.object, message.facts.migration_counter));
+            }
+        }
+    }
+    orders
+}
