@@ -174,7 +174,9 @@ fn details(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     let tree = ((width - table) * 0.45).round();
     let (left, rest) = rect.split_left_right_at_x(rect.left() + table);
     let (middle, right) = rest.split_left_right_at_x(rest.left() + tree);
-    let bytes_height = bytes::height(model.detail()).min(rect.height() * 0.5).round();
+    let bytes_height = bytes::height(model.detail())
+        .min(rect.height() * 0.5)
+        .round();
     let (upper, lower) = right.split_top_bottom_at_y(right.top() + bytes_height);
     let at = |ui: &mut Ui, rect: egui::Rect, name: &str, show: &mut dyn FnMut(&mut Ui)| {
         let builder = UiBuilder::new()
@@ -186,10 +188,18 @@ fn details(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
             show(ui);
         });
     };
-    at(ui, left, "packets", &mut |ui| packets::show(ui, model, commands));
-    at(ui, middle, "fields", &mut |ui| fields::show(ui, model, commands));
-    at(ui, upper, "bytes", &mut |ui| bytes::show(ui, model, commands));
-    at(ui, lower, "findings", &mut |ui| findings::show(ui, model, commands));
+    at(ui, left, "packets", &mut |ui| {
+        packets::show(ui, model, commands)
+    });
+    at(ui, middle, "fields", &mut |ui| {
+        fields::show(ui, model, commands)
+    });
+    at(ui, upper, "bytes", &mut |ui| {
+        bytes::show(ui, model, commands)
+    });
+    at(ui, lower, "findings", &mut |ui| {
+        findings::show(ui, model, commands)
+    });
     let line = Stroke::new(1.0, theme::LINE);
     let painter = ui.painter();
     painter.vline(left.right(), rect.y_range(), line);
@@ -224,7 +234,10 @@ fn keys(ui: &Ui, model: &Model, commands: &mut Vec<Command>) {
     let visible = model.visible();
     let length = visible.end.0 - visible.start.0;
     let middle = SessionTime(visible.start.0 + length / 2);
-    let at = model.cursor().filter(|at| visible.contains(at)).unwrap_or(middle);
+    let at = model
+        .cursor()
+        .filter(|at| visible.contains(at))
+        .unwrap_or(middle);
     ui.input(|input| {
         let plain = input.modifiers.is_none();
         let shift = input.modifiers.shift_only();
@@ -247,7 +260,11 @@ fn keys(ui: &Ui, model: &Model, commands: &mut Vec<Command>) {
         on(Key::A, plain, Command::ShowAll);
         on(Key::Escape, plain, Command::Deselect);
         let zoom = |factor| Command::Zoom { at, factor };
-        for (key, factor) in [(Key::Plus, 1.5), (Key::Equals, 1.5), (Key::Minus, 1.0 / 1.5)] {
+        for (key, factor) in [
+            (Key::Plus, 1.5),
+            (Key::Equals, 1.5),
+            (Key::Minus, 1.0 / 1.5),
+        ] {
             on(key, plain || shift, zoom(factor));
         }
     });

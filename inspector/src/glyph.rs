@@ -25,7 +25,9 @@ pub fn kind(painter: &Painter, centre: Pos2, size: f32, role: Option<Role>, colo
             let points = vec![at(0.0, -1.2), at(1.2, 0.0), at(0.0, 1.2), at(-1.2, 0.0)];
             painter.add(Shape::closed_line(points, line));
         }
-        Some(Role::Connect | Role::Disconnect) => drop(painter.circle_stroke(centre, r * 0.8, line)),
+        Some(Role::Connect | Role::Disconnect) => {
+            drop(painter.circle_stroke(centre, r * 0.8, line))
+        }
         Some(Role::Rpc) => {
             let points = vec![at(-0.9, -1.0), at(1.0, 0.0), at(-0.9, 1.0)];
             painter.add(Shape::convex_polygon(points, color, Stroke::NONE));
@@ -38,7 +40,9 @@ pub fn kind(painter: &Painter, centre: Pos2, size: f32, role: Option<Role>, colo
             painter.add(Shape::convex_polygon(points, color, Stroke::NONE));
         }
         Some(Role::Update) => drop(painter.circle_filled(centre, r * 0.5, color)),
-        Some(Role::Ping | Role::Pong) | None => drop(painter.circle_filled(centre, r * 0.35, color)),
+        Some(Role::Ping | Role::Pong) | None => {
+            drop(painter.circle_filled(centre, r * 0.35, color))
+        }
     }
 }
 
@@ -83,13 +87,19 @@ pub fn level(painter: &Painter, centre: Pos2, size: f32, level: Level) {
             ];
             painter.add(Shape::convex_polygon(points, color, Stroke::NONE));
             let bar = Stroke::new(1.4, dark);
-            painter.line_segment([centre + vec2(0.0, -r * 0.35), centre + vec2(0.0, r * 0.3)], bar);
+            painter.line_segment(
+                [centre + vec2(0.0, -r * 0.35), centre + vec2(0.0, r * 0.3)],
+                bar,
+            );
             painter.circle_filled(centre + vec2(0.0, r * 0.55), 0.8, dark);
         }
         Level::Info => {
             painter.circle_stroke(centre, r * 0.85, Stroke::new(1.2, color));
             let bar = Stroke::new(1.2, color);
-            painter.line_segment([centre + vec2(0.0, -r * 0.1), centre + vec2(0.0, r * 0.45)], bar);
+            painter.line_segment(
+                [centre + vec2(0.0, -r * 0.1), centre + vec2(0.0, r * 0.45)],
+                bar,
+            );
             painter.circle_filled(centre - vec2(0.0, r * 0.42), 0.8, color);
         }
     }
@@ -99,9 +109,17 @@ pub fn level(painter: &Painter, centre: Pos2, size: f32, level: Level) {
 pub fn flag(painter: &Painter, foot: Pos2, level: Level, strong: bool) {
     let color = crate::theme::level(level);
     let top = foot - vec2(0.0, 22.0);
-    painter.line_segment([foot, top], Stroke::new(if strong { 1.8 } else { 1.2 }, color));
+    painter.line_segment(
+        [foot, top],
+        Stroke::new(if strong { 1.8 } else { 1.2 }, color),
+    );
     let points = match level {
-        Level::Error => vec![top, top + vec2(13.0, 0.0), top + vec2(13.0, 9.0), top + vec2(0.0, 9.0)],
+        Level::Error => vec![
+            top,
+            top + vec2(13.0, 0.0),
+            top + vec2(13.0, 9.0),
+            top + vec2(0.0, 9.0),
+        ],
         Level::Warning => vec![top, top + vec2(12.0, 4.5), top + vec2(0.0, 9.0)],
         Level::Info => vec![top, top + vec2(8.0, 3.0), top + vec2(0.0, 6.0)],
     };
@@ -140,9 +158,17 @@ pub fn hatch(painter: &Painter, rect: egui::Rect, step: f32, stroke: Stroke) {
 /// A triangle that says open or closed.
 pub fn triangle(painter: &Painter, centre: Pos2, open: bool, color: Color32) {
     let points = if open {
-        vec![centre + vec2(-4.0, -2.0), centre + vec2(4.0, -2.0), centre + vec2(0.0, 3.0)]
+        vec![
+            centre + vec2(-4.0, -2.0),
+            centre + vec2(4.0, -2.0),
+            centre + vec2(0.0, 3.0),
+        ]
     } else {
-        vec![centre + vec2(-2.0, -4.0), centre + vec2(3.0, 0.0), centre + vec2(-2.0, 4.0)]
+        vec![
+            centre + vec2(-2.0, -4.0),
+            centre + vec2(3.0, 0.0),
+            centre + vec2(-2.0, 4.0),
+        ]
     };
     painter.add(Shape::convex_polygon(points, color, Stroke::NONE));
 }

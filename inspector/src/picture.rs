@@ -36,7 +36,9 @@ pub enum PictureError {
         height: u32,
     },
     /// The file cannot be made or written.
-    #[error("cannot write the picture {path}: {error}; give a file in a folder that can be written")]
+    #[error(
+        "cannot write the picture {path}: {error}; give a file in a folder that can be written"
+    )]
     Write {
         /// The file.
         path: PathBuf,

@@ -120,8 +120,7 @@ impl Canvas {
         let bottom = (a.y.max(b.y).max(c.y).div_euclid(STEPS) + 1).min(clip.bottom);
         let flat_color = a.color == b.color && b.color == c.color;
         let flat_texture = (a.u, a.v) == (b.u, b.v) && (b.u, b.v) == (c.u, c.v);
-        let flat = (flat_color && flat_texture)
-            .then(|| tint(texture.sample(a.u, a.v), a.color));
+        let flat = (flat_color && flat_texture).then(|| tint(texture.sample(a.u, a.v), a.color));
         for y in top..bottom {
             let Some((left, right)) = row(&sides, y, clip) else {
                 continue;
@@ -320,14 +319,22 @@ mod tests {
 
     #[test]
     fn a_translucent_colour_is_laid_over_what_is_there() {
-        assert_eq!(over([50, 0, 0, 128], [200, 200, 200, 255]), [150, 100, 100, 255]);
+        assert_eq!(
+            over([50, 0, 0, 128], [200, 200, 200, 255]),
+            [150, 100, 100, 255]
+        );
         assert_eq!(over(WHITE, [1, 2, 3, 255]), WHITE);
     }
 
     #[test]
     fn a_texture_is_sampled_between_its_texels() {
-        let corners = [(0.0, 0.0, 0.0), (8.0, 0.0, 1.0), (8.0, 8.0, 1.0), (0.0, 8.0, 0.0)]
-            .map(|(x, y, u)| (pos2(x, y), pos2(u, 0.5), Color32::WHITE));
+        let corners = [
+            (0.0, 0.0, 0.0),
+            (8.0, 0.0, 1.0),
+            (8.0, 8.0, 1.0),
+            (0.0, 8.0, 0.0),
+        ]
+        .map(|(x, y, u)| (pos2(x, y), pos2(u, 0.5), Color32::WHITE));
         let canvas = draw(&corners, &[0, 1, 2, 0, 2, 3], ALL);
         let row: Vec<u8> = canvas.pixels.iter().take(8).map(|pixel| pixel[0]).collect();
         assert_eq!(row, [255, 255, 223, 159, 96, 32, 0, 0]);

@@ -1,9 +1,7 @@
 //! Colours, faces and distances: quiet for what is normal, strong for what is wrong.
 
 use egui::style::ScrollAnimation;
-use egui::{
-    Color32, Context, CornerRadius, FontFamily, FontId, Stroke, TextStyle, Theme, Visuals,
-};
+use egui::{Color32, Context, CornerRadius, FontFamily, FontId, Stroke, TextStyle, Theme, Visuals};
 use netreel_protocol::history::Level;
 use netreel_wire::Kind;
 
@@ -77,7 +75,10 @@ pub fn apply(ctx: &Context) {
             (TextStyle::Small, small()),
             (TextStyle::Body, body()),
             (TextStyle::Button, body()),
-            (TextStyle::Heading, FontId::new(15.0, FontFamily::Proportional)),
+            (
+                TextStyle::Heading,
+                FontId::new(15.0, FontFamily::Proportional),
+            ),
             (TextStyle::Monospace, mono()),
         ]
         .into();

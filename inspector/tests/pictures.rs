@@ -5,20 +5,90 @@ mod fixture;
 
 use std::path::{Path, PathBuf};
 
-use netreel_inspector::{View, screenshot};
+use netreel_inspector::{PictureError, View, screenshot};
 
-fn picture(name: &str, view: View) -> PathBuf {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.png"));
+fn file(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.png"))
+}
+
+/// Width, height and pixels of a picture of the race.
+fn picture(name: &str, view: View, size: (u32, u32)) -> (u32, u32, Vec<u8>) {
+    let path = file(name);
     let (session, history) = fixture::race();
-    screenshot(session, history, view, (1600, 1000), &path).expect("a picture");
-    path
+    screenshot(session, history, view, size, &path).expect("a picture");
+    let file = std::io::BufReader::new(std::fs::File::open(&path).expect("a file"));
+    let mut reader = png::Decoder::new(file).read_info().expect("a PNG file");
+    let mut pixels = vec![0; reader.output_buffer_size().expect("a size")];
+    let info = reader.next_frame(&mut pixels).expect("pixels");
+    (info.width, info.height, pixels)
 }
 
 #[test]
-fn every_view_has_a_picture() {
+fn every_view_has_a_picture_of_the_size_that_was_asked_for() {
     for (name, view) in View::ALL {
-        let path = picture(name, view);
-        let bytes = std::fs::metadata(&path).expect("a file").len();
-        assert!(bytes > 20_000, "{name}: {bytes} bytes");
+        let (width, height, pixels) = picture(name, view, (1600, 1000));
+        assert_eq!((width, height), (1600, 1000), "{name}");
+        let colors: std::collections::BTreeSet<&[u8]> = pixels.chunks(4).collect();
+        assert!(colors.len() > 200, "{name} has {} colours", colors.len());
+        assert!(pixels.chunks(4).all(|pixel| pixel[3] == 255), "{name} is translucent");
     }
+}
+
+#[test]
+fn a_picture_is_the_same_every_time() {
+    let size = (1100, 700);
+    let first = picture("same-1", View::Timeline, size);
+    let second = picture("same-2", View::Timeline, size);
+    assert!(first == second);
+}
+
+#[test]
+fn what_is_wrong_has_the_strong_colour() {
+    let (_, _, pixels) = picture("wrong", View::Timeline, (1600, 1000));
+    let error = netreel_inspector::theme::ERROR.to_array();
+    let strong = pixels.chunks(4).filter(|pixel| *pixel == error).count();
+    assert!(strong > 100, "{strong} pixels");
+    // Little of it: what is strong everywhere is strong nowhere.
+    assert!(strong * 100 < pixels.len() / 4, "{strong} pixels");
+}
+
+#[test]
+fn a_small_window_can_be_drawn() {
+    for (name, view) in View::ALL {
+        picture(&format!("small-{name}"), view, (320, 200));
+    }
+}
+
+#[test]
+fn an_empty_session_can_be_drawn() {
+    for (name, view) in View::ALL {
+        let path = file(&format!("empty-{name}"));
+        screenshot(Default::default(), Default::default(), view, (900, 600), &path)
+            .expect("a picture");
+    }
+}
+
+#[test]
+fn a_long_session_can_be_drawn() {
+    let (session, history) = fixture::long(100_000);
+    screenshot(session, history, View::Timeline, (1600, 1000), &file("long")).expect("a picture");
+}
+
+#[test]
+fn a_size_that_cannot_be_drawn_is_refused() {
+    for size in [(0, 0), (100_000, 1000), (1600, u32::MAX)] {
+        let (session, history) = fixture::race();
+        let result = screenshot(session, history, View::Timeline, size, &file("never"));
+        assert!(matches!(result, Err(PictureError::Size { .. })), "{size:?}");
+    }
+}
+
+#[test]
+fn a_folder_that_is_not_there_is_named() {
+    let (session, history) = fixture::race();
+    let path = file("no-such-folder/picture");
+    let error = screenshot(session, history, View::Timeline, (640, 400), &path)
+        .expect_err("no such folder")
+        .to_string();
+    assert!(error.contains("no-such-folder"), "{error}");
 }

@@ -4,6 +4,8 @@ use netreel_protocol::history::History;
 use netreel_protocol::query::Query;
 use netreel_protocol::session::{PacketId, Session};
 
+use crate::index::Crowd;
+
 /// The filter in force and the text that is being typed.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
@@ -13,13 +15,18 @@ pub struct Filter {
     /// force.
     pub error: Option<String>,
     pub(crate) rows: Vec<PacketId>,
-    narrow: bool,
+    crowd: Option<Crowd>,
 }
 
 impl Filter {
     /// Whether it leaves packets out.
     pub fn is_narrow(&self) -> bool {
-        self.narrow
+        self.crowd.is_some()
+    }
+
+    /// The packets that it takes, ready to be drawn; `None` where it takes all.
+    pub(crate) fn crowd(&self) -> Option<&Crowd> {
+        self.crowd.as_ref()
     }
 
     /// Takes a new text.
@@ -27,7 +34,7 @@ impl Filter {
         self.text = text;
         self.error = None;
         if self.text.trim().is_empty() {
-            self.narrow = false;
+            self.crowd = None;
             self.rows.clear();
             return;
         }
@@ -37,7 +44,7 @@ impl Filter {
                     .map(|place| PacketId(place as u32))
                     .filter(|&packet| query.packet(session, history, packet))
                     .collect();
-                self.narrow = true;
+                self.crowd = Some(Crowd::new(session, history, self.rows.iter().copied()));
                 // A name that nothing has is a slip more often than a question.
                 let unknown = query.unknown_names(session);
                 self.error = (!unknown.is_empty()).then(|| unknown.join("; "));

@@ -13,12 +13,10 @@ const LATENCY_UNKNOWN_NS: i64 = 1_000_000;
 
 /// Sorted arrays over a whole session.
 pub(crate) struct Index {
-    /// From an arrow's first moment to its last, by packet.
-    pub arrows: Intervals,
+    /// All packets.
+    pub all: Crowd,
     /// For each packet, the kind of its most telling message.
     pub lead: Vec<Option<KindId>>,
-    /// For each node, its sends and receipts.
-    pub lanes: Vec<Lane>,
     /// All sends and receipts.
     pub events: Vec<i64>,
     /// When lost packets were sent.
@@ -33,6 +31,15 @@ pub(crate) struct Index {
     pub duplicates: Vec<(i64, u32)>,
 }
 
+/// Some packets, ready to be drawn as arrows or as density.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Crowd {
+    /// From an arrow's first moment to its last, by packet.
+    pub arrows: Intervals,
+    /// For each node, its sends and receipts.
+    pub lanes: Vec<Lane>,
+}
+
 /// The moments of one node.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Lane {
@@ -40,50 +47,69 @@ pub(crate) struct Lane {
     pub lost: Vec<i64>,
 }
 
-impl Index {
-    pub fn new(session: &Session, history: &History) -> Index {
+impl Crowd {
+    /// Sorts the moments of some packets.
+    pub fn new(
+        session: &Session,
+        history: &History,
+        packets: impl Iterator<Item = PacketId>,
+    ) -> Crowd {
         let mut lanes = vec![Lane::default(); session.nodes.len()];
-        let mut events = Vec::with_capacity(session.packets.len() * 2);
-        let mut lost = Vec::new();
-        let mut links: BTreeMap<(NodeId, NodeId), Vec<PacketId>> = BTreeMap::new();
-        let mut duplicates = Vec::new();
-        let mut arrows = Vec::with_capacity(session.packets.len());
-        for (place, packet) in session.packets.iter().enumerate() {
-            let id = place as u32;
+        let mut arrows = Vec::with_capacity(packets.size_hint().0);
+        for id in packets {
+            let Some(packet) = session.packets.get(id.0 as usize) else {
+                continue;
+            };
             let (start, end) = stretch(packet, history);
-            arrows.push((start.0.min(end.0), start.0.max(end.0), id));
-            links
-                .entry((packet.from, packet.to))
-                .or_default()
-                .push(PacketId(id));
+            arrows.push((start.0.min(end.0), start.0.max(end.0), id.0));
             if let Some(stamp) = packet.sent {
                 push(&mut lanes, packet.from, |lane| &mut lane.events, stamp.time);
-                events.push(stamp.time.0);
-                if matches!(packet.fate, Fate::Lost | Fate::SendFailed) {
+                if is_lost(packet) {
                     push(&mut lanes, packet.from, |lane| &mut lane.lost, stamp.time);
-                    lost.push(stamp.time.0);
                 }
             }
             for stamp in packet.received.iter().chain(&packet.duplicates) {
                 push(&mut lanes, packet.to, |lane| &mut lane.events, stamp.time);
-                events.push(stamp.time.0);
-            }
-            for stamp in &packet.duplicates {
-                duplicates.push((stamp.time.0, id));
             }
         }
         for lane in &mut lanes {
             lane.events.sort_unstable();
             lane.lost.sort_unstable();
         }
-        events.sort_unstable();
-        lost.sort_unstable();
+        Crowd {
+            arrows: Intervals::new(arrows),
+            lanes,
+        }
+    }
+}
+
+impl Index {
+    pub fn new(session: &Session, history: &History) -> Index {
+        let all = (0..session.packets.len()).map(|place| PacketId(place as u32));
+        let all = Crowd::new(session, history, all);
+        let merged = |part: fn(&Lane) -> &Vec<i64>| {
+            let mut times: Vec<i64> = all.lanes.iter().flat_map(part).copied().collect();
+            times.sort_unstable();
+            times
+        };
+        let (events, lost) = (merged(|lane| &lane.events), merged(|lane| &lane.lost));
+        let mut links: BTreeMap<(NodeId, NodeId), Vec<PacketId>> = BTreeMap::new();
+        let mut duplicates = Vec::new();
+        for (place, packet) in session.packets.iter().enumerate() {
+            let id = place as u32;
+            links
+                .entry((packet.from, packet.to))
+                .or_default()
+                .push(PacketId(id));
+            for stamp in &packet.duplicates {
+                duplicates.push((stamp.time.0, id));
+            }
+        }
         duplicates.sort_unstable();
         let (worst, flags) = findings(session, history);
         Index {
-            arrows: Intervals::new(arrows),
+            all,
             lead: leads(session),
-            lanes,
             events,
             lost,
             links,
@@ -118,6 +144,11 @@ pub(crate) fn stretch(packet: &Packet, history: &History) -> (SessionTime, Sessi
         ),
         (None, None) => (SessionTime(0), SessionTime(0)),
     }
+}
+
+/// Whether a packet is known not to have arrived.
+pub(crate) fn is_lost(packet: &Packet) -> bool {
+    matches!(packet.fate, Fate::Lost | Fate::SendFailed)
 }
 
 /// How much a message tells about a packet that carries it: the highest names and colours it.

@@ -4,7 +4,7 @@ use netreel_protocol::history::Level;
 use netreel_protocol::session::{Fate, NodeId, PacketId, SessionTime};
 use netreel_wire::KindId;
 
-use crate::index::stretch;
+use crate::index::{Crowd, stretch};
 use crate::interval::count_in;
 use crate::scale::Scale;
 use crate::{Model, row_of};
@@ -16,12 +16,15 @@ pub const ARROWS_MAX: usize = 3_000;
 const DUPLICATES_MAX: usize = 2_000;
 
 /// What the timeline shows between its axes.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Traffic {
-    /// Every packet that touches the visible time.
-    Arrows(Vec<Arrow>),
-    /// For each node, its busy columns of pixels.
-    Density(Vec<Vec<Bucket>>),
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Traffic {
+    /// For each node, its busy columns of pixels; empty where every packet is an arrow.
+    pub density: Vec<Vec<Bucket>>,
+    /// Whether the density is that of packets which the filter does not take, behind those which it
+    /// takes.
+    pub density_is_rest: bool,
+    /// Packets of their own: all, or those that the filter takes, or only those of the selection.
+    pub arrows: Vec<Arrow>,
 }
 
 /// One packet.
@@ -83,38 +86,59 @@ pub struct Flag {
 pub type MinimapColumn = Bucket;
 
 impl Model {
-    /// What happened in the visible time, over `scale`'s pixels.
+    /// What happened in the visible time, over `scale`'s pixels: at most [`ARROWS_MAX`] arrows beside
+    /// those of the selection.
     pub fn traffic(&self, scale: &Scale) -> Traffic {
-        let touching = self.index.arrows.touching(&scale.range(), ARROWS_MAX);
-        if !touching.complete {
-            return Traffic::Density(
-                self.index
-                    .lanes
-                    .iter()
-                    .map(|lane| buckets(&lane.events, &lane.lost, scale))
-                    .collect(),
-            );
+        if let Some(arrows) = self.arrows(&self.index.all, scale) {
+            return Traffic {
+                arrows,
+                ..Traffic::default()
+            };
         }
-        Traffic::Arrows(
-            touching
-                .ids
-                .into_iter()
-                .filter_map(|id| self.arrow(PacketId(id)))
-                .collect(),
-        )
+        let density = |crowd: &Crowd| {
+            let lanes = crowd.lanes.iter();
+            lanes.map(|lane| buckets(&lane.events, &lane.lost, scale)).collect()
+        };
+        let Some(taken) = self.filter.crowd() else {
+            return Traffic {
+                density: density(&self.index.all),
+                density_is_rest: false,
+                arrows: self.marked_arrows(),
+            };
+        };
+        match self.arrows(taken, scale) {
+            Some(mut arrows) => {
+                arrows.extend(self.marked_arrows().into_iter().filter(|arrow| !arrow.matches));
+                Traffic {
+                    density: density(&self.index.all),
+                    density_is_rest: true,
+                    arrows,
+                }
+            }
+            None => Traffic {
+                density: density(taken),
+                density_is_rest: false,
+                arrows: self.marked_arrows(),
+            },
+        }
     }
 
-    /// The arrows that are drawn even above density: the selected packet and the selected finding's
-    /// evidence.
-    pub fn marked_arrows(&self) -> Vec<Arrow> {
+    /// The arrows of a crowd that touch the visible time, unless there are too many.
+    fn arrows(&self, crowd: &Crowd, scale: &Scale) -> Option<Vec<Arrow>> {
+        let touching = crowd.arrows.touching(&scale.range(), ARROWS_MAX);
+        touching.complete.then(|| {
+            let ids = touching.ids.into_iter();
+            ids.filter_map(|id| self.arrow(PacketId(id))).collect()
+        })
+    }
+
+    /// The selected packet and the packets of the story.
+    fn marked_arrows(&self) -> Vec<Arrow> {
         let mut packets: Vec<PacketId> = self.story().iter().map(|e| e.packet).collect();
         packets.extend(self.selection.packet);
         packets.sort_unstable();
         packets.dedup();
-        packets
-            .into_iter()
-            .filter_map(|id| self.arrow(id))
-            .collect()
+        packets.into_iter().filter_map(|id| self.arrow(id)).collect()
     }
 
     /// Receipts beyond the first, in the visible time.

@@ -79,7 +79,12 @@ pub fn draw(painter: &Painter, model: &Model, arrow: &Arrow, line: Line, quiet: 
     if known {
         painter.line_segment([line.start, line.end], stroke);
     } else {
-        painter.extend(Shape::dashed_line(&[line.start, line.end], stroke, 4.0, 3.0));
+        painter.extend(Shape::dashed_line(
+            &[line.start, line.end],
+            stroke,
+            4.0,
+            3.0,
+        ));
     }
     let size = if strength > 0.6 { 8.0 } else { 6.0 };
     if arrow.start_known {
@@ -95,7 +100,12 @@ pub fn draw(painter: &Painter, model: &Model, arrow: &Arrow, line: Line, quiet: 
                 (true, true) if !arrow.evidence && !arrow.selected => 0.6,
                 _ => 1.0,
             };
-            glyph::cross(painter, line.end, 8.0, theme::faded(theme::WARNING, strength));
+            glyph::cross(
+                painter,
+                line.end,
+                8.0,
+                theme::faded(theme::WARNING, strength),
+            );
         }
         Fate::Unknown => glyph::unknown(painter, line.end, shade),
     }
@@ -159,7 +169,10 @@ impl Labels {
             .map(|(offset, _)| Rect::from_min_size(at + *offset, size));
         let fits = |rect: &Rect| {
             bounds.contains_rect(*rect)
-                && !self.taken.iter().any(|taken| taken.intersects(rect.expand(1.0)))
+                && !self
+                    .taken
+                    .iter()
+                    .any(|taken| taken.intersects(rect.expand(1.0)))
         };
         let mut free = rects.clone().filter(fits);
         let rect = match (free.next(), look.must) {
@@ -171,7 +184,11 @@ impl Labels {
             (None, false) => return false,
         };
         if look.must {
-            painter.rect_filled(rect.expand2(vec2(3.0, 1.0)), 2.0, theme::faded(theme::BACKGROUND, 0.85));
+            painter.rect_filled(
+                rect.expand2(vec2(3.0, 1.0)),
+                2.0,
+                theme::faded(theme::BACKGROUND, 0.85),
+            );
         }
         painter.galley(rect.min, galley, look.color);
         self.taken.push(rect);
@@ -188,7 +205,8 @@ impl Labels {
             theme::small(),
             theme::ink(),
         );
-        self.taken.push(Rect::from_center_size(at, vec2(17.0, 17.0)));
+        self.taken
+            .push(Rect::from_center_size(at, vec2(15.0, 15.0)));
     }
 }
 

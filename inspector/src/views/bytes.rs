@@ -86,15 +86,33 @@ fn line(
         let mask = lit.map_or(0, |bits| model.detail().mask(bits, offset));
         let held = pinned.map_or(0, |bits| model.detail().mask(bits, offset));
         let label = format!("byte {offset}{}", if mask != 0 { " lit" } else { "" });
-        response.widget_info(|| {
-            WidgetInfo::selected(Role::Button, true, mask != 0, &label)
-        });
-        bits(&painter, cell, held, theme::faded(theme::ACCENT, 0.5), theme::RELATED);
+        response.widget_info(|| WidgetInfo::selected(Role::Button, true, mask != 0, &label));
+        bits(
+            &painter,
+            cell,
+            held,
+            theme::faded(theme::ACCENT, 0.5),
+            theme::RELATED,
+        );
         bits(&painter, cell, mask, theme::ACCENT, theme::SELECTED);
-        let color = if mask != 0 { theme::ink() } else { hex_color(byte) };
+        let color = if mask != 0 {
+            theme::ink()
+        } else {
+            hex_color(byte)
+        };
         let centre = cell.center();
-        painter.text(centre, Align2::CENTER_CENTER, format!("{byte:02x}"), theme::mono(), color);
-        let character = if (0x20..0x7f).contains(&byte) { char::from(byte) } else { '·' };
+        painter.text(
+            centre,
+            Align2::CENTER_CENTER,
+            format!("{byte:02x}"),
+            theme::mono(),
+            color,
+        );
+        let character = if (0x20..0x7f).contains(&byte) {
+            char::from(byte)
+        } else {
+            '·'
+        };
         let at = pos2(text_left + column as f32 * TEXT_CELL, y);
         let color = match (mask != 0, character == '·') {
             (true, _) => theme::ink(),
@@ -106,7 +124,9 @@ fn line(
             commands.push(Command::Hover(Some(Hover::Byte(offset))));
         }
         if response.clicked() {
-            commands.push(Command::PinField(model.detail().fields_at(offset).first().copied()));
+            commands.push(Command::PinField(
+                model.detail().fields_at(offset).first().copied(),
+            ));
         }
     }
 }
@@ -145,6 +165,12 @@ fn sentence(ui: &mut Ui, model: &Model) {
     };
     let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), 20.0), Sense::hover());
     let painter = ui.painter();
-    let galley = findings::elided(painter, &text, theme::small(), rect.width() - 20.0, theme::WEAK);
+    let galley = findings::elided(
+        painter,
+        &text,
+        theme::small(),
+        rect.width() - 20.0,
+        theme::WEAK,
+    );
     painter.galley(rect.min + vec2(10.0, 3.0), galley, theme::WEAK);
 }

@@ -16,9 +16,15 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
         findings::empty(ui, "Select a packet on the timeline or in the table.");
         return;
     };
-    let link = model.packet(id).map_or_else(String::new, |packet| model.link_name(packet));
+    let link = model
+        .packet(id)
+        .map_or_else(String::new, |packet| model.link_name(packet));
     let kinds = model.kinds_text(id);
-    head::show(ui, &format!("packet {}", id.0), &format!("{link}   {kinds}"));
+    head::show(
+        ui,
+        &format!("packet {}", id.0),
+        &format!("{link}   {kinds}"),
+    );
     problems(ui, model);
     let rows = model.detail().rows();
     if rows.is_empty() {
@@ -33,12 +39,12 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
         area = area.vertical_scroll_offset((first as f32 - 2.0).max(0.0) * ROW);
     }
     area.show_rows(ui, ROW, rows.len(), |ui, range| {
-            ui.spacing_mut().item_spacing.y = 0.0;
-            let values = values_left(ui, &rows);
-            for row in rows.get(range).unwrap_or_default() {
-                line(ui, model, row, values, lit.contains(&row.id), commands);
-            }
-        });
+        ui.spacing_mut().item_spacing.y = 0.0;
+        let values = values_left(ui, &rows);
+        for row in rows.get(range).unwrap_or_default() {
+            line(ui, model, row, values, lit.contains(&row.id), commands);
+        }
+    });
 }
 
 /// Whether a field is a part of the selected message.
@@ -85,7 +91,11 @@ fn line(
     commands: &mut Vec<Command>,
 ) {
     let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), ROW), Sense::hover());
-    let response = ui.interact(rect, ui.scope_id().with(("field", row.id.0)), Sense::click());
+    let response = ui.interact(
+        rect,
+        ui.scope_id().with(("field", row.id.0)),
+        Sense::click(),
+    );
     let path = model.detail().path(row.id);
     let pinned = model.selection().field == Some(row.id);
     let label = format!("field {path}{}", if lit { " lit" } else { "" });
@@ -105,10 +115,24 @@ fn line(
     if let Some(open) = row.open {
         glyph::triangle(&painter, pos2(left - 7.0, y), open, theme::WEAK);
     }
-    let name = if row.open.is_some() { theme::TEXT } else { theme::WEAK };
-    let name = if row.problem.is_some() { theme::ERROR } else { name };
+    let name = if row.open.is_some() {
+        theme::TEXT
+    } else {
+        theme::WEAK
+    };
+    let name = if row.problem.is_some() {
+        theme::ERROR
+    } else {
+        name
+    };
     let end = painter
-        .text(pos2(left, y), Align2::LEFT_CENTER, &row.name, theme::mono(), name)
+        .text(
+            pos2(left, y),
+            Align2::LEFT_CENTER,
+            &row.name,
+            theme::mono(),
+            name,
+        )
         .right();
     let value_left = (rect.left() + values).max(end + 10.0);
     let bits = format!("{}..{}", row.bits.start, row.bits.end);

@@ -8,7 +8,7 @@ use super::head;
 use crate::{glyph, theme};
 
 /// Height of a finding: three lines of sentence and one of what else there is.
-const ROW: f32 = 76.0;
+const ROW: f32 = 74.0;
 
 /// Draws the list. A click on a finding selects it and shows its proof; a click on a piece of the
 /// proof selects its packet.
@@ -97,17 +97,16 @@ fn one(ui: &mut Ui, rect: Rect, finding: &FindingRow) -> Response {
     glyph::level(&painter, rect.min + vec2(17.0, 14.0), 13.0, finding.level);
     let left = rect.left() + 32.0;
     let room = rect.right() - left - 8.0;
-    let mut job = egui::text::LayoutJob::simple(
-        finding.sentence.clone(),
-        theme::body(),
-        theme::TEXT,
-        room,
-    );
+    let mut job =
+        egui::text::LayoutJob::simple(finding.sentence.clone(), theme::body(), theme::TEXT, room);
     job.wrap.max_rows = 3;
     let galley = painter.layout_job(job);
     let below = galley.size().y;
     painter.galley(pos2(left, rect.top() + 6.0), galley, theme::TEXT);
-    let weak = format!("{}   at {}   {} s", finding.rule, finding.node, finding.time);
+    let weak = format!(
+        "{}   at {}   {} s",
+        finding.rule, finding.node, finding.time
+    );
     let galley = elided(&painter, &weak, theme::small(), room, theme::WEAK);
     painter.galley(pos2(left, rect.top() + 9.0 + below), galley, theme::WEAK);
     response.on_hover_text(&finding.sentence)
@@ -130,9 +129,24 @@ fn proof(ui: &mut Ui, rect: Rect, model: &Model, finding: usize, commands: &mut 
         let put = |x: f32, align, text: String, color| {
             painter.text(pos2(rect.left() + x, y), align, text, theme::mono(), color);
         };
-        put(52.0, Align2::RIGHT_CENTER, format!("{}.", place + 1), theme::DIM);
-        put(116.0, Align2::RIGHT_CENTER, format!("#{}", piece.packet.0), theme::ACCENT);
-        put(128.0, Align2::LEFT_CENTER, format!("{} s", piece.time), theme::WEAK);
+        put(
+            52.0,
+            Align2::RIGHT_CENTER,
+            format!("{}.", place + 1),
+            theme::DIM,
+        );
+        put(
+            116.0,
+            Align2::RIGHT_CENTER,
+            format!("#{}", piece.packet.0),
+            theme::ACCENT,
+        );
+        put(
+            128.0,
+            Align2::LEFT_CENTER,
+            format!("{} s", piece.time),
+            theme::WEAK,
+        );
         put(216.0, Align2::LEFT_CENTER, piece.node.clone(), theme::TEXT);
         put(272.0, Align2::LEFT_CENTER, piece.what.clone(), theme::TEXT);
         if response.clicked() {
@@ -158,6 +172,11 @@ pub fn elided(
 pub fn empty(ui: &mut Ui, sentence: &str) {
     let (rect, _) = ui.allocate_exact_size(ui.available_size(), Sense::hover());
     let painter = ui.painter();
-    let galley = painter.layout(sentence.to_owned(), theme::body(), theme::DIM, rect.width() - 24.0);
+    let galley = painter.layout(
+        sentence.to_owned(),
+        theme::body(),
+        theme::DIM,
+        rect.width() - 24.0,
+    );
     painter.galley(rect.min + vec2(12.0, 10.0), galley, theme::DIM);
 }

@@ -26,7 +26,12 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     gutter(&painter, view);
 
     let columns = model.minimap(time.width());
-    let most = columns.iter().map(|column| column.events).max().unwrap_or(1).max(1);
+    let most = columns
+        .iter()
+        .map(|column| column.events)
+        .max()
+        .unwrap_or(1)
+        .max(1);
     let floor = view.bottom() - 6.0;
     let room = HEIGHT - 20.0;
     for column in &columns {
@@ -80,7 +85,9 @@ fn flags(painter: &egui::Painter, view: Rect, time: Rect, whole: &Scale, model: 
         let color = theme::level(level);
         let top = view.top() + 3.0;
         match level {
-            Level::Info => drop(painter.vline(x, top + 3.0..=top + 7.0, (1.0, theme::faded(color, 0.6)))),
+            Level::Info => {
+                drop(painter.vline(x, top + 3.0..=top + 7.0, (1.0, theme::faded(color, 0.6))))
+            }
             _ => {
                 let points = vec![pos2(x - 4.0, top), pos2(x + 4.0, top), pos2(x, top + 7.0)];
                 painter.add(egui::Shape::convex_polygon(points, color, Stroke::NONE));

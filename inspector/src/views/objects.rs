@@ -17,7 +17,10 @@ pub const HEAD: f32 = head::HEIGHT;
 /// stretch selects the object and the message that began it.
 pub fn show(ui: &mut Ui, model: &Model, with_axis: bool, commands: &mut Vec<Command>) {
     let rows = model.object_rows();
-    let objects = rows.iter().filter(|row| matches!(row, Row::Object(_))).count();
+    let objects = rows
+        .iter()
+        .filter(|row| matches!(row, Row::Object(_)))
+        .count();
     let more = match (model.selection().object, model.cursor()) {
         (Some(object), Some(at)) => format!(
             "at the cursor, {}:  {}",
@@ -83,7 +86,11 @@ fn line(
     };
     let selected = model.selection().object == Some(object);
     if selected {
-        let fill = if node.is_none() { theme::SELECTED } else { theme::RELATED };
+        let fill = if node.is_none() {
+            theme::SELECTED
+        } else {
+            theme::RELATED
+        };
         painter.rect_filled(rect, 0.0, fill);
     }
     painter.hline(rect.x_range(), rect.bottom() - 0.5, (1.0, theme::FAINT));
@@ -97,7 +104,11 @@ fn line(
         draw(&clipped, time, scale, model, stretch, node.is_some());
     }
 
-    let response = ui.interact(rect, ui.scope_id().with(("object", object, node)), Sense::click_and_drag());
+    let response = ui.interact(
+        rect,
+        ui.scope_id().with(("object", object, node)),
+        Sense::click_and_drag(),
+    );
     let label = match node {
         None => format!("object {object}"),
         Some(node) => format!("object {object} at {}", model.node_name(node)),
@@ -176,7 +187,15 @@ fn draw(
     match stretch.shown {
         Shown::Agreed(Belief::Owned(peer)) => {
             let color = theme::owner(peer);
-            painter.rect_filled(bar, 2.0, if of_node { theme::faded(color, 0.75) } else { color });
+            painter.rect_filled(
+                bar,
+                2.0,
+                if of_node {
+                    theme::faded(color, 0.75)
+                } else {
+                    color
+                },
+            );
             let counter = match stretch.counter {
                 Some(counter) => format!("{}  counter {counter}", model.peer_name(peer)),
                 None => model.peer_name(peer),
@@ -185,9 +204,22 @@ fn draw(
         }
         Shown::Agreed(Belief::Orphaned(peer)) | Shown::Somewhere(Belief::Orphaned(peer)) => {
             painter.rect_filled(bar, 2.0, theme::faded(theme::ERROR, 0.22));
-            glyph::hatch(painter, bar, 7.0, Stroke::new(2.0, theme::faded(theme::ERROR, 0.55)));
-            painter.rect_stroke(bar, 2.0, Stroke::new(1.0, theme::ERROR), egui::StrokeKind::Inside);
-            let text = format!("orphan: {} is said to own it, nobody does", model.peer_name(peer));
+            glyph::hatch(
+                painter,
+                bar,
+                7.0,
+                Stroke::new(2.0, theme::faded(theme::ERROR, 0.55)),
+            );
+            painter.rect_stroke(
+                bar,
+                2.0,
+                Stroke::new(1.0, theme::ERROR),
+                egui::StrokeKind::Inside,
+            );
+            let text = format!(
+                "orphan: {} is said to own it, nobody does",
+                model.peer_name(peer)
+            );
             let galley = painter.layout_no_wrap(text, theme::small(), theme::ink());
             if galley.size().x + 16.0 < shown.width() {
                 let at = pos2(shown.left() + 8.0, shown.center().y - galley.size().y / 2.0);
@@ -230,7 +262,12 @@ fn draw(
         }
         Shown::Split | Shown::Somewhere(_) => {
             painter.rect_filled(bar, 2.0, theme::faded(theme::PLAIN, 0.22));
-            glyph::hatch(painter, bar, 6.0, Stroke::new(1.0, theme::faded(theme::PLAIN, 0.9)));
+            glyph::hatch(
+                painter,
+                bar,
+                6.0,
+                Stroke::new(1.0, theme::faded(theme::PLAIN, 0.9)),
+            );
         }
     }
 }
@@ -245,8 +282,8 @@ fn words(model: &Model, object: u64, node: Option<NodeId>, stretch: &Stretch) ->
         Shown::Agreed(belief) => model.belief_text(belief),
         Shown::Split | Shown::Somewhere(_) => model.beliefs_text(object, stretch.time.start),
     };
-    let counter = stretch
-        .counter
-        .map_or_else(String::new, |counter| format!(", migration counter {counter}"));
+    let counter = stretch.counter.map_or_else(String::new, |counter| {
+        format!(", migration counter {counter}")
+    });
     format!("{} at {who}\n{belief}{counter}", model.object_name(object))
 }

@@ -14,7 +14,11 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     let total = model.session().packets.len();
     let rows = model.row_count();
     let more = if model.filter().is_narrow() {
-        format!("{} of {}", text::count(rows as u64), text::count(total as u64))
+        format!(
+            "{} of {}",
+            text::count(rows as u64),
+            text::count(total as u64)
+        )
     } else {
         text::count(total as u64)
     };
@@ -45,13 +49,15 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
         .column(Column::remainder().at_least(90.0).clip(true))
         .column(Column::exact(50.0).clip(true))
         .column(Column::exact(38.0))
-        .column(Column::exact(34.0))
+        .column(Column::exact(38.0))
         .column(Column::exact(58.0))
         .column(Column::exact(78.0));
     if scroll && let Some(row) = selected.and_then(|id| model.row_of(id)) {
         table = table.scroll_to_row(row, Some(Align::Center));
     }
-    let heads = ["#", "time s", "link", "messages", "object", "seq", "bytes", "late", "fate"];
+    let heads = [
+        "#", "time s", "link", "messages", "object", "seq", "bytes", "late", "fate",
+    ];
     table
         .header(ROW, |mut header| {
             for (column, head) in heads.iter().enumerate() {
@@ -60,7 +66,9 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
         })
         .body(|body| {
             body.rows(ROW, rows, |mut row| {
-                let Some(packet) = model.packet_at(row.index()).and_then(|id| model.packet_row(id))
+                let Some(packet) = model
+                    .packet_at(row.index())
+                    .and_then(|id| model.packet_row(id))
                 else {
                     return;
                 };
@@ -85,7 +93,12 @@ fn right(column: usize) -> bool {
     matches!(column, 0 | 1 | 5 | 6 | 7)
 }
 
-fn line(row: &mut TableRow<'_, '_>, model: &Model, packet: &PacketRow, commands: &mut Vec<Command>) {
+fn line(
+    row: &mut TableRow<'_, '_>,
+    model: &Model,
+    packet: &PacketRow,
+    commands: &mut Vec<Command>,
+) {
     row.set_selected(packet.selected);
     row.set_hovered(model.hover() == Some(Hover::Packet(packet.packet)));
     let quiet = packet.lead.is_none();
@@ -96,7 +109,11 @@ fn line(row: &mut TableRow<'_, '_>, model: &Model, packet: &PacketRow, commands:
         .and_then(|kind| model.kinds().get(usize::from(kind.0)))
         .map(|kind| kind.role);
     row.col(|ui| {
-        let number = if packet.evidence { theme::ACCENT } else { theme::WEAK };
+        let number = if packet.evidence {
+            theme::ACCENT
+        } else {
+            theme::WEAK
+        };
         cell(ui, &packet.packet.0.to_string(), number, true);
     });
     row.col(|ui| cell(ui, &packet.time, text, true));
@@ -110,7 +127,11 @@ fn line(row: &mut TableRow<'_, '_>, model: &Model, packet: &PacketRow, commands:
     row.col(|ui| cell(ui, &packet.objects, text, false));
     row.col(|ui| cell(ui, &packet.sequence, theme::WEAK, true));
     row.col(|ui| cell(ui, &packet.bytes, theme::WEAK, true));
-    let late = if packet.is_late { theme::WARNING } else { theme::WEAK };
+    let late = if packet.is_late {
+        theme::WARNING
+    } else {
+        theme::WEAK
+    };
     row.col(|ui| cell(ui, &packet.late, late, true));
     row.col(|ui| {
         let color = match (packet.missing, packet.fate.as_str()) {
@@ -127,7 +148,10 @@ fn line(row: &mut TableRow<'_, '_>, model: &Model, packet: &PacketRow, commands:
         }
     });
     let response = row.response();
-    let label = format!("packet {} {} {}", packet.packet.0, packet.link, packet.kinds);
+    let label = format!(
+        "packet {} {} {}",
+        packet.packet.0, packet.link, packet.kinds
+    );
     response.widget_info(|| WidgetInfo::selected(Role::Row, true, packet.selected, &label));
     if response.clicked() {
         commands.push(Command::SelectPacket(packet.packet));

@@ -1,6 +1,10 @@
 //! A lane a node, time to the right, an arrow from each send to its receive.
 
-use egui::{Align2, Painter, Pos2, Rect, Response, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
+use std::collections::BTreeSet;
+
+use egui::{
+    Align2, Painter, Pos2, Rect, Response, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2,
+};
 use netreel_inspector_model::{Arrow, Bucket, Command, Flag, Hover, Model, Scale, Traffic, text};
 use netreel_protocol::session::{Node, NodeId, PacketId};
 
@@ -36,7 +40,11 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
         time,
         height: time.height() / nodes.len().max(1) as f32,
     };
-    let response = ui.interact(view, ui.scope_id().with("timeline"), Sense::click_and_drag());
+    let response = ui.interact(
+        view,
+        ui.scope_id().with("timeline"),
+        Sense::click_and_drag(),
+    );
     response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "timeline"));
 
     let painter = ui.painter().with_clip_rect(view.intersect(ui.clip_rect()));
@@ -55,7 +63,15 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     story(&inside, model, &lanes, &scale);
     axis::cursor(&inside, time, &scale, model);
     let on_flag = flags_view(ui, &inside, model, &lanes, &scale, &flags, commands);
-    input(ui, model, &response, time, &scale, if on_flag { None } else { near }, commands);
+    input(
+        ui,
+        model,
+        &response,
+        time,
+        &scale,
+        if on_flag { None } else { near },
+        commands,
+    );
 }
 
 impl Lanes {
@@ -93,7 +109,11 @@ fn lane(painter: &Painter, view: Rect, lanes: &Lanes, scale: &Scale, place: usiz
     let font = egui::FontId::new(14.0, egui::FontFamily::Proportional);
     let name = super::findings::elided(painter, &node.name, font, room, theme::TEXT);
     let height = name.size().y;
-    painter.galley(pos2(view.left() + 26.0, y - height / 2.0), name, theme::TEXT);
+    painter.galley(
+        pos2(view.left() + 26.0, y - height / 2.0),
+        name,
+        theme::TEXT,
+    );
     let note = if !node.recorded {
         "no reel"
     } else if !node.complete {
@@ -137,7 +157,9 @@ fn lane(painter: &Painter, view: Rect, lanes: &Lanes, scale: &Scale, place: usiz
         }
     }
     let visible = scale.range();
-    let first = node.holes.partition_point(|hole| hole.time.end.0 < visible.start);
+    let first = node
+        .holes
+        .partition_point(|hole| hole.time.end.0 < visible.start);
     for hole in node.holes.iter().skip(first).take(200) {
         if hole.time.start.0 > visible.end {
             break;
@@ -145,7 +167,12 @@ fn lane(painter: &Painter, view: Rect, lanes: &Lanes, scale: &Scale, place: usiz
         let (from, to) = (x(hole.time.start), x(hole.time.end));
         let rect = Rect::from_min_max(pos2(from, y - 6.0), pos2(to.max(from + 2.0), y + 6.0));
         painter.rect_filled(rect, 0.0, theme::BACKGROUND);
-        glyph::hatch(painter, rect, 5.0, Stroke::new(1.0, theme::faded(theme::WARNING, 0.6)));
+        glyph::hatch(
+            painter,
+            rect,
+            5.0,
+            Stroke::new(1.0, theme::faded(theme::WARNING, 0.6)),
+        );
     }
 }
 
@@ -159,13 +186,12 @@ fn traffic(
     response: &Response,
     labels: &mut Labels,
 ) -> Option<PacketId> {
-    let mut shown = match model.traffic(scale) {
-        Traffic::Arrows(arrows) => arrows,
-        Traffic::Density(buckets) => {
-            density(painter, lanes, &buckets);
-            model.marked_arrows()
-        }
-    };
+    let Traffic {
+        density: buckets,
+        density_is_rest,
+        arrows: mut shown,
+    } = model.traffic(scale);
+    density(painter, lanes, &buckets, density_is_rest);
     let quiet = model.selection().finding.is_some();
     let pointer = response.hover_pos().filter(|at| lanes.time.contains(*at));
     shown.sort_by_key(|arrow| arrows::prominence(model, arrow));
@@ -223,6 +249,7 @@ fn names(
     for rect in told_at {
         labels.block(rect);
     }
+    let mut named: BTreeSet<(String, u16, i64)> = BTreeSet::new();
     for arrow in arrows.iter().rev() {
         let prominence = arrows::prominence(model, arrow);
         if prominence < 2 {
@@ -238,11 +265,20 @@ fn names(
         let color = theme::kind(model.kinds(), arrow.kind);
         let strong = prominence >= 4 || !told;
         let look = Look {
-            color: if strong { color } else { theme::faded(color, 0.6) },
+            color: if strong {
+                color
+            } else {
+                theme::faded(color, 0.6)
+            },
             gap: 5.0,
             must: false,
         };
         let text = model.lead_text(arrow.packet);
+        // The same said to several nodes at once has its name once.
+        let about = (line.start.x / 6.0).round() as i64;
+        if !named.insert((text.clone(), arrow.from.0, about)) {
+            continue;
+        }
         labels.place(painter, lanes.time, line.start, &text, look);
     }
 }
@@ -262,7 +298,7 @@ fn story(painter: &Painter, model: &Model, lanes: &Lanes, scale: &Scale) {
         .map(|piece| arrows::point(lanes.time, scale.x(piece.time), lanes.y(piece.node)))
         .collect();
     for point in &points {
-        own.block(Rect::from_center_size(*point, vec2(18.0, 18.0)));
+        own.block(Rect::from_center_size(*point, vec2(15.0, 15.0)));
     }
     for flag in model.flags(scale) {
         own.block(flag_rect(lanes, scale, &flag));
@@ -278,8 +314,16 @@ fn story(painter: &Painter, model: &Model, lanes: &Lanes, scale: &Scale) {
     }
 }
 
-fn density(painter: &Painter, lanes: &Lanes, buckets: &[Vec<Bucket>]) {
-    let most = buckets.iter().flatten().map(|b| b.events).max().unwrap_or(1).max(1);
+/// Traffic that is too dense for arrows; `rest` is what the filter leaves out.
+fn density(painter: &Painter, lanes: &Lanes, buckets: &[Vec<Bucket>], rest: bool) {
+    let strength = if rest { 0.35 } else { 1.0 };
+    let most = buckets
+        .iter()
+        .flatten()
+        .map(|b| b.events)
+        .max()
+        .unwrap_or(1)
+        .max(1);
     let room = (lanes.height * 0.36).max(3.0);
     for (place, lane) in buckets.iter().enumerate() {
         let y = lanes.y(NodeId(place as u16));
@@ -287,10 +331,14 @@ fn density(painter: &Painter, lanes: &Lanes, buckets: &[Vec<Bucket>]) {
             let x = lanes.time.left() + bucket.column as f32 + 0.5;
             let part = (bucket.events as f32 / most as f32).sqrt();
             let half = (part * room).max(1.0);
-            let color = theme::faded(theme::INFO, 0.25 + 0.5 * part);
+            let color = theme::faded(theme::INFO, (0.25 + 0.5 * part) * strength);
             painter.vline(x, y - half..=y + half, (1.0, color));
             if bucket.lost > 0 {
-                painter.vline(x, y + room + 2.0..=y + room + 7.0, (1.0, theme::WARNING));
+                painter.vline(
+                    x,
+                    y + room + 2.0..=y + room + 7.0,
+                    (1.0, theme::faded(theme::WARNING, strength)),
+                );
             }
         }
     }
@@ -320,7 +368,12 @@ fn flags_view(
     // The worst last, on top.
     for flag in flags.iter().rev() {
         let rect = flag_rect(lanes, scale, flag);
-        glyph::flag(painter, flag_foot(lanes, scale, flag), flag.level, flag.selected);
+        glyph::flag(
+            painter,
+            flag_foot(lanes, scale, flag),
+            flag.level,
+            flag.selected,
+        );
         let Some(finding) = model.finding_row(flag.finding) else {
             continue;
         };

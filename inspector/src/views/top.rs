@@ -10,7 +10,12 @@ use crate::theme;
 pub fn show(ui: &mut Ui, model: &Model, filter: &mut String, commands: &mut Vec<Command>) {
     ui.horizontal(|ui| {
         ui.set_min_height(24.0);
-        ui.label(RichText::new("netreel").strong().size(15.0).color(theme::ink()));
+        ui.label(
+            RichText::new("netreel")
+                .strong()
+                .size(15.0)
+                .color(theme::ink()),
+        );
         ui.add_space(6.0);
         session(ui, model);
         ui.add_space(16.0);
@@ -28,7 +33,12 @@ fn session(ui: &mut Ui, model: &Model) {
     );
     let span = model.span();
     let length = text::duration(span.end.0 - span.start.0);
-    let names: Vec<&str> = model.session().nodes.iter().map(|n| n.name.as_str()).collect();
+    let names: Vec<&str> = model
+        .session()
+        .nodes
+        .iter()
+        .map(|n| n.name.as_str())
+        .collect();
     let who = if names.len() <= 6 {
         names.join(" ")
     } else {
@@ -48,7 +58,11 @@ fn filter_box(ui: &mut Ui, model: &Model, filter: &mut String, commands: &mut Ve
         .id_salt("filter")
         .font(theme::mono())
         .hint_text(RichText::new("object == 42").color(theme::DIM))
-        .text_color(if error.is_some() { theme::ERROR } else { theme::TEXT })
+        .text_color(if error.is_some() {
+            theme::ERROR
+        } else {
+            theme::TEXT
+        })
         .desired_width(320.0);
     let response = ui.add(edit).labelled_by(label.id);
     if response.changed() {
@@ -60,7 +74,11 @@ fn filter_box(ui: &mut Ui, model: &Model, filter: &mut String, commands: &mut Ve
             .on_hover_text(RichText::new(error).font(theme::mono()));
     } else if model.filter().is_narrow() {
         let rows = text::count(model.row_count() as u64);
-        ui.label(RichText::new(format!("{rows} packets")).font(theme::mono()).color(theme::WEAK));
+        ui.label(
+            RichText::new(format!("{rows} packets"))
+                .font(theme::mono())
+                .color(theme::WEAK),
+        );
         if small(ui, "clear", "clear the filter") {
             filter.clear();
             commands.push(Command::SetFilter(String::new()));
@@ -82,7 +100,10 @@ fn zoom(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
         commands.push(Command::Zoom { at, factor: 1.5 });
     }
     if small(ui, "−", "show more time (-)") {
-        commands.push(Command::Zoom { at, factor: 1.0 / 1.5 });
+        commands.push(Command::Zoom {
+            at,
+            factor: 1.0 / 1.5,
+        });
     }
     ui.label(
         RichText::new(format!("{} in view", text::duration(length)))
@@ -93,7 +114,11 @@ fn zoom(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
 
 fn small(ui: &mut Ui, name: &str, what: &str) -> bool {
     let text = RichText::new(name).font(theme::mono()).color(theme::TEXT);
-    ui.add(Button::new(text).min_size(vec2(24.0, 20.0)).fill(Color32::TRANSPARENT))
-        .on_hover_text(what)
-        .clicked()
+    ui.add(
+        Button::new(text)
+            .min_size(vec2(24.0, 20.0))
+            .fill(Color32::TRANSPARENT),
+    )
+    .on_hover_text(what)
+    .clicked()
 }

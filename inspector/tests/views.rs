@@ -1,0 +1,275 @@
+//! The views, driven as somebody would: found by their accessible names, clicked, hovered, typed
+//! into.
+
+#[path = "../model/tests/fixture/mod.rs"]
+mod fixture;
+
+use egui::accesskit::Role;
+use egui::{Event, Key, MouseWheelUnit, Pos2, TouchPhase, Vec2, vec2};
+use egui_kittest::Harness;
+use egui_kittest::kittest::{NodeT, Queryable};
+use fixture::BOX;
+use netreel_inspector::{Inspector, View, theme};
+use netreel_inspector_model::{Command, Hover};
+use netreel_protocol::session::PacketId;
+
+fn open(view: View) -> Harness<'static, Inspector> {
+    let inspector = Inspector::new(fixture::race_model(), view);
+    let mut harness = Harness::builder()
+        .with_size(vec2(1600.0, 1000.0))
+        .with_max_steps(16)
+        .with_context_setup(theme::apply)
+        .build_ui_state(|ui, inspector: &mut Inspector| inspector.show(ui), inspector);
+    harness.run();
+    harness
+}
+
+fn apply(harness: &mut Harness<'_, Inspector>, command: Command) {
+    harness.state_mut().model_mut().apply(command);
+    harness.run();
+}
+
+/// The accessible names that hold a text.
+fn names(harness: &Harness<'_, Inspector>, part: &str) -> Vec<String> {
+    harness
+        .query_all_by_label_contains(part)
+        .filter_map(|node| node.accesskit_node().label())
+        .collect()
+}
+
+fn click(harness: &mut Harness<'_, Inspector>, name: &str) {
+    harness.get_by_label_contains(name).click();
+    harness.run();
+}
+
+#[test]
+fn nothing_moves_by_itself() {
+    let mut harness = open(View::Timeline);
+    // It would not settle if something asked for a next frame.
+    assert!(harness.try_run().is_ok());
+}
+
+#[test]
+fn a_click_on_a_finding_selects_its_packet_in_all_views() {
+    let mut harness = open(View::Timeline);
+    apply(&mut harness, Command::Deselect);
+    click(&mut harness, "finding zombie-object");
+    let model = harness.state().model();
+    let place = model.selection().finding.expect("a finding");
+    let finding = &model.history().findings[place];
+    assert_eq!(finding.rule, "zombie-object");
+    let first = finding.evidence[0].packet;
+    assert_eq!(model.selection().packet, Some(first));
+    assert_eq!(model.selection().object, Some(BOX));
+    // The table, the tree and the objects show it.
+    let row = format!("packet {} ", first.0);
+    let row = harness.get_by_role_and_label_contains(Role::Row, &row);
+    assert_eq!(row.accesskit_node().is_selected(), Some(true));
+    assert!(!names(&harness, "field messages").is_empty());
+    assert!(!names(&harness, "object 42 at X").is_empty());
+}
+
+#[test]
+fn a_click_on_a_piece_of_proof_selects_its_packet() {
+    let mut harness = open(View::Timeline);
+    let model = harness.state().model();
+    let finding = model.selection().finding.expect("a finding");
+    let last = model.evidence_rows(finding).pop().expect("proof");
+    click(&mut harness, &format!("evidence packet {}", last.packet.0));
+    assert_eq!(harness.state().model().selection().packet, Some(last.packet));
+    assert_eq!(harness.state().model().selection().finding, Some(finding));
+}
+
+#[test]
+fn a_click_on_a_row_selects_its_packet() {
+    let mut harness = open(View::Packets);
+    apply(&mut harness, Command::SelectPacket(PacketId(0)));
+    harness.get_by_role_and_label_contains(Role::Row, "packet 5 ").click();
+    harness.run();
+    assert_eq!(harness.state().model().selection().packet, Some(PacketId(5)));
+}
+
+#[test]
+fn a_click_on_a_flag_selects_its_finding() {
+    let mut harness = open(View::Timeline);
+    apply(&mut harness, Command::Deselect);
+    let flags = names(&harness, "flag ");
+    assert!(flags.iter().any(|name| name.ends_with("at X")), "{flags:?}");
+    click(&mut harness, "at X");
+    assert!(harness.state().model().selection().finding.is_some());
+}
+
+#[test]
+fn the_pointer_over_a_field_lights_its_bytes() {
+    let mut harness = open(View::Timeline);
+    apply(&mut harness, Command::SelectPacket(PacketId(20)));
+    assert!(names(&harness, " lit").is_empty());
+    harness.get_by_label_contains("field sequence").hover();
+    harness.run();
+    assert_eq!(names(&harness, "byte "), {
+        let bytes = harness.state().model().detail().bytes().expect("bytes").len();
+        (0..bytes)
+            .map(|byte| match byte {
+                2 | 3 => format!("byte {byte} lit"),
+                _ => format!("byte {byte}"),
+            })
+            .collect::<Vec<_>>()
+    });
+    harness.remove_cursor();
+    harness.run();
+    assert_eq!(harness.state().model().hover(), None);
+}
+
+#[test]
+fn the_pointer_over_a_byte_lights_its_field() {
+    let mut harness = open(View::Timeline);
+    apply(&mut harness, Command::SelectPacket(PacketId(20)));
+    harness.get_by_label("byte 0").hover();
+    harness.run();
+    assert_eq!(names(&harness, "field magic"), ["field magic lit"]);
+    assert_eq!(harness.state().model().hover(), Some(Hover::Byte(0)));
+}
+
+#[test]
+fn a_click_pins_a_field() {
+    let mut harness = open(View::Timeline);
+    apply(&mut harness, Command::SelectPacket(PacketId(20)));
+    click(&mut harness, "field count");
+    harness.remove_cursor();
+    harness.run();
+    assert_eq!(names(&harness, " lit"), ["byte 4 lit"]);
+}
+
+#[test]
+fn the_filter_narrows_the_table() {
+    let mut harness = open(View::Timeline);
+    let all = harness.state().model().row_count();
+    let filter = harness.get_by_role(Role::TextInput);
+    filter.focus();
+    harness.run();
+    harness.get_by_role(Role::TextInput).type_text("object == 42");
+    harness.run();
+    let model = harness.state().model();
+    assert_eq!(model.filter().text, "object == 42");
+    assert_eq!(model.filter().error, None);
+    assert!(model.row_count() < all);
+    for name in names(&harness, "packet ") {
+        let Some(number) = name.strip_prefix("packet ") else {
+            continue;
+        };
+        let number = number.split(' ').next().and_then(|n| n.parse().ok());
+        let Some(id) = number.map(PacketId) else {
+            continue;
+        };
+        let model = harness.state().model();
+        let about = model.messages_of(id).iter().any(|m| m.facts.object == Some(BOX));
+        assert!(about, "{name} is in the table");
+    }
+    click(&mut harness, "clear");
+    assert_eq!(harness.state().model().row_count(), all);
+}
+
+#[test]
+fn a_mistake_in_the_filter_is_said_beside_it() {
+    let mut harness = open(View::Timeline);
+    harness.get_by_role(Role::TextInput).focus();
+    harness.run();
+    harness.get_by_role(Role::TextInput).type_text("object ==");
+    harness.run();
+    let error = harness.state().model().filter().error.clone().expect("an error");
+    let first = error.lines().next().expect("a line").to_owned();
+    assert!(!names(&harness, &first).is_empty());
+}
+
+fn wheel(harness: &mut Harness<'_, Inspector>, at: Pos2, delta: Vec2) {
+    harness.hover_at(at);
+    harness.run();
+    harness.event(Event::MouseWheel {
+        unit: MouseWheelUnit::Line,
+        delta,
+        phase: TouchPhase::Move,
+        source: egui::MouseWheelSource::Unknown,
+        modifiers: Default::default(),
+    });
+    harness.run();
+}
+
+#[test]
+fn the_wheel_zooms_at_the_pointer() {
+    let mut harness = open(View::Timeline);
+    let lanes = harness.get_by_label("timeline").rect();
+    // The wheel's time is where the lanes' time begins: behind the names.
+    let left = lanes.left() + theme::GUTTER;
+    let width = lanes.width() - theme::GUTTER - 14.0;
+    let at = Pos2::new(left + 400.0, lanes.center().y);
+    let before = harness.state().model().visible();
+    let under = harness.state().model().scale(width).time(400.0);
+    wheel(&mut harness, at, vec2(0.0, 2.0));
+    let model = harness.state().model();
+    let after = model.visible();
+    assert!(after.end.0 - after.start.0 < before.end.0 - before.start.0);
+    let x = model.scale(width).x(under);
+    assert!((x - 400.0).abs() < 1.0, "400 went to {x}");
+}
+
+#[test]
+fn a_drag_pans_and_a_click_sets_the_cursor() {
+    let mut harness = open(View::Timeline);
+    apply(&mut harness, Command::Show(fixture::ms(300..500)));
+    let lanes = harness.get_by_label("timeline").rect();
+    let at = Pos2::new(lanes.left() + 700.0, lanes.top() + 30.0);
+    harness.drag_at(at);
+    harness.run();
+    harness.hover_at(at + vec2(120.0, 0.0));
+    harness.run();
+    harness.drop_at(at + vec2(120.0, 0.0));
+    harness.run();
+    let visible = harness.state().model().visible();
+    assert!(visible.start < fixture::ms(300..500).start, "{visible:?}");
+    let length = visible.end.0 - visible.start.0;
+    assert_eq!(length, 200_000_000);
+}
+
+#[test]
+fn keys_walk_over_packets_and_findings() {
+    let mut harness = open(View::Timeline);
+    let told = harness.state().model().selection().finding;
+    harness.key_press(Key::N);
+    harness.run();
+    assert_ne!(harness.state().model().selection().finding, told);
+    harness.key_press(Key::P);
+    harness.run();
+    assert_eq!(harness.state().model().selection().finding, told);
+    apply(&mut harness, Command::SelectPacket(PacketId(30)));
+    harness.key_press(Key::ArrowDown);
+    harness.run();
+    assert_eq!(harness.state().model().selection().packet, Some(PacketId(31)));
+    harness.key_press(Key::A);
+    harness.run();
+    let model = harness.state().model();
+    assert_eq!(model.visible(), model.whole());
+    harness.key_press(Key::F);
+    harness.run();
+    assert_ne!(harness.state().model().visible(), harness.state().model().whole());
+}
+
+#[test]
+fn keys_belong_to_the_filter_while_it_is_typed_into() {
+    let mut harness = open(View::Timeline);
+    let told = harness.state().model().selection().finding;
+    harness.get_by_role(Role::TextInput).focus();
+    harness.run();
+    harness.key_press(Key::N);
+    harness.run();
+    assert_eq!(harness.state().model().selection().finding, told);
+}
+
+#[test]
+fn every_view_can_be_opened_by_its_name() {
+    for (name, view) in View::ALL {
+        assert_eq!(name.parse(), Ok(view));
+        open(view);
+    }
+    let error = "lanes".parse::<View>().expect_err("no such view");
+    assert!(error.contains("timeline, packets, objects, findings"), "{error}");
+}
