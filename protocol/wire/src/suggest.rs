@@ -5,14 +5,19 @@ pub(crate) fn did_you_mean<'w>(
     wrong: &str,
     words: impl IntoIterator<Item = &'w str>,
 ) -> Option<String> {
+    nearest(wrong, words).map(|word| format!("did you mean `{word}`?"))
+}
+
+/// The word that is nearest to the wrong one, where it is near enough.
+pub(crate) fn nearest<'w>(
+    wrong: &str,
+    words: impl IntoIterator<Item = &'w str>,
+) -> Option<&'w str> {
     let length = wrong.chars().count();
     let allowed = if length < 3 { 0 } else { (length / 3).max(1) };
-    words
-        .into_iter()
-        .map(|word| (distance(wrong, word), word))
-        .filter(|&(distance, _)| distance <= allowed)
-        .min()
-        .map(|(_, word)| format!("did you mean `{word}`?"))
+    let distances = words.into_iter().map(|word| (distance(wrong, word), word));
+    let near = distances.filter(|&(distance, _)| distance <= allowed);
+    near.min().map(|(_, word)| word)
 }
 
 /// Optimal string alignment distance: insertions, deletions, replacements and swaps of neighbours.

@@ -371,3 +371,28 @@ fn an_empty_packet_says_what_it_lacks() {
         "`u8` needs 8 bits, none is left before the packet's end"
     );
 }
+
+#[test]
+fn a_fragment_that_is_cut_takes_nothing_from_the_one_before() {
+    let wire = boxes();
+    let bits = message(header(2), 9, 3, Some(8))
+        .put(0, 8)
+        .put(2, 8)
+        .put(0, 16);
+    let bits = message(bits, 9, 3, Some(9)).put(1, 8);
+    let facts = facts(&wire, &bits.packet());
+    assert_eq!(facts.messages[0].fragment, Some((0, 2)));
+    assert_eq!(facts.messages[1].fragment, None);
+}
+
+#[test]
+fn facts_keep_the_memory_that_they_have() {
+    let wire = boxes();
+    let mut facts = PacketFacts::default();
+    wire.facts(&create(create(header(2))).packet(), &mut facts);
+    let before = (facts.messages.as_ptr(), facts.messages.capacity());
+    wire.facts(&[], &mut facts);
+    wire.facts(&create(create(header(2))).packet(), &mut facts);
+    assert_eq!((facts.messages.as_ptr(), facts.messages.capacity()), before);
+    assert_eq!(facts.messages.len(), 2);
+}

@@ -89,3 +89,19 @@ fn a_packet_has_a_limit_of_bytes() {
     assert_eq!(decoded.diagnostics.len(), 1);
     assert_eq!(decoded.diagnostics[0].message, message);
 }
+
+#[test]
+fn both_plans_stop_at_the_same_message() {
+    let text = "wire t { version = 1; byte_order = big; bit_order = msb; root = P; }
+                struct P { a: M[60000]; } struct M @message { b: u1[4]; c: S; }
+                struct S { d: u2[2]; }";
+    let wire = Wire::compile("t.wire", text).expect("a wire");
+    let packet = [0; 60_000];
+    let decoded = wire.decode(&packet);
+    let mut facts = PacketFacts::default();
+    wire.facts(&packet, &mut facts);
+    assert_eq!(facts, decoded.facts);
+    // Ten nodes each: the message, `b` and four bits, `c`, `d` and two elements. One for the packet
+    // and one for all messages are counted first.
+    assert_eq!(facts.messages.len(), (131_072 - 2) / 10);
+}

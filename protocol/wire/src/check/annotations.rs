@@ -6,6 +6,7 @@ use super::Checker;
 use super::model::{Enum, Meaning, Type};
 use super::vocabulary::{Place, WORDS, Word};
 use crate::facts::{Kind, Role};
+use crate::suggest::nearest;
 use crate::syntax::Span;
 use crate::syntax::ast::{self, Annotation, ExprKind, Struct};
 
@@ -141,20 +142,13 @@ impl<'a> Checker<'a, '_> {
             let mut names: Vec<&str> = here.map(|(word, _)| *word).collect();
             let elsewhere = WORDS.iter().filter(|(_, word)| word.place() != place);
             names.extend(elsewhere.map(|(word, _)| *word));
-            let suggestion = crate::suggest::did_you_mean(spelled, names);
+            let nearest = nearest(spelled, names);
+            let message = format!("there is no annotation `@{spelled}`");
             let report = self
-                .report(
-                    annotation.span,
-                    format!("there is no annotation `@{spelled}`"),
-                )
+                .report(annotation.span, message)
                 .label("expected an annotation of the vocabulary");
-            if let Some(suggestion) = suggestion {
-                report.help(
-                    suggestion
-                        .replace('`', "")
-                        .replace("mean ", "mean `@")
-                        .replace('?', "`?"),
-                );
+            if let Some(nearest) = nearest {
+                report.help(format!("did you mean `@{nearest}`?"));
             }
             return None;
         };

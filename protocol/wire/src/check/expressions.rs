@@ -442,34 +442,31 @@ impl<'a> Checker<'a, '_> {
         span: Span,
     ) {
         let shown = (self.shown(left_type), self.shown(right_type));
-        let report = self
-            .report(
-                span,
-                format!("{} cannot be compared with {}", shown.0, shown.1),
-            )
-            .label("expected the same type on both sides");
         let (other, id) = match (left_type, right_type) {
-            (ValueType::Enum(id), ValueType::Integer) => (right, id),
-            (ValueType::Integer, ValueType::Enum(id)) => (left, id),
-            _ => return,
+            (ValueType::Enum(id), ValueType::Integer) => (&right.kind, Some(id)),
+            (ValueType::Integer, ValueType::Enum(id)) => (&left.kind, Some(id)),
+            _ => (&left.kind, None),
         };
-        if !matches!(other.kind, ExprKind::Integer(_)) {
-            return;
+        let member = id.and_then(|id| match other {
+            ExprKind::Integer(value) => self.member_with_value(id, *value),
+            _ => None,
+        });
+        let message = format!("{} cannot be compared with {}", shown.0, shown.1);
+        let report = self
+            .report(span, message)
+            .label("expected the same type on both sides");
+        if let Some(member) = member {
+            report.help(format!("write `{member}`"));
         }
-        report.help("name the member: `ENUM.member`");
-        let declared = &self.file.enums[id.0 as usize];
-        let value = match other.kind {
-            ExprKind::Integer(value) => value,
-            _ => return,
-        };
-        let values = self.enum_values.get(id.0 as usize);
-        let place = values.and_then(|all| all.iter().position(|&v| i128::from(v) == value));
-        if let Some(member) = place.and_then(|place| declared.members.get(place)) {
-            let help = format!("write `{}.{}`", declared.name.text, member.name.text);
-            if let Some(report) = self.reports.last_mut() {
-                report.help(help);
-            }
-        }
+    }
+
+    /// `Enum.member`, where a member has this value.
+    fn member_with_value(&self, id: EnumId, value: i128) -> Option<String> {
+        let declared = self.file.enums.get(id.0 as usize)?;
+        let values = self.enum_values.get(id.0 as usize)?;
+        let place = values.iter().position(|&v| i128::from(v) == value)?;
+        let member = declared.members.get(place)?;
+        Some(format!("{}.{}", declared.name.text, member.name.text))
     }
 
     fn fold_floats(&mut self, operator: Arithmetic, a: f64, b: f64, span: Span) -> Option<Typed> {

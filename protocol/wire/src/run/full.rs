@@ -3,8 +3,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::machine::{Sink, sign_extended, zigzag};
+use super::machine::Sink;
 use super::problem::Problem;
+use super::reads::{sign_extended, zigzag};
 use super::text::decode_text;
 use crate::bits::BitReader;
 use crate::check::model::Encoding;

@@ -2,13 +2,14 @@
 
 use std::ops::Range;
 
+use super::meanings::clear;
 use super::problem::Problem;
+use super::reads::{sign_extended, zigzag};
 use super::text::is_text;
 use crate::arithmetic;
 use crate::bits::BitReader;
-use crate::check::model::Meaning;
-use crate::facts::{KindId, MessageFacts, PacketFacts, RulesId, Sequence};
-use crate::limits::{DEPTH_MAX, NODES_MAX, PACKET_BYTES_MAX, REPEAT_MAX};
+use crate::facts::{KindId, MessageFacts, PacketFacts, RulesId};
+use crate::limits::{DEPTH_MAX, NODES_MAX, PACKET_BYTES_MAX};
 use crate::program::{NO_REGISTER, Operand, Operation, Plan, Program, Register};
 
 /// Who wants to know what is in a packet. Fields come as indices into [`Program::fields`].
@@ -108,32 +109,22 @@ pub(crate) fn run<S: Sink>(
     }
 }
 
-/// Empties the facts and keeps their memory.
-fn clear(facts: &mut PacketFacts) {
-    let mut messages = std::mem::take(&mut facts.messages);
-    messages.clear();
-    *facts = PacketFacts {
-        messages,
-        ..PacketFacts::default()
-    };
-}
-
-struct Machine<'p, 'r, S> {
-    program: &'p Program,
-    plan: &'p Plan,
-    reader: BitReader<'p>,
-    registers: &'r mut [i128],
+pub(super) struct Machine<'p, 'r, S> {
+    pub(super) program: &'p Program,
+    pub(super) plan: &'p Plan,
+    pub(super) reader: BitReader<'p>,
+    pub(super) registers: &'r mut [i128],
     /// Where the registers of the current frame begin.
-    base: usize,
+    pub(super) base: usize,
     /// Callers of recursive structs.
     frames: Vec<Frame>,
-    nodes_left: u32,
-    in_message: bool,
-    fragment: (Option<u64>, Option<u64>),
+    pub(super) nodes_left: u32,
+    pub(super) in_message: bool,
+    pub(super) fragment: (Option<u64>, Option<u64>),
     /// Where the length prefix that was read last starts.
-    prefix_at: u32,
-    facts: &'r mut PacketFacts,
-    sink: &'r mut S,
+    pub(super) prefix_at: u32,
+    pub(super) facts: &'r mut PacketFacts,
+    pub(super) sink: &'r mut S,
 }
 
 #[derive(Clone, Copy)]
@@ -143,9 +134,9 @@ struct Frame {
 }
 
 /// Why decoding cannot go on. The reader stands at the first bit that is not explained.
-struct Stop {
-    field: Option<u32>,
-    problem: Problem,
+pub(super) struct Stop {
+    pub(super) field: Option<u32>,
+    pub(super) problem: Problem,
 }
 
 impl<'p, S: Sink> Machine<'p, '_, S> {
@@ -450,121 +441,6 @@ impl<'p, S: Sink> Machine<'p, '_, S> {
             .rest(self.reader.at()..self.reader.end(), &self.reader);
     }
 
-    fn end_message(&mut self) {
-        let at = self.reader.at();
-        if self.in_message
-            && let Some(message) = self.facts.messages.last_mut()
-        {
-            message.bits.end = at;
-        }
-        self.in_message = false;
-    }
-
-    #[inline]
-    fn read(&mut self, bits: u8, field: u32) -> Result<u64, Stop> {
-        let bits = u32::from(bits);
-        match self.reader.read(bits) {
-            Some(raw) => Ok(raw),
-            None => Err(self.past_end(u64::from(bits), field)),
-        }
-    }
-
-    fn past_end(&self, needed: u64, field: u32) -> Stop {
-        let left = self.reader.left();
-        Stop {
-            field: Some(field),
-            problem: Problem::PastEnd { needed, left },
-        }
-    }
-
-    /// Seven bits a byte, the least significant first; ten bytes at most.
-    #[inline]
-    fn read_leb128(&mut self, field: u32) -> Result<u64, Stop> {
-        let at = self.reader.at();
-        let mut value = 0;
-        for shift in (0..64).step_by(7) {
-            let Some(byte) = self.reader.read(8) else {
-                let needed = u64::from(self.reader.at() - at) + 8;
-                self.reader.rewind(at);
-                return Err(self.past_end(needed, field));
-            };
-            if shift == 63 && byte > 1 {
-                self.reader.rewind(at);
-                return Err(Stop {
-                    field: Some(field),
-                    problem: Problem::VarintTooLong,
-                });
-            }
-            value |= (byte & 0x7f) << shift;
-            if byte & 0x80 == 0 {
-                break;
-            }
-        }
-        Ok(value)
-    }
-
-    /// The bits of so many bytes. Where they are not there, the reader goes back to `at`.
-    fn take_bytes(&mut self, length: Operand, at: u32, field: u32) -> Result<Range<u32>, Stop> {
-        let length = self.operand(length);
-        let from = self.reader.at();
-        let needed = match u64::try_from(length) {
-            Ok(length) => length.saturating_mul(8),
-            Err(_) => {
-                let too_long = length > 0;
-                self.reader.rewind(at);
-                if too_long {
-                    return Err(self.past_end(u64::MAX, field));
-                }
-                let problem = Problem::NegativeLength { length };
-                return Err(Stop {
-                    field: Some(field),
-                    problem,
-                });
-            }
-        };
-        if !u32::try_from(needed).is_ok_and(|needed| self.reader.skip(needed)) {
-            let needed = needed.saturating_add(u64::from(from - at));
-            self.reader.rewind(at);
-            return Err(self.past_end(needed, field));
-        }
-        Ok(from..self.reader.at())
-    }
-
-    fn align(&mut self, bits: u32, pad: Option<bool>, field: u32) -> Result<(), Stop> {
-        let at = self.reader.at();
-        let width = (bits - at % bits) % bits;
-        if width == 0 {
-            return Ok(());
-        }
-        let raw = self.read(width as u8, field)?;
-        let expected = match pad {
-            Some(true) => u64::MAX >> (64 - width),
-            Some(false) => 0,
-            None => raw,
-        };
-        if raw != expected {
-            self.report(Some(field), at, Problem::Padding { found: raw });
-        }
-        self.sink.value(field, at..self.reader.at(), raw);
-        Ok(())
-    }
-
-    /// The number of elements of a repeat.
-    fn count(&mut self, count: Operand, field: u32) -> Result<u32, Stop> {
-        let count = self.operand(count);
-        let problem = if count < 0 {
-            Problem::NegativeCount { count }
-        } else if count > i128::from(REPEAT_MAX) {
-            Problem::TooManyElements { count }
-        } else {
-            return Ok(count as u32);
-        };
-        Err(Stop {
-            field: Some(field),
-            problem,
-        })
-    }
-
     fn count_nodes(&mut self, weight: u32) -> Result<(), Stop> {
         match self.nodes_left.checked_sub(weight) {
             Some(left) => {
@@ -578,36 +454,13 @@ impl<'p, S: Sink> Machine<'p, '_, S> {
         }
     }
 
-    /// Skips field by field, so that the reader stops at the field that is cut.
-    fn cut_skip(&mut self, first: u32, count: u32) -> Stop {
-        let widths = self
-            .plan
-            .skipped_bits
-            .iter()
-            .skip(first as usize)
-            .take(count as usize);
-        for &width in widths {
-            if !self.reader.skip(u32::from(width)) {
-                let (needed, left) = (u64::from(width), self.reader.left());
-                return Stop {
-                    field: None,
-                    problem: Problem::PastEnd { needed, left },
-                };
-            }
-        }
-        Stop {
-            field: None,
-            problem: Problem::PastEnd { needed: 0, left: 0 },
-        }
-    }
-
-    fn report(&mut self, field: Option<u32>, bit: u32, problem: Problem) {
+    pub(super) fn report(&mut self, field: Option<u32>, bit: u32, problem: Problem) {
         self.facts.diagnostics = self.facts.diagnostics.saturating_add(1);
         self.sink.problem(field, bit, problem);
     }
 
     #[inline]
-    fn operand(&self, operand: Operand) -> i128 {
+    pub(super) fn operand(&self, operand: Operand) -> i128 {
         match operand {
             Operand::Register(register) => self.register(register),
             Operand::Constant(index) => self.constant(index),
@@ -615,7 +468,7 @@ impl<'p, S: Sink> Machine<'p, '_, S> {
     }
 
     #[inline]
-    fn register(&self, register: Register) -> i128 {
+    pub(super) fn register(&self, register: Register) -> i128 {
         self.registers
             .get(self.base + usize::from(register))
             .copied()
@@ -639,72 +492,4 @@ impl<'p, S: Sink> Machine<'p, '_, S> {
             *register = value;
         }
     }
-
-    fn member(&self, value: Register, table: u16) -> Option<&'p crate::program::EnumMember> {
-        let value = u64::try_from(self.register(value)).ok()?;
-        self.program.enums.get(usize::from(table))?.member(value)
-    }
-
-    #[inline]
-    fn message(&mut self, change: impl FnOnce(&mut MessageFacts)) {
-        if self.in_message
-            && let Some(message) = self.facts.messages.last_mut()
-        {
-            change(message);
-        }
-    }
-
-    #[inline]
-    fn say(&mut self, fact: Option<Meaning>, value: u64, bits: u8) {
-        if let Some(meaning) = fact {
-            self.say_meaning(meaning, value, bits);
-        }
-    }
-
-    fn say_meaning(&mut self, meaning: Meaning, value: u64, bits: u8) {
-        let sequence = Some(Sequence { value, bits });
-        let fact = Some(value);
-        match meaning {
-            Meaning::Sequence => self.facts.sequence = sequence,
-            Meaning::Ack => self.facts.ack = sequence,
-            Meaning::AckBits => self.facts.ack_bits = Some((value, bits)),
-            Meaning::Sender => self.facts.sender = fact,
-            Meaning::Reliable => self.message(|message| message.reliable = value != 0),
-            Meaning::ReliableSequence => self.message(|m| m.reliable_sequence = sequence),
-            Meaning::Origin => self.message(|message| message.origin = fact),
-            Meaning::Object => self.message(|message| message.object = fact),
-            Meaning::ObjectType => self.message(|message| message.object_type = fact),
-            Meaning::Owner => self.message(|message| message.owner = fact),
-            Meaning::NewOwner => self.message(|message| message.new_owner = fact),
-            Meaning::MigrationCounter => self.message(|m| m.migration_counter = fact),
-            Meaning::Tick => self.message(|message| message.tick = fact),
-            Meaning::FragmentIndex => {
-                self.fragment.0 = fact;
-                self.say_fragment();
-            }
-            Meaning::FragmentCount => {
-                self.fragment.1 = fact;
-                self.say_fragment();
-            }
-            // These have operations of their own, or say what bits they have.
-            Meaning::Rules | Meaning::MessageKind | Meaning::RpcName | Meaning::FragmentData => {}
-        }
-    }
-
-    fn say_fragment(&mut self) {
-        if let (Some(index), Some(count)) = self.fragment {
-            self.message(|message| message.fragment = Some((index, count)));
-        }
-    }
-}
-
-/// Two's complement of 1 to 64 bits.
-pub(super) fn sign_extended(raw: u64, bits: u8) -> i64 {
-    let shift = 64 - u32::from(bits.clamp(1, 64));
-    (raw << shift).cast_signed() >> shift
-}
-
-/// 0, -1, 1, -2, ...
-pub(super) fn zigzag(raw: u64) -> i64 {
-    (raw >> 1).cast_signed() ^ -(raw & 1).cast_signed()
 }

@@ -2,7 +2,9 @@
 
 mod full;
 mod machine;
+mod meanings;
 mod problem;
+mod reads;
 mod text;
 
 pub(crate) use full::Full;

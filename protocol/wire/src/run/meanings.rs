@@ -1,0 +1,85 @@
+//! What values mean: the facts, as the interpreter comes by them.
+
+use super::machine::{Machine, Sink};
+use crate::check::model::Meaning;
+use crate::facts::{MessageFacts, PacketFacts, Sequence};
+use crate::program::{EnumMember, Register};
+
+/// Empties the facts and keeps their memory.
+pub(super) fn clear(facts: &mut PacketFacts) {
+    let mut messages = std::mem::take(&mut facts.messages);
+    messages.clear();
+    *facts = PacketFacts {
+        messages,
+        ..PacketFacts::default()
+    };
+}
+
+impl<'p, S: Sink> Machine<'p, '_, S> {
+    pub(super) fn end_message(&mut self) {
+        let at = self.reader.at();
+        if self.in_message
+            && let Some(message) = self.facts.messages.last_mut()
+        {
+            message.bits.end = at;
+        }
+        self.in_message = false;
+    }
+
+    pub(super) fn member(&self, value: Register, table: u16) -> Option<&'p EnumMember> {
+        let value = u64::try_from(self.register(value)).ok()?;
+        self.program.enums.get(usize::from(table))?.member(value)
+    }
+
+    #[inline]
+    pub(super) fn message(&mut self, change: impl FnOnce(&mut MessageFacts)) {
+        if self.in_message
+            && let Some(message) = self.facts.messages.last_mut()
+        {
+            change(message);
+        }
+    }
+
+    #[inline]
+    pub(super) fn say(&mut self, fact: Option<Meaning>, value: u64, bits: u8) {
+        if let Some(meaning) = fact {
+            self.say_meaning(meaning, value, bits);
+        }
+    }
+
+    pub(super) fn say_meaning(&mut self, meaning: Meaning, value: u64, bits: u8) {
+        let sequence = Some(Sequence { value, bits });
+        let fact = Some(value);
+        match meaning {
+            Meaning::Sequence => self.facts.sequence = sequence,
+            Meaning::Ack => self.facts.ack = sequence,
+            Meaning::AckBits => self.facts.ack_bits = Some((value, bits)),
+            Meaning::Sender => self.facts.sender = fact,
+            Meaning::Reliable => self.message(|message| message.reliable = value != 0),
+            Meaning::ReliableSequence => self.message(|m| m.reliable_sequence = sequence),
+            Meaning::Origin => self.message(|message| message.origin = fact),
+            Meaning::Object => self.message(|message| message.object = fact),
+            Meaning::ObjectType => self.message(|message| message.object_type = fact),
+            Meaning::Owner => self.message(|message| message.owner = fact),
+            Meaning::NewOwner => self.message(|message| message.new_owner = fact),
+            Meaning::MigrationCounter => self.message(|m| m.migration_counter = fact),
+            Meaning::Tick => self.message(|message| message.tick = fact),
+            Meaning::FragmentIndex => {
+                self.fragment.0 = fact;
+                self.say_fragment();
+            }
+            Meaning::FragmentCount => {
+                self.fragment.1 = fact;
+                self.say_fragment();
+            }
+            // These have operations of their own, or say what bits they have.
+            Meaning::Rules | Meaning::MessageKind | Meaning::RpcName | Meaning::FragmentData => {}
+        }
+    }
+
+    pub(super) fn say_fragment(&mut self) {
+        if let (Some(index), Some(count)) = self.fragment {
+            self.message(|message| message.fragment = Some((index, count)));
+        }
+    }
+}
