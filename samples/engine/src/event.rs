@@ -111,6 +111,8 @@ pub enum EndReason {
     HostLeft,
     /// HOST was silent for too long.
     HostSilent,
+    /// HOST has dropped this node for its silence.
+    Dropped,
     /// The node itself left.
     OwnLeave,
 }

@@ -31,6 +31,8 @@ pub struct Link {
     pub out: StreamOut,
     /// The reliable stream from the peer.
     pub incoming: StreamIn,
+    /// HOST alone: the peer was dropped for its silence. If it speaks again it must be told.
+    pub is_expelled: bool,
     /// Unreliable messages for the next packet, with the ticket of each.
     pub unreliable: VecDeque<(u64, BitWriter)>,
     /// When the last packet of the peer came.
@@ -107,6 +109,7 @@ impl Link {
             state: LinkState::Silent,
             out: StreamOut::new(tuning.packet_bytes as usize),
             incoming: StreamIn::default(),
+            is_expelled: false,
             unreliable: VecDeque::new(),
             heard_at: None,
             next_packet: None,
@@ -133,7 +136,7 @@ impl Link {
     pub fn take_packet(&mut self, number: u64, now_ns: u64, carries_messages: bool) {
         self.received.insert(number);
         self.heard_at = Some(now_ns);
-        self.owes_ack |= carries_messages;
+        self.owes_ack |= carries_messages || self.is_expelled;
     }
 
     /// Takes the acks of a received header.

@@ -14,6 +14,9 @@ pub const MESSAGES_MAX: usize = 255;
 /// The bits of a packet around its messages, at most: header with acks, count, filling.
 pub const FRAME_BITS_MAX: usize = 8 + 8 + 16 + 48 + 8 + 7;
 
+/// The bits of an UPDATE around its fields, at most: kind, reliable, origin, id, counter, type.
+pub const UPDATE_BITS_MAX: usize = 4 + 1 + 4 + 80 + 1 + 80 + 4;
+
 const MAGIC: u64 = 0xB0;
 
 /// The header of a packet.

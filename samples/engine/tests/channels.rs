@@ -128,32 +128,52 @@ fn unreliable_calls_come_at_most_once_and_their_sender_learns_which() {
     }
 }
 
+/// All packets that are sent in a session of so many ticks.
+fn packets(start: &SimWorldStart, ticks: u64) -> Vec<Vec<u8>> {
+    let seen = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+    let mut world = SimWorld::wrapped(start, |_, faults| {
+        Box::new(Watched {
+            inner: faults,
+            seen: seen.clone(),
+        })
+    })
+    .expect("good conditions");
+    world.run(ticks);
+    let seen = seen.lock().expect("one thread");
+    seen.clone()
+}
+
 #[test]
 fn the_first_packet_of_a_link_has_a_random_number() {
     let first = |seed| {
-        let mut start = SimWorldStart::new(seed, Mode::Owner, Topology::PeerToPeer, Script::Idle);
-        start.nodes = 2;
-        let mut sequences = Vec::new();
-        let seen = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
-        let mut world = SimWorld::wrapped(&start, |_, faults| {
-            Box::new(Watched {
-                inner: faults,
-                seen: seen.clone(),
-            })
-        })
-        .expect("good conditions");
-        world.step();
-        sequences.extend(seen.lock().expect("one thread").iter().copied());
-        sequences
+        let start = SimWorldStart::new(seed, Mode::Owner, Topology::PeerToPeer, Script::Idle);
+        packets(&start, 1)
+            .iter()
+            .map(|packet| packet[2..4].to_vec())
+            .collect::<Vec<_>>()
     };
+    assert_eq!(first(1).len(), 12);
     assert_eq!(first(1), first(1));
     assert_ne!(first(1), first(2));
 }
 
-/// A transport that writes down the sequence of every packet sent.
+#[test]
+fn no_packet_is_longer_than_1200_bytes() {
+    for seed in 0..5 {
+        let script = Script::Boxes { ticks: 300 };
+        let start = SimWorldStart::new(seed, Mode::Owner, Topology::ClientServer, script);
+        let longest = packets(&start, 300).iter().map(Vec::len).max();
+        assert!(
+            longest.is_some_and(|bytes| (1000..=1200).contains(&bytes)),
+            "{longest:?}"
+        );
+    }
+}
+
+/// A transport that keeps a copy of every packet sent.
 struct Watched<T> {
     inner: T,
-    seen: std::sync::Arc<std::sync::Mutex<Vec<u16>>>,
+    seen: std::sync::Arc<std::sync::Mutex<Vec<Vec<u8>>>>,
 }
 
 impl<T: netreel_transport::Transport> netreel_transport::Transport for Watched<T> {
@@ -170,12 +190,7 @@ impl<T: netreel_transport::Transport> netreel_transport::Transport for Watched<T
         to: std::net::SocketAddr,
         packet: &[u8],
     ) -> Result<(), netreel_transport::SendError> {
-        if let [_, _, low, high, ..] = packet {
-            self.seen
-                .lock()
-                .expect("one thread")
-                .push(u16::from_le_bytes([*low, *high]));
-        }
+        self.seen.lock().expect("one thread").push(packet.to_vec());
         self.inner.send(to, packet)
     }
 

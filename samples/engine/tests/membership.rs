@@ -247,6 +247,32 @@ fn a_partition_from_host_alone_makes_two_owners() {
 }
 
 #[test]
+fn who_was_dropped_and_speaks_again_is_told() {
+    for (mode, topology) in all_cases() {
+        let mut world = with_box(mode, topology, |start| {
+            start.without_time_outs.insert(A);
+        });
+        cut(&world, A, HOST);
+        world.run(6 * SECOND);
+        assert_eq!(owner(&world, A), Some(A));
+        for (from, to) in [(A, HOST), (HOST, A)] {
+            let gates = world.gates(from).expect("a node");
+            gates.open(LinkEnd(from.0.into()), LinkEnd(to.0.into()));
+        }
+        world.run(SECOND);
+        let ended = Event::SessionEnded {
+            because: EndReason::Dropped,
+        };
+        assert_eq!(
+            world.events(A).last(),
+            Some(&ended),
+            "{mode:?} {topology:?}"
+        );
+        assert_ne!(owner(&world, HOST), Some(A), "and stays out");
+    }
+}
+
+#[test]
 fn who_was_dropped_is_not_listened_to() {
     let mut world = partitioned(Mode::Owner);
     world.call(

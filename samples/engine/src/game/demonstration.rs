@@ -55,6 +55,9 @@ impl Demonstration {
     /// The object that the race is about: A's third.
     pub const OBJECT: ObjectId = ObjectId(42);
 
+    /// With fewer players the race cannot be run.
+    pub const PLAYERS_MIN: u8 = 4;
+
     /// A player before the first tick.
     pub fn new() -> Demonstration {
         Demonstration::default()

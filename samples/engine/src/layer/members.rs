@@ -65,7 +65,12 @@ impl NetLayer {
             .map(|link| link.peer)
             .collect();
         if self.is_host() {
-            silent.into_iter().for_each(|peer| self.drop_out(peer));
+            for peer in silent {
+                self.drop_out(peer);
+                if let Some(link) = self.links.get_mut(&peer) {
+                    link.is_expelled = true;
+                }
+            }
         } else if silent.contains(&Peer::HOST) {
             self.end(EndReason::HostSilent);
         }

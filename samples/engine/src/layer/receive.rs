@@ -142,7 +142,7 @@ impl NetLayer {
                 if origin == Peer::HOST {
                     self.end(EndReason::HostLeft);
                 } else if origin == self.start.own {
-                    self.end(EndReason::HostSilent);
+                    self.end(EndReason::Dropped);
                 } else {
                     self.drop_out(origin);
                 }

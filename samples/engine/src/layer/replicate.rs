@@ -32,7 +32,17 @@ impl NetLayer {
                 && sent == 0
                 && link.owes_packet(now, &tuning)
             {
-                link.send(mode, own, &[], Cargo::default(), now, io);
+                // Its streams ended when it was dropped, so this does not go through them.
+                let body = Body::Leave;
+                let expelled = Message {
+                    origin: peer,
+                    reliable: None,
+                    body,
+                };
+                let notice = link
+                    .is_expelled
+                    .then(|| write_unreliable(&expelled, &self.types));
+                link.send(mode, own, notice.as_slice(), Cargo::default(), now, io);
             }
         }
     }
