@@ -83,6 +83,14 @@ pub(crate) fn frame_head(magic: [u8; 4], body: &[u8]) -> [u8; FRAME_HEAD] {
     out
 }
 
+/// A whole block around a body: for tests and fuzzers, which need frames that fit around bodies
+/// that make no sense.
+pub fn block_frame(body: &[u8]) -> Vec<u8> {
+    let mut frame = frame_head(BLOCK_MAGIC, body).to_vec();
+    frame.extend_from_slice(body);
+    frame
+}
+
 /// What the start of a frame claims.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FrameHead {

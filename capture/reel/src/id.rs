@@ -26,7 +26,7 @@ pub struct ThreadId(pub u16);
 impl EventNumber {
     /// The number of the event that follows.
     pub fn next(self) -> EventNumber {
-        EventNumber(self.0 + 1)
+        EventNumber(self.0.saturating_add(1))
     }
 }
 

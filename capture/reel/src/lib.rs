@@ -28,7 +28,7 @@ mod writer;
 pub use decode::{BlockProblem, Records};
 pub use ending::{CutWhy, Damage, Ending, Gap, GapWhy, Recovery};
 pub use event::{Event, EventKind, Record, SendOutcome};
-pub use frame::{EVENT_MAX, VERSION};
+pub use frame::{EVENT_MAX, VERSION, block_frame};
 pub use header::{ClockAnchor, Header, WireText};
 pub use id::{Endpoint, EventNumber, SocketId, ThreadId};
 pub use index::{BlockInfo, Totals};

@@ -128,7 +128,7 @@ impl<W: Append> ReelWriter<W> {
     /// Numbers rise; one that is left out is a hole, and the reel names it.
     pub fn push(&mut self, record: &Record<'_>) -> Result<(), WriteError> {
         let number = record.number;
-        if number.0 < self.next {
+        if number.0 < self.next || number.0 == u64::MAX {
             return Err(WriteError::OutOfOrder {
                 number,
                 next: EventNumber(self.next),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use netreel_reel::{
     Append, AppendError, CutWhy, Ending, Event, EventNumber, GapWhy, Header, OpenError,
     OwnedRecord, Record, Reel, ReelWriter, SendOutcome, SocketId, ThreadId, Time, WireText,
-    WriteError,
+    WriteError, block_frame,
 };
 use proptest::prelude::*;
 
@@ -445,14 +445,7 @@ fn with_unknown_kind(bytes: &[u8]) -> Vec<u8> {
     // Random, 10 ns later.
     body.extend_from_slice(&[0x48, 10, 1, 0, 0, 0, 0, 0, 0, 0]);
     let mut out = bytes[..from].to_vec();
-    let mut framed = b"\xf7Blk".to_vec();
-    framed.extend_from_slice(&(body.len() as u32).to_le_bytes());
-    let mut sum = crc32fast::Hasher::new();
-    sum.update(&framed);
-    sum.update(&body);
-    framed.extend_from_slice(&sum.finalize().to_le_bytes());
-    framed.extend_from_slice(&body);
-    out.extend_from_slice(&framed);
+    out.extend_from_slice(&block_frame(&body));
     out
 }
 
@@ -617,14 +610,7 @@ proptest! {
         let mut bytes = write(&[], 1);
         let index_at = bytes.windows(4).position(|w| w == b"\xf7Idx").unwrap();
         bytes.truncate(index_at);
-        let mut framed = b"\xf7Blk".to_vec();
-        framed.extend_from_slice(&(body.len() as u32).to_le_bytes());
-        let mut sum = crc32fast::Hasher::new();
-        sum.update(&framed);
-        sum.update(&body);
-        framed.extend_from_slice(&sum.finalize().to_le_bytes());
-        framed.extend_from_slice(&body);
-        bytes.extend_from_slice(&framed);
+        bytes.extend_from_slice(&block_frame(&body));
         ask_everything(&open(&bytes).unwrap());
         // As a torn block, whose bytes no checksum covers.
         bytes.pop();
