@@ -64,3 +64,38 @@ fn finalise(mut word: u64) -> u64 {
     word = (word ^ (word >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     word ^ (word >> 31)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_draw_follows_from_seed_and_name() {
+        let first = |seed, name| Draw::named(seed, name).bits();
+        assert_eq!(first(7, "A"), first(7, "A"));
+        assert_ne!(first(7, "A"), first(7, "B"));
+        assert_ne!(first(7, "A"), first(8, "A"));
+    }
+
+    #[test]
+    fn mixing_minds_the_order_and_the_number_of_words() {
+        assert_ne!(mix(&[1, 2]), mix(&[2, 1]));
+        assert_ne!(mix(&[0]), mix(&[0, 0]));
+    }
+
+    #[test]
+    fn draws_keep_to_their_limits_and_reach_all_of_them() {
+        let mut draw = Draw::new(1);
+        let mut seen = [0; 6];
+        for _ in 0..6000 {
+            seen[draw.below(6) as usize] += 1;
+            assert!((0.0..1.0).contains(&draw.unit()));
+        }
+        assert!(
+            seen.iter().all(|count| (800..1200).contains(count)),
+            "{seen:?}"
+        );
+        assert_eq!(draw.below(0), 0);
+        assert!(!draw.chance(0.0) && draw.chance(1.0));
+    }
+}

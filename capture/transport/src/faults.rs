@@ -7,6 +7,10 @@ use netreel_reel::{Duration, Endpoint, Time};
 use crate::draw::{mix, unit};
 use crate::{Datagram, Gates, ReceiveError, SendError, Transport};
 
+/// How many packets are taken from the inner transport at once, so that a flood cannot hold up
+/// the caller.
+const TAKEN_AT_ONCE_MAX: usize = 4096;
+
 /// One end of a link, by a number that does not change from run to run as ports do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LinkEnd(pub u16);
@@ -178,7 +182,10 @@ impl<T: Transport> Transport for Faults<T> {
     }
 
     fn receive(&mut self, buffer: &mut [u8]) -> Result<Option<Datagram>, ReceiveError> {
-        while let Some(datagram) = self.inner.receive(&mut self.buffer)? {
+        for _ in 0..TAKEN_AT_ONCE_MAX {
+            let Some(datagram) = self.inner.receive(&mut self.buffer)? else {
+                break;
+            };
             let packet = self.buffer.get(..datagram.length).unwrap_or(&self.buffer);
             let now = self.inner.now();
             match self.ends.get(&datagram.from) {

@@ -3,6 +3,24 @@
 //! The layer is sans-IO: [`NetLayer`] follows from its [`Start`], its [`Call`]s and what its
 //! transport answers, and from nothing else. Its packets are those of
 //! `samples/wires/boxes.wire`.
+//!
+//! What it does where the manner of the Bitsquid engine leaves a choice:
+//!
+//! - A node's word counts at the node itself at once: an object lives at its creator from the call
+//!   on, and HOST believes in a new owner when it gives the order.
+//! - An UPDATE carries *every* field whose newest value is not acked, also those under way, and is
+//!   sent when one is neither acked nor under way. A receiver ignores an UPDATE older than one it
+//!   has taken, yet acks its packet; so the newer one must not lack what the older one had.
+//! - A packet that cannot be read as a whole, or whose reliable messages are too far ahead of the
+//!   stream, is not acked. Whatever is acked was taken.
+//! - HOST alone says who is in the session. The others judge nobody but HOST: a link between two
+//!   of them may be silent for ever. HOST says `leave` in the name of a peer that it drops, and to
+//!   that peer itself if it speaks again.
+//! - Mode `owner` holds also when a peer dies with something half told: HOST says again what the
+//!   peer had destroyed, and whoever holds an object of a dead peer of which no new owner speaks
+//!   asks HOST for it; what HOST has never heard of and can never hear of ends.
+//! - In client-server, what a client says by RPC goes to everybody: a message has no addressee.
+//! - The ids of a creator come in runs of 40, so that they stay short and never meet.
 
 mod bits;
 mod call;
