@@ -3,6 +3,12 @@
 /// The longest wire text, in bytes.
 pub(crate) const TEXT_BYTES_MAX: usize = 1 << 20;
 
+/// How many mistakes are collected before the rest of a text is left unread. Fewer are shown.
+pub(crate) const MISTAKES_MAX: usize = 100;
+
+/// How many fields a struct may declare.
+pub(crate) const FIELDS_MAX: usize = 4096;
+
 /// How deep structs may stand in each other, as the wire declares them.
 pub(crate) const STRUCT_NESTING_MAX: usize = 64;
 

@@ -105,3 +105,47 @@ fn both_plans_stop_at_the_same_message() {
     // and one for all messages are counted first.
     assert_eq!(facts.messages.len(), (131_072 - 2) / 10);
 }
+
+/// A wire that is too much for the compiler is refused, not tried.
+fn check_refused(body: &str, message: &str) {
+    let text =
+        format!("wire t {{ version = 1; byte_order = big; bit_order = msb; root = P; }}\n{body}");
+    let error = Wire::compile("t.wire", &text).expect_err("too much");
+    assert_eq!(error.reports()[0].message, message);
+}
+
+#[test]
+fn a_struct_has_a_limit_of_fields() {
+    let fields: String = (0..4097).map(|i| format!("f{i}: u8;\n")).collect();
+    check_refused(
+        &format!("struct P {{ {fields} }}"),
+        "the struct has too many fields",
+    );
+}
+
+#[test]
+fn reports_have_a_limit() {
+    let fields: String = (0..4000).map(|i| format!("f{i}: nothing;\n")).collect();
+    let text = format!(
+        "wire t {{ version = 1; byte_order = big; bit_order = msb; root = P; }}\n\
+         struct P {{ {fields} }}"
+    );
+    let error = Wire::compile("t.wire", &text).expect_err("4000 mistakes");
+    assert_eq!(error.reports().len(), 20);
+}
+
+#[test]
+fn structs_in_structs_multiply_up_to_a_limit() {
+    let levels: String = (0..10)
+        .map(|i| {
+            format!(
+                "struct S{i} {{ a: S{0}; b: S{0}; c: S{0}; d: S{0}; }}\n",
+                i + 1
+            )
+        })
+        .collect();
+    check_refused(
+        &format!("struct P {{ a: S0; }} {levels} struct S10 {{ a: leb128; }}"),
+        "the wire is too large: more than 200000 operations",
+    );
+}

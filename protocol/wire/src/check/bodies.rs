@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::Checker;
 use super::expressions::{Scope, ValueType};
 use super::model::{Field, FieldId, Repeat, Step, Struct, StructId, Type};
+use crate::limits::FIELDS_MAX;
 use crate::syntax::Span;
 use crate::syntax::ast::{self, Align, Arm, Expr, If, Statement, Switch};
 
@@ -18,6 +19,25 @@ struct Body<'a> {
     fields: Vec<Field>,
     /// Names that may be on the wire at this point, conditional ones included.
     taken: BTreeMap<&'a str, Span>,
+    /// The same names in the order of declaration.
+    added: Vec<&'a str>,
+}
+
+impl<'a> Body<'a> {
+    /// Forgets the names that were added since `mark`: what comes next excludes them.
+    fn set_aside(&mut self, mark: usize) -> Vec<(&'a str, Span)> {
+        let names = self.added.drain(mark..);
+        let named = |name| Some((name, self.taken.remove(name)?));
+        names.filter_map(named).collect()
+    }
+
+    fn put_back(&mut self, names: Vec<(&'a str, Span)>) {
+        for (name, span) in names {
+            if self.taken.insert(name, span).is_none() {
+                self.added.push(name);
+            }
+        }
+    }
 }
 
 impl<'a> Checker<'a, '_> {
@@ -25,6 +45,14 @@ impl<'a> Checker<'a, '_> {
         let file = self.file;
         let mut structs = Vec::new();
         for (index, declared) in file.structs.iter().enumerate() {
+            if self.has_enough() {
+                break;
+            }
+            if self.heads[index].len() > FIELDS_MAX {
+                self.report(declared.name.span, "the struct has too many fields")
+                    .label(format!("a struct may have {FIELDS_MAX} fields"));
+                continue;
+            }
             let scope = Scope {
                 structure: StructId(index as u32),
                 visible: Vec::new(),
@@ -33,6 +61,7 @@ impl<'a> Checker<'a, '_> {
                 scope,
                 fields: Vec::new(),
                 taken: BTreeMap::new(),
+                added: Vec::new(),
             };
             let is_message = self.struct_annotations(declared);
             let steps = self.steps(&declared.body, &mut body);
@@ -51,6 +80,9 @@ impl<'a> Checker<'a, '_> {
         let outer = body.scope.visible.len();
         let mut steps = Vec::new();
         for statement in statements {
+            if self.has_enough() {
+                break;
+            }
             match statement {
                 Statement::Field(field) => steps.push(self.field(field, body)),
                 Statement::If(inner) => steps.extend(self.if_step(inner, body)),
@@ -63,6 +95,9 @@ impl<'a> Checker<'a, '_> {
     }
 
     fn field(&mut self, declared: &ast::Field<'a>, body: &mut Body<'a>) -> Step {
+        if !body.taken.contains_key(declared.name.text) {
+            body.added.push(declared.name.text);
+        }
         self.claim(&mut body.taken, declared.name);
         let field_type = self.field_type(&declared.field_type, &body.scope);
         let repeat = declared
@@ -160,11 +195,11 @@ impl<'a> Checker<'a, '_> {
 
     fn if_step(&mut self, inner: &If<'a>, body: &mut Body<'a>) -> Option<Step> {
         let condition = self.condition(&inner.condition, &body.scope);
-        let before = body.taken.clone();
+        let mark = body.added.len();
         let then = self.steps(&inner.then, body);
-        let after_then = std::mem::replace(&mut body.taken, before);
+        let of_then = body.set_aside(mark);
         let otherwise = self.steps(&inner.otherwise, body);
-        body.taken.extend(after_then);
+        body.put_back(of_then);
         Some(Step::If {
             condition: condition?,
             then,
@@ -181,16 +216,15 @@ impl<'a> Checker<'a, '_> {
                 .label("expected an integer or an enum");
         }
         let found = found.filter(|found| !matches!(found, ValueType::Float | ValueType::Bool));
-        let before = body.taken.clone();
-        let mut after = before.clone();
+        let mark = body.added.len();
+        let mut of_arms = Vec::new();
         let mut arms = Vec::new();
         let mut default: Option<(Vec<Step>, Span)> = None;
         let mut seen: BTreeMap<i128, Span> = BTreeMap::new();
         for arm in &inner.arms {
             let values = self.patterns(arm, found, &mut seen);
-            body.taken.clone_from(&before);
             let steps = self.steps(&arm.body, body);
-            after.append(&mut body.taken);
+            of_arms.extend(body.set_aside(mark));
             if !arm.patterns.is_empty() {
                 arms.push((values, steps));
             } else if let Some((_, first)) = &default {
@@ -202,7 +236,7 @@ impl<'a> Checker<'a, '_> {
                 default = Some((steps, arm.span));
             }
         }
-        body.taken = after;
+        body.put_back(of_arms);
         if inner.arms.is_empty() {
             self.report(inner.span, "this switch has no arms")
                 .label("expected `VALUE => ...`");

@@ -1,7 +1,7 @@
 //! Do the annotations of a whole wire fit together? Each fact of a packet, and each fact of a
 //! message, has one place at most on every way through it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Checker;
 use super::model::{Enum, FieldId, Meaning, Step, Struct, StructId, Type};
@@ -88,14 +88,15 @@ impl<'a> Checker<'a, '_> {
 
     fn check_enum_uses(&mut self, structs: &[Struct], enums: &mut [Enum]) {
         let file = self.file;
+        let mut uses = BTreeSet::new();
+        for field in structs.iter().flat_map(|structure| &structure.fields) {
+            if let (Some(meaning), &Type::Enum(id)) = (field.meaning, &field.field_type) {
+                uses.insert((id.0 as usize, meaning));
+            }
+        }
         for (index, declared) in file.enums.iter().enumerate() {
-            let used_as = |meaning: Meaning| {
-                let fields = structs.iter().flat_map(|structure| &structure.fields);
-                fields.filter(|field| field.meaning == Some(meaning)).any(
-                    |field| matches!(field.field_type, Type::Enum(id) if id.0 as usize == index),
-                )
-            };
-            let (is_kind, is_rules) = (used_as(Meaning::MessageKind), used_as(Meaning::Rules));
+            let is_kind = uses.contains(&(index, Meaning::MessageKind));
+            let is_rules = uses.contains(&(index, Meaning::Rules));
             self.member_annotations(declared, &mut enums[index], is_kind, is_rules);
         }
     }

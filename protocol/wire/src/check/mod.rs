@@ -19,6 +19,7 @@ use self::heads::Head;
 use self::model::{Enum, EnumId, FieldId, Model, StructId};
 use crate::error::Report;
 use crate::facts::{Kind, Rules};
+use crate::limits::MISTAKES_MAX;
 use crate::suggest::did_you_mean;
 use crate::syntax::Span;
 use crate::syntax::ast::{File, Ident};
@@ -73,6 +74,9 @@ impl<'a> Checker<'a, '_> {
         self.recursive = nesting.recursive;
         let (root, name, order) = self.check_wire();
         let mut structs = self.check_structs();
+        if self.has_enough() || structs.len() < self.file.structs.len() {
+            return None;
+        }
         let joined = self.check_meanings(root, &structs, &nesting.children_first, &mut enums);
         for &(structure, field) in &self.reads {
             structs[structure.0 as usize].fields[field.0 as usize].read = true;
@@ -96,6 +100,11 @@ impl<'a> Checker<'a, '_> {
         self.reports.push(Report::at(span, message));
         let last = self.reports.len() - 1;
         &mut self.reports[last]
+    }
+
+    /// Whether there are so many reports that nobody needs more.
+    fn has_enough(&self) -> bool {
+        self.reports.len() >= MISTAKES_MAX
     }
 
     /// Gives every item its id and refuses two with one name.
@@ -150,6 +159,9 @@ impl<'a> Checker<'a, '_> {
 
     fn check_constants(&mut self) {
         for constant in &self.file.constants {
+            if self.has_enough() {
+                return;
+            }
             let value = self.typed(&constant.value, None);
             self.constants.entry(constant.name.text).or_insert(value);
         }
@@ -181,6 +193,9 @@ impl<'a> Checker<'a, '_> {
     fn check_enums(&mut self) -> Vec<Enum> {
         let mut enums = Vec::new();
         for declared in &self.file.enums {
+            if self.has_enough() {
+                break;
+            }
             let checked = self.check_enum(declared);
             self.enum_values
                 .push(checked.members.iter().map(|member| member.value).collect());

@@ -1,5 +1,7 @@
 //! A plan in the making: operations, labels that are placed later, constants.
 
+use std::collections::BTreeMap;
+
 use super::TooLarge;
 use crate::limits::OPERATIONS_MAX;
 use crate::program::{Operand, Operation, Plan, Register, SwitchTable};
@@ -11,6 +13,8 @@ pub(super) struct Label(u32);
 #[derive(Default)]
 pub(super) struct Assembler {
     plan: Plan,
+    /// Where constants, and pairs of them, are in the plan.
+    known: BTreeMap<(i128, Option<i128>), usize>,
     /// By label.
     places: Vec<Option<u32>>,
     /// The last operation that something can jump to; skips before it are not joined with it.
@@ -99,8 +103,7 @@ impl Assembler {
 
     pub(super) fn constant(&mut self, value: i128) -> Result<u16, TooLarge> {
         let constants = &mut self.plan.constants;
-        let known = constants.iter().position(|&constant| constant == value);
-        let place = known.unwrap_or_else(|| {
+        let place = *self.known.entry((value, None)).or_insert_with(|| {
             constants.push(value);
             constants.len() - 1
         });
@@ -110,8 +113,7 @@ impl Assembler {
     /// Two constants, one after the other; the place of the first.
     pub(super) fn constant_pair(&mut self, low: i128, high: i128) -> Result<u16, TooLarge> {
         let constants = &mut self.plan.constants;
-        let known = constants.windows(2).position(|pair| pair == [low, high]);
-        let place = known.unwrap_or_else(|| {
+        let place = *self.known.entry((low, Some(high))).or_insert_with(|| {
             constants.extend([low, high]);
             constants.len() - 2
         });

@@ -52,6 +52,7 @@ struct Shared {
     fields: Vec<FieldInfo>,
     known: BTreeMap<FieldKey, u32>,
     texts: Vec<Arc<str>>,
+    known_texts: BTreeMap<Arc<str>, u32>,
 }
 
 /// What a [`FieldInfo`] is about.
@@ -208,11 +209,14 @@ impl Lowering<'_> {
 
     fn text(&mut self, text: &Arc<str>) -> u32 {
         let texts = &mut self.shared.texts;
-        let place = texts.iter().position(|known| known == text);
-        place.unwrap_or_else(|| {
-            texts.push(text.clone());
-            texts.len() - 1
-        }) as u32
+        *self
+            .shared
+            .known_texts
+            .entry(text.clone())
+            .or_insert_with(|| {
+                texts.push(text.clone());
+                texts.len() as u32 - 1
+            })
     }
 
     /// A field as the tree shows it: all elements together, or one of them.

@@ -110,16 +110,16 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// Steps that may not happen: what they bind is not seen after them, and their registers are
-    /// used again.
+    /// Steps that may not happen. The checker lets nobody read what they bind after them, so that
+    /// their registers are used again.
     fn branch(
         &mut self,
         steps: &[Step],
         structure: StructId,
-        bindings: &Bindings,
+        bindings: &mut Bindings,
     ) -> Result<(), TooLarge> {
         let before = self.next_register;
-        self.steps(steps, structure, &mut bindings.clone())?;
+        self.steps(steps, structure, bindings)?;
         self.next_register = before;
         Ok(())
     }

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::error::Report;
+use crate::limits::MISTAKES_MAX;
 
 /// A range of bytes of the text. Always on character boundaries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -83,6 +84,9 @@ impl Lexer<'_> {
     fn next(&mut self) -> Token {
         loop {
             self.skip_blanks();
+            if self.reports.len() >= MISTAKES_MAX {
+                self.at = self.text.len();
+            }
             let start = self.at;
             let Some(first) = self.rest().chars().next() else {
                 return self.token(start, TokenKind::End);

@@ -8,6 +8,7 @@ use super::ast::{
 };
 use super::lexer::{Token, TokenKind, tokens};
 use crate::error::Report;
+use crate::limits::MISTAKES_MAX;
 use crate::suggest::did_you_mean;
 
 /// How deep blocks and parentheses may stand in each other.
@@ -473,6 +474,9 @@ impl<'a> Parser<'a, '_> {
 
     pub(super) fn report(&mut self, span: Span, message: impl Into<String>) -> &mut Report {
         self.reports.push(Report::at(span, message));
+        if self.reports.len() >= MISTAKES_MAX {
+            self.at = self.tokens.len().saturating_sub(1);
+        }
         let last = self.reports.len() - 1;
         &mut self.reports[last]
     }
