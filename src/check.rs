@@ -13,7 +13,10 @@ use crate::packets::json;
 use crate::text;
 
 pub fn run(arguments: &Check, out: &mut dyn Write) -> Result<Answer, Failure> {
-    let Story { session, mut history } = open::story(&arguments.filtered.read)?;
+    let Story {
+        session,
+        mut history,
+    } = open::story(&arguments.filtered.read)?;
     let query = open::query(arguments.filtered.filter.as_deref(), &session)?;
     let fail_on = match arguments.fail_on {
         FailOn::Info => Level::Info,
@@ -39,11 +42,7 @@ pub fn run(arguments: &Check, out: &mut dyn Write) -> Result<Answer, Failure> {
 }
 
 /// Prints the findings for people.
-pub fn report(
-    session: &Session,
-    findings: &[Finding],
-    out: &mut dyn Write,
-) -> Result<(), Failure> {
+pub fn report(session: &Session, findings: &[Finding], out: &mut dyn Write) -> Result<(), Failure> {
     for finding in findings {
         let style = style(finding.level);
         writeln!(
@@ -59,10 +58,21 @@ pub fn report(
             piece(session, evidence, out)?;
         }
     }
-    let levels = [(Level::Error, "error"), (Level::Warning, "warning"), (Level::Info, "info")];
+    let levels = [
+        (Level::Error, "error"),
+        (Level::Warning, "warning"),
+        (Level::Info, "info"),
+    ];
     let counts = levels.map(|(level, word)| {
-        let number = findings.iter().filter(|finding| finding.level == level).count();
-        if level == Level::Info { format!("{number} info") } else { text::count(number as u64, word) }
+        let number = findings
+            .iter()
+            .filter(|finding| finding.level == level)
+            .count();
+        if level == Level::Info {
+            format!("{number} info")
+        } else {
+            text::count(number as u64, word)
+        }
     });
     writeln!(out, "{}", counts.join(", "))?;
     Ok(())

@@ -20,13 +20,25 @@ pub fn run(arguments: &Read, out: &mut dyn Write) -> Result<Answer, Failure> {
     }
     let start = chrono::DateTime::from_timestamp_nanos(session.start_utc_ns);
     let length = session.span.end.0 - session.span.start.0;
-    writeln!(out, "recorded   {} UTC", start.format("%Y-%m-%d %H:%M:%S%.3f"))?;
+    writeln!(
+        out,
+        "recorded   {} UTC",
+        start.format("%Y-%m-%d %H:%M:%S%.3f")
+    )?;
     writeln!(out, "length     {}", text::duration(length))?;
     if let Some(wire) = &session.wire {
         writeln!(out, "wire       {}", wire.name())?;
     }
-    let lost = session.packets.iter().filter(|packet| packet.fate == Fate::Lost).count();
-    let payload: u64 = session.packets.iter().map(|packet| u64::from(packet.length)).sum();
+    let lost = session
+        .packets
+        .iter()
+        .filter(|packet| packet.fate == Fate::Lost)
+        .count();
+    let payload: u64 = session
+        .packets
+        .iter()
+        .map(|packet| u64::from(packet.length))
+        .sum();
     writeln!(
         out,
         "packets    {} of {}, {lost} lost",
@@ -36,9 +48,17 @@ pub fn run(arguments: &Read, out: &mut dyn Write) -> Result<Answer, Failure> {
     writeln!(out, "messages   {}", session.messages.len())?;
     writeln!(out, "objects    {}", history.objects.len())?;
     writeln!(out)?;
-    writeln!(out, "{:<8} {:>11} {:>11}  {:<22} reel", "node", "from s", "to s", "endpoints")?;
+    writeln!(
+        out,
+        "{:<8} {:>11} {:>11}  {:<22} reel",
+        "node", "from s", "to s", "endpoints"
+    )?;
     for node in &session.nodes {
-        let endpoints = node.endpoints.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let endpoints = node
+            .endpoints
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>();
         let reel = match (node.recorded, node.complete) {
             (false, _) => "none",
             (true, true) => "complete",
@@ -61,12 +81,19 @@ pub fn run(arguments: &Read, out: &mut dyn Write) -> Result<Answer, Failure> {
     )?;
     for ((from, to), link) in &history.links {
         let middle = |values: Option<(i64, i64, i64)>| {
-            values.map_or_else(|| "unknown".to_owned(), |(_, middle, _)| text::duration(middle))
+            values.map_or_else(
+                || "unknown".to_owned(),
+                |(_, middle, _)| text::duration(middle),
+            )
         };
         writeln!(
             out,
             "{:<14} {:>8} {:>10} {:>6} {:>6} {:>6} {:>7} {:>10} {:>10}",
-            format!("{} -> {}", text::node(session, *from), text::node(session, *to)),
+            format!(
+                "{} -> {}",
+                text::node(session, *from),
+                text::node(session, *to)
+            ),
             link.packets,
             text::bytes(link.bytes),
             link.lost,

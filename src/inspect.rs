@@ -12,8 +12,8 @@ use crate::outcome::{Answer, Failure};
 
 pub fn run(arguments: &Inspect, out: &mut dyn Write) -> Result<Answer, Failure> {
     let filter = arguments.filtered.filter.clone().unwrap_or_default();
-    let view = View::named(&arguments.view)
-        .map_err(|why| Failure::new(format!("--view: {why}")))?;
+    let view =
+        View::named(&arguments.view).map_err(|why| Failure::new(format!("--view: {why}")))?;
     let size = size(&arguments.size)?;
     let story = open::story(&arguments.filtered.read)?;
     open::query(Some(&filter), &story.session)?;
@@ -25,7 +25,9 @@ pub fn run(arguments: &Inspect, out: &mut dyn Write) -> Result<Answer, Failure> 
         }
         None => {
             let paths = arguments.filtered.read.paths.iter();
-            let title = paths.map(|path| path.display().to_string()).collect::<Vec<_>>();
+            let title = paths
+                .map(|path| path.display().to_string())
+                .collect::<Vec<_>>();
             window(model, view, title.join(" "))?;
         }
     }
@@ -40,7 +42,9 @@ fn size(text: &str) -> Result<(u32, u32), Failure> {
         sane.then_some(size)
     });
     parsed.ok_or_else(|| {
-        Failure::new(format!("--size {text}: write WIDTHxHEIGHT, from 320x240 to 8192x8192"))
+        Failure::new(format!(
+            "--size {text}: write WIDTHxHEIGHT, from 320x240 to 8192x8192"
+        ))
     })
 }
 
@@ -60,6 +64,10 @@ pub fn draw(model: Model, view: View, size: (u32, u32), file: &Path) -> Result<(
 
 /// Opens the window; returns when it is closed.
 pub fn window(model: Model, view: View, title: String) -> Result<(), Failure> {
-    let options = Options { view, title, ..Options::default() };
+    let options = Options {
+        view,
+        title,
+        ..Options::default()
+    };
     netreel_inspector::run(model, options).map_err(Failure::new)
 }

@@ -14,7 +14,10 @@ use crate::packets::json;
 use crate::text;
 
 pub fn run(arguments: &Objects, out: &mut dyn Write) -> Result<Answer, Failure> {
-    let Story { session, mut history } = open::story(&arguments.filtered.read)?;
+    let Story {
+        session,
+        mut history,
+    } = open::story(&arguments.filtered.read)?;
     let query = open::query(arguments.filtered.filter.as_deref(), &session)?;
     let at = arguments.at.as_deref().map(open::time).transpose()?;
     let mut objects = std::mem::take(&mut history.objects);
@@ -69,7 +72,10 @@ fn belief(session: &Session, belief: Belief) -> String {
     match belief {
         Belief::Owned(peer) => format!("owned by {}", session.peer_name(peer)),
         Belief::Orphaned(peer) => {
-            format!("owned by {}, who will never end it", session.peer_name(peer))
+            format!(
+                "owned by {}, who will never end it",
+                session.peer_name(peer)
+            )
         }
         Belief::Destroyed => "destroyed".to_owned(),
         Belief::Unknown => "unknown".to_owned(),

@@ -40,10 +40,10 @@ pub fn reels(paths: &[impl AsRef<Path>]) -> Result<Vec<ReelInput>, Failure> {
     for failed in &opened.failed {
         anstream::eprintln!("netreel: {failed}");
     }
-    let inputs = opened
-        .reels
-        .into_iter()
-        .map(|opened| ReelInput { name: opened.path.display().to_string(), reel: opened.reel });
+    let inputs = opened.reels.into_iter().map(|opened| ReelInput {
+        name: opened.path.display().to_string(),
+        reel: opened.reel,
+    });
     Ok(inputs.collect())
 }
 
@@ -68,13 +68,24 @@ pub fn query(filter: Option<&str>, session: &Session) -> Result<Query, Failure> 
 
 /// A time of the session: `1.25s`, `300ms`, or seconds without a unit.
 pub fn time(text: &str) -> Result<SessionTime, Failure> {
-    let units = [("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9), ("", 1e9)];
+    let units = [
+        ("ns", 1.0),
+        ("us", 1e3),
+        ("µs", 1e3),
+        ("ms", 1e6),
+        ("s", 1e9),
+        ("", 1e9),
+    ];
     let parsed = units.iter().find_map(|(unit, nanos)| {
         let number = text.trim().strip_suffix(unit)?.trim().parse::<f64>().ok()?;
-        number.is_finite().then_some(SessionTime((number * nanos) as i64))
+        number
+            .is_finite()
+            .then_some(SessionTime((number * nanos) as i64))
     });
     parsed.ok_or_else(|| {
-        Failure::new(format!("`{text}` is not a time of the session; write `1.25s` or `300ms`"))
+        Failure::new(format!(
+            "`{text}` is not a time of the session; write `1.25s` or `300ms`"
+        ))
     })
 }
 
@@ -101,6 +112,12 @@ mod tests {
 
     #[test]
     fn a_time_that_is_none_says_how_to_write_one() {
-        assert!(time("soon").err().unwrap().to_string().contains("write `1.25s`"));
+        assert!(
+            time("soon")
+                .err()
+                .unwrap()
+                .to_string()
+                .contains("write `1.25s`")
+        );
     }
 }

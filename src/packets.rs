@@ -47,7 +47,10 @@ fn line(story: &Story, id: PacketId, out: &mut dyn Write) -> Result<(), Failure>
     let Some(packet) = session.packets.get(id.0 as usize) else {
         return Ok(());
     };
-    let time = packet.sent.or(packet.received).map(|stamp| text::time(stamp.time));
+    let time = packet
+        .sent
+        .or(packet.received)
+        .map(|stamp| text::time(stamp.time));
     writeln!(
         out,
         "{:>7}  {:>11}  {:<12}  {:<24}  {:>5}  {:>5}  {}",
@@ -55,7 +58,10 @@ fn line(story: &Story, id: PacketId, out: &mut dyn Write) -> Result<(), Failure>
         time.unwrap_or_default(),
         text::link(session, packet),
         messages(session, packet),
-        packet.sequence.map(|sequence| sequence.value.to_string()).unwrap_or_default(),
+        packet
+            .sequence
+            .map(|sequence| sequence.value.to_string())
+            .unwrap_or_default(),
         packet.length,
         fate(packet),
     )?;
@@ -68,7 +74,9 @@ pub fn messages(session: &Session, packet: &Packet) -> String {
     let mut parts: Vec<(String, u32)> = Vec::new();
     let range = packet.messages.start as usize..packet.messages.end as usize;
     for message in session.messages.get(range).unwrap_or_default() {
-        let kind = message.kind().and_then(|kind| kinds.get(usize::from(kind.0)));
+        let kind = message
+            .kind()
+            .and_then(|kind| kinds.get(usize::from(kind.0)));
         let kind = kind.map_or("?", |kind| kind.name.as_str());
         let part = match message.facts.object {
             Some(object) => format!("{kind} {object}"),

@@ -1,10 +1,11 @@
 //! `netreel replay`: a reel, fed back into the engine.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::Arc;
 
 use netreel_protocol::session::ReelInput;
-use netreel_reel::Reel;
+use netreel_reel::{Endpoint, Reel};
 use netreel_replay::{Driver, Explanation, Outcome, Report, explain};
 use netreel_sample_engine::{NetLayer, Start, Tuning};
 use netreel_wire::Wire;
@@ -22,6 +23,11 @@ pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
     let inputs = open::reels(&arguments.read.paths)?;
     let chosen = choose(&inputs, arguments.node.as_deref())?;
     let given = arguments.read.wire.as_deref().map(open::wire).transpose()?;
+    let recorded = inputs
+        .iter()
+        .map(|input| Arc::clone(&input.reel))
+        .collect::<Vec<_>>();
+    let names = names(&recorded);
     let mut answer = Answer::Clean;
     for input in chosen {
         let wire = match &given {
@@ -33,10 +39,13 @@ pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
             answer = Answer::Wrong;
         }
         let node = &input.reel.header().node;
+        let explanation = report
+            .divergence()
+            .map(|it| explain(it, wire.as_deref(), &names));
         if arguments.read.json {
-            writeln!(out, "{}", as_json(node, &report, wire.as_deref()))?;
+            writeln!(out, "{}", as_json(node, &report, explanation))?;
         } else {
-            print(node, &report, wire.as_deref(), out)?;
+            print(node, &report, explanation, out)?;
         }
     }
     Ok(answer)
@@ -49,19 +58,23 @@ pub fn replay(reel: &Arc<Reel>, tune: &[String]) -> Result<Report, Failure> {
     if header.engine != ENGINE {
         return Err(Failure::new(format!(
             "the reel of {} was recorded at the engine `{}`; this command can replay `{}` alone",
-            header.node,
-            header.engine,
-            ENGINE
+            header.node, header.engine, ENGINE
         )));
     }
     let mut start = Start::decode(&header.start).map_err(|error| {
-        Failure::new(format!("the start conditions in the reel of {}: {error}", header.node))
+        Failure::new(format!(
+            "the start conditions in the reel of {}: {error}",
+            header.node
+        ))
     })?;
     for change in tune {
         start.tuning = tuned(&start.tuning, change)?;
     }
     let mut layer = NetLayer::new(start).map_err(|error| {
-        Failure::new(format!("the start conditions in the reel of {}: {error}", header.node))
+        Failure::new(format!(
+            "the start conditions in the reel of {}: {error}",
+            header.node
+        ))
     })?;
     Ok(driver.run(&mut layer))
 }
@@ -69,19 +82,34 @@ pub fn replay(reel: &Arc<Reel>, tune: &[String]) -> Result<Report, Failure> {
 /// The engine's constants with one changed, as `NAME=VALUE` says.
 fn tuned(tuning: &Tuning, change: &str) -> Result<Tuning, Failure> {
     let wrong = |why: &dyn std::fmt::Display| Failure::new(format!("--tune {change}: {why}"));
-    let (name, value) =
-        change.split_once('=').ok_or_else(|| wrong(&"write it as NAME=VALUE"))?;
+    let (name, value) = change
+        .split_once('=')
+        .ok_or_else(|| wrong(&"write it as NAME=VALUE"))?;
     let value = value.trim().parse::<u64>().map_err(|error| wrong(&error))?;
     let mut fields = serde_json::to_value(tuning).map_err(|error| wrong(&error))?;
     fields[name.trim()] = value.into();
     serde_json::from_value(fields).map_err(|error| wrong(&error))
 }
 
+/// The names of the nodes behind endpoints, as far as `reels` tell.
+pub fn names(reels: &[Arc<Reel>]) -> impl Fn(Endpoint) -> Option<String> {
+    let mut names = BTreeMap::new();
+    for reel in reels {
+        for (_, endpoint) in reel.endpoints() {
+            names.insert(*endpoint, reel.header().node.clone());
+        }
+    }
+    move |endpoint| names.get(&endpoint).cloned()
+}
+
 fn choose<'a>(inputs: &'a [ReelInput], node: Option<&str>) -> Result<Vec<&'a ReelInput>, Failure> {
     let Some(node) = node else {
         return Ok(inputs.iter().collect());
     };
-    let chosen = inputs.iter().filter(|input| input.reel.header().node == node).collect::<Vec<_>>();
+    let chosen = inputs
+        .iter()
+        .filter(|input| input.reel.header().node == node)
+        .collect::<Vec<_>>();
     if chosen.is_empty() {
         let names = inputs.iter().map(|input| input.reel.header().node.as_str());
         return Err(Failure::new(format!(
@@ -104,7 +132,7 @@ fn embedded_wire(reel: &Reel) -> Result<Option<Arc<Wire>>, Failure> {
 pub fn print(
     node: &str,
     report: &Report,
-    wire: Option<&Wire>,
+    explanation: Option<Explanation>,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
     let played = format!(
@@ -116,28 +144,46 @@ pub fn print(
     );
     match &report.outcome {
         Outcome::Exact if report.cut => {
-            writeln!(out, "{node}: exact as far as the reel goes: {played}; the reel was cut")?;
+            writeln!(
+                out,
+                "{node}: exact as far as the reel goes: {played}; the reel was cut"
+            )?;
         }
         Outcome::Exact => writeln!(out, "{node}: exact: {played}")?,
         Outcome::InputRejected(number, why) => {
-            writeln!(out, "{node}: the engine cannot read a recorded call before event {number}: {why}")?;
+            writeln!(
+                out,
+                "{node}: the engine cannot read a recorded call before event {number}: {why}"
+            )?;
         }
         Outcome::Diverged(divergence) => {
-            let explanation = explain(divergence, wire);
-            writeln!(out, "{node}: diverged at event {} after {played}", divergence.number)?;
-            writeln!(out, "    expected  {}", explanation.expected)?;
-            writeln!(out, "    came      {}", explanation.came)?;
-            if let Some(field) = &explanation.field {
-                writeln!(out, "    field     {} (bits {}..{})", field.path, field.bits.start, field.bits.end)?;
-                writeln!(out, "    expected  {}", field.expected)?;
-                writeln!(out, "    came      {}", field.came)?;
+            writeln!(
+                out,
+                "{node}: diverged at event {} after {played}",
+                divergence.number
+            )?;
+            if let Some(Explanation {
+                expected,
+                came,
+                field,
+            }) = explanation
+            {
+                writeln!(out, "    expected  {expected}")?;
+                writeln!(out, "    came      {came}")?;
+                if let Some(field) = field {
+                    writeln!(
+                        out,
+                        "    first difference: {} (bits {}..{}): expected {}, came {}",
+                        field.path, field.bits.start, field.bits.end, field.expected, field.came
+                    )?;
+                }
             }
         }
     }
     Ok(())
 }
 
-fn as_json(node: &str, report: &Report, wire: Option<&Wire>) -> serde_json::Value {
+fn as_json(node: &str, report: &Report, explanation: Option<Explanation>) -> serde_json::Value {
     let mut object = json!({
         "node": node,
         "result": match report.outcome {
@@ -151,13 +197,18 @@ fn as_json(node: &str, report: &Report, wire: Option<&Wire>) -> serde_json::Valu
         "bytes": report.bytes,
         "cut": report.cut,
     });
-    match &report.outcome {
-        Outcome::Exact => {}
-        Outcome::InputRejected(number, why) => {
+    match (&report.outcome, explanation) {
+        (Outcome::InputRejected(number, why), _) => {
             object["divergence"] = json!({ "event": number.0, "why": why });
         }
-        Outcome::Diverged(divergence) => {
-            let Explanation { expected, came, field } = explain(divergence, wire);
+        (
+            Outcome::Diverged(divergence),
+            Some(Explanation {
+                expected,
+                came,
+                field,
+            }),
+        ) => {
             object["divergence"] = json!({
                 "event": divergence.number.0,
                 "expected": expected,
@@ -170,6 +221,7 @@ fn as_json(node: &str, report: &Report, wire: Option<&Wire>) -> serde_json::Valu
                 })),
             });
         }
+        _ => {}
     }
     object
 }

@@ -30,15 +30,30 @@ pub fn run(arguments: &Show, out: &mut dyn Write) -> Result<Answer, Failure> {
         }
         return Ok(Answer::Clean);
     }
-    writeln!(out, "packet {}  {}  {}", id.0, text::link(session, packet), messages(session, packet))?;
+    writeln!(
+        out,
+        "packet {}  {}  {}",
+        id.0,
+        text::link(session, packet),
+        messages(session, packet)
+    )?;
     if let Some(sent) = packet.sent {
         let node = text::node(session, packet.from);
-        writeln!(out, "sent      {} s  event {} of {node}", text::time(sent.time), sent.number)?;
+        writeln!(
+            out,
+            "sent      {} s  event {} of {node}",
+            text::time(sent.time),
+            sent.number
+        )?;
     }
     for received in packet.received.iter().chain(&packet.duplicates) {
         let node = text::node(session, packet.to);
         let time = text::time(received.time);
-        writeln!(out, "received  {time} s  event {} of {node}", received.number)?;
+        writeln!(
+            out,
+            "received  {time} s  event {} of {node}",
+            received.number
+        )?;
     }
     writeln!(out, "fate      {}", fate(packet))?;
     if let Some(Some(acked)) = story.history.acked.get(id.0 as usize) {
@@ -48,7 +63,11 @@ pub fn run(arguments: &Show, out: &mut dyn Write) -> Result<Answer, Failure> {
     if let Some(decoded) = session.decode(id) {
         tree(&decoded.tree, out)?;
         for diagnostic in &decoded.diagnostics {
-            writeln!(out, "! {}: {} (bit {})", diagnostic.path, diagnostic.message, diagnostic.bit)?;
+            writeln!(
+                out,
+                "! {}: {} (bit {})",
+                diagnostic.path, diagnostic.message, diagnostic.bit
+            )?;
         }
         writeln!(out)?;
     }
@@ -88,10 +107,20 @@ fn name(node: &TreeNode) -> String {
 
 fn hex(bytes: &[u8], out: &mut dyn Write) -> Result<(), Failure> {
     for (row, line) in bytes.chunks(16).enumerate() {
-        let digits = line.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ");
+        let digits = line
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect::<Vec<_>>()
+            .join(" ");
         let text: String = line
             .iter()
-            .map(|&byte| if (0x20..0x7f).contains(&byte) { char::from(byte) } else { '.' })
+            .map(|&byte| {
+                if (0x20..0x7f).contains(&byte) {
+                    char::from(byte)
+                } else {
+                    '.'
+                }
+            })
             .collect();
         writeln!(out, "{:04x}  {digits:<47}  {text}", row * 16)?;
     }

@@ -6,7 +6,11 @@ use netreel_protocol::session::{NodeId, Packet, Session, SessionTime};
 pub fn time(time: SessionTime) -> String {
     let micros = time.0.div_euclid(1_000);
     let sign = if micros < 0 { "-" } else { "" };
-    format!("{sign}{}.{:06}", micros.abs() / 1_000_000, micros.abs() % 1_000_000)
+    format!(
+        "{sign}{}.{:06}",
+        micros.abs() / 1_000_000,
+        micros.abs() % 1_000_000
+    )
 }
 
 /// A length of time in the unit that people would say it in.
@@ -39,12 +43,19 @@ pub fn count(number: u64, one: &str) -> String {
 
 /// A node's name.
 pub fn node(session: &Session, node: NodeId) -> &str {
-    session.nodes.get(usize::from(node.0)).map_or("?", |node| node.name.as_str())
+    session
+        .nodes
+        .get(usize::from(node.0))
+        .map_or("?", |node| node.name.as_str())
 }
 
 /// `A -> X`
 pub fn link(session: &Session, packet: &Packet) -> String {
-    format!("{} -> {}", node(session, packet.from), node(session, packet.to))
+    format!(
+        "{} -> {}",
+        node(session, packet.from),
+        node(session, packet.to)
+    )
 }
 
 #[cfg(test)]
@@ -71,6 +82,9 @@ mod tests {
 
     #[test]
     fn one_is_not_a_plural() {
-        assert_eq!((count(1, "packet"), count(0, "packet")), ("1 packet".into(), "0 packets".into()));
+        assert_eq!(
+            (count(1, "packet"), count(0, "packet")),
+            ("1 packet".into(), "0 packets".into())
+        );
     }
 }

@@ -37,7 +37,9 @@ fn set(words: &[&str]) -> BTreeSet<String> {
 fn host_mode_shows_the_historic_race_at_x() {
     let folder = folder();
     demo("host", 7, folder.path()).expect(0);
-    let report = netreel(&["check", text(folder.path()), "--json"]).expect(1).json();
+    let report = netreel(&["check", text(folder.path()), "--json"])
+        .expect(1)
+        .json();
     let errors = findings(&report, Some("error"));
     assert_eq!(errors, set(&["migrate-before-create X", "zombie-object X"]));
 }
@@ -46,12 +48,17 @@ fn host_mode_shows_the_historic_race_at_x() {
 fn every_finding_names_packets_that_can_be_shown() {
     let folder = folder();
     demo("host", 7, folder.path()).expect(0);
-    let report = netreel(&["check", text(folder.path()), "--json"]).expect(1).json();
+    let report = netreel(&["check", text(folder.path()), "--json"])
+        .expect(1)
+        .json();
     for finding in report["findings"].as_array().expect("findings") {
         let evidence = finding["evidence"].as_array().expect("evidence");
         assert!(!evidence.is_empty(), "no evidence: {finding}");
         for piece in evidence {
-            let packet = piece["packet"].as_u64().expect("a packet number").to_string();
+            let packet = piece["packet"]
+                .as_u64()
+                .expect("a packet number")
+                .to_string();
             netreel(&["show", text(folder.path()), "--packet", &packet]).expect(0);
         }
     }
@@ -61,17 +68,24 @@ fn every_finding_names_packets_that_can_be_shown() {
 fn owner_mode_ignores_the_late_create_by_its_counter() {
     let folder = folder();
     demo("owner", 7, folder.path()).expect(0);
-    let report = netreel(&["check", text(folder.path()), "--json"]).expect(0).json();
+    let report = netreel(&["check", text(folder.path()), "--json"])
+        .expect(0)
+        .json();
     assert_eq!(findings(&report, Some("error")), set(&[]));
-    let stale = report["findings"].as_array().expect("findings").iter().any(|finding| {
-        let sentence = finding["sentence"].as_str().unwrap_or_default();
-        finding["rule"] == "stale-message-ignored"
-            && finding["node"] == "X"
-            && finding["object"] == 42
-            && sentence.contains("CREATE")
-            && sentence.contains("counter 0")
-            && sentence.contains("DESTROY at counter 1")
-    });
+    let stale = report["findings"]
+        .as_array()
+        .expect("findings")
+        .iter()
+        .any(|finding| {
+            let sentence = finding["sentence"].as_str().unwrap_or_default();
+            finding["rule"] == "stale-message-ignored"
+                && finding["node"] == "X"
+                && finding["object"] == 42
+                && sentence.contains("CREATE")
+                && sentence.contains("counter 0")
+                && sentence.contains("DESTROY")
+            && sentence.contains("at counter 1")
+        });
     assert!(stale, "the race did not happen: {report}");
 }
 
@@ -80,8 +94,9 @@ fn every_node_replays_exactly() {
     let folder = folder();
     demo("host", 3, folder.path()).expect(0);
     for node in ["HOST", "A", "B", "X"] {
-        let report =
-            netreel(&["replay", text(folder.path()), "--node", node, "--json"]).expect(0).json();
+        let report = netreel(&["replay", text(folder.path()), "--node", node, "--json"])
+            .expect(0)
+            .json();
         assert_eq!(report["result"], "exact", "{report}");
         assert!(report["sends"].as_u64() > Some(50), "{report}");
     }
@@ -101,7 +116,9 @@ fn the_client_server_demonstration_has_no_race() {
         text(folder.path()),
     ])
     .expect(0);
-    let report = netreel(&["check", text(folder.path()), "--json"]).expect(0).json();
+    let report = netreel(&["check", text(folder.path()), "--json"])
+        .expect(0)
+        .json();
     assert_eq!(findings(&report, Some("error")), set(&[]));
 }
 
@@ -130,5 +147,9 @@ fn a_port_in_use_is_named() {
     let folder = folder();
     let out = folder.path().join("reels");
     let ran = netreel(&["demo", "--headless", "--port", &port, "--out", text(&out)]).expect(2);
-    assert!(ran.err.contains(&port) && ran.err.contains("in use"), "{}", ran.err);
+    assert!(
+        ran.err.contains(&port) && ran.err.contains("in use"),
+        "{}",
+        ran.err
+    );
 }

@@ -3,8 +3,9 @@
 use std::fmt;
 use std::ops::Range;
 
+use netreel_reel::Endpoint;
 use netreel_transport::{Divergence, Step};
-use netreel_wire::{Decoded, TreeId, Value, Wire};
+use netreel_wire::{Decoded, PacketFacts, TreeId, Value, Wire};
 
 /// A divergence in words.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,14 +14,15 @@ pub struct Explanation {
     pub expected: String,
     /// What the layer did, in a few words.
     pub came: String,
-    /// The first field that differs, where both are packets to the same endpoint.
+    /// The first thing that differs, where both are packets.
     pub field: Option<FieldDifference>,
 }
 
 /// The first place where two packets differ.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FieldDifference {
-    /// The field's path, or `byte 17` where no field of the wire explains the difference.
+    /// The field's path; `byte 17` where no field of the wire explains the difference;
+    /// `destination` where the packets go to different endpoints.
     pub path: String,
     /// The field's bits in the recorded packet.
     pub bits: Range<u32>,
@@ -30,29 +32,83 @@ pub struct FieldDifference {
     pub came: String,
 }
 
-/// Says what `divergence` is about; with a wire, to the field.
-pub fn explain(divergence: &Divergence, wire: Option<&Wire>) -> Explanation {
+/// Says what `divergence` is about; with a wire, to the field. `name` gives the name of an
+/// endpoint's node, where there is one.
+pub fn explain(
+    divergence: &Divergence,
+    wire: Option<&Wire>,
+    name: &dyn Fn(Endpoint) -> Option<String>,
+) -> Explanation {
     let field = match (&divergence.expected, &divergence.came) {
-        (Step::Send { to: expected_to, packet: expected }, Step::Send { to, packet: came })
-            if expected_to == to =>
-        {
-            wire.and_then(|wire| field_difference(&wire.decode(expected), &wire.decode(came)))
-                .or_else(|| byte_difference(expected, came))
+        (
+            Step::Send {
+                to: expected_to,
+                packet: expected,
+            },
+            Step::Send { to, packet: came },
+        ) => {
+            if expected_to == to {
+                wire.and_then(|wire| field_difference(&wire.decode(expected), &wire.decode(came)))
+                    .or_else(|| byte_difference(expected, came))
+            } else {
+                Some(FieldDifference {
+                    path: "destination".to_owned(),
+                    bits: 0..0,
+                    expected: named(*expected_to, name),
+                    came: named(*to, name),
+                })
+            }
         }
         _ => None,
     };
-    Explanation { expected: words(&divergence.expected), came: words(&divergence.came), field }
+    Explanation {
+        expected: words(&divergence.expected, wire, name),
+        came: words(&divergence.came, wire, name),
+        field,
+    }
 }
 
-fn words(step: &Step) -> String {
+fn words(step: &Step, wire: Option<&Wire>, name: &dyn Fn(Endpoint) -> Option<String>) -> String {
     match step {
         Step::Tick(tick) => format!("tick {tick}"),
         Step::Input(call) => format!("a call of the game, {} bytes", call.len()),
         Step::Clock => "a clock read".to_owned(),
         Step::Random => "a random draw".to_owned(),
         Step::Receive => "a receive".to_owned(),
-        Step::Send { to, packet } => format!("a send of {} bytes to {to}", packet.len()),
+        Step::Send { to, packet } => {
+            let to = named(*to, name);
+            format!(
+                "a packet of {} bytes to {to}{}",
+                packet.len(),
+                kinds(packet, wire)
+            )
+        }
         Step::Nothing => "nothing".to_owned(),
+    }
+}
+
+fn named(endpoint: Endpoint, name: &dyn Fn(Endpoint) -> Option<String>) -> String {
+    name(endpoint).unwrap_or_else(|| endpoint.to_string())
+}
+
+/// What a packet carries: `: create, update`.
+fn kinds(packet: &[u8], wire: Option<&Wire>) -> String {
+    let Some(wire) = wire else {
+        return String::new();
+    };
+    let mut facts = PacketFacts::default();
+    wire.facts(packet, &mut facts);
+    let kinds = facts.messages.iter().map(|message| {
+        let kind = message
+            .kind
+            .and_then(|kind| wire.kinds().get(usize::from(kind.0)));
+        kind.map_or("?", |kind| kind.name.as_str())
+    });
+    let kinds = kinds.collect::<Vec<_>>();
+    if kinds.is_empty() {
+        ", no messages".to_owned()
+    } else {
+        format!(": {}", kinds.join(", "))
     }
 }
 
@@ -102,11 +158,19 @@ fn same(left: &Value, right: &Value) -> bool {
 }
 
 fn byte_difference(expected: &[u8], came: &[u8]) -> Option<FieldDifference> {
-    let equal = expected.iter().zip(came).take_while(|(left, right)| left == right).count();
+    let equal = expected
+        .iter()
+        .zip(came)
+        .take_while(|(left, right)| left == right)
+        .count();
     if equal == expected.len() && equal == came.len() {
         return None;
     }
-    let byte = |bytes: &[u8]| bytes.get(equal).map_or("the end".to_owned(), |b| format!("{b:#04x}"));
+    let byte = |bytes: &[u8]| {
+        bytes
+            .get(equal)
+            .map_or("the end".to_owned(), |b| format!("{b:#04x}"))
+    };
     let start = equal as u32 * 8;
     Some(FieldDifference {
         path: format!("byte {equal}"),
@@ -120,7 +184,11 @@ impl fmt::Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "expected {}, came {}", self.expected, self.came)?;
         if let Some(field) = &self.field {
-            write!(f, "; {}: expected {}, came {}", field.path, field.expected, field.came)?;
+            write!(
+                f,
+                "; {}: expected {}, came {}",
+                field.path, field.expected, field.came
+            )?;
         }
         Ok(())
     }

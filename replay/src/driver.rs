@@ -43,13 +43,29 @@ pub enum Outcome {
     InputRejected(EventNumber, String),
 }
 
+impl Report {
+    /// The first divergence, if there is one.
+    pub fn divergence(&self) -> Option<&Divergence> {
+        match &self.outcome {
+            Outcome::Diverged(divergence) => Some(divergence),
+            Outcome::Exact | Outcome::InputRejected(..) => None,
+        }
+    }
+}
+
 impl Driver {
     /// Starts before the reel's first event. Refuses a reel that cannot lead to an exact replay.
     pub fn new(reel: Arc<Reel>) -> Result<Driver, NotReplayable> {
         check_replayable(&reel)?;
         let cut = *reel.ending() != Ending::Clean;
         let io = ReplayTransport::new(ReelEvents::new(reel));
-        Ok(Driver { io, cut, ticks: 0, inputs: 0, rejected: None })
+        Ok(Driver {
+            io,
+            cut,
+            ticks: 0,
+            inputs: 0,
+            rejected: None,
+        })
     }
 
     /// Plays the next tick or call into `layer`; `false` when there is nothing left to play or the
@@ -97,6 +113,13 @@ impl Driver {
         } else {
             Outcome::Exact
         };
-        Report { outcome, ticks: self.ticks, inputs: self.inputs, sends, bytes, cut: self.cut }
+        Report {
+            outcome,
+            ticks: self.ticks,
+            inputs: self.inputs,
+            sends,
+            bytes,
+            cut: self.cut,
+        }
     }
 }

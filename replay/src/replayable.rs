@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use netreel_reel::{EventKind, EventNumber, Ending, Reel};
+use netreel_reel::{Ending, EventKind, EventNumber, Reel};
 
 /// Why a reel cannot be replayed: what it lacks, each a sentence.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -40,7 +40,10 @@ pub fn check_replayable(reel: &Reel) -> Result<(), NotReplayable> {
     if missing.is_empty() {
         return Ok(());
     }
-    Err(NotReplayable { node: header.node.clone(), missing })
+    Err(NotReplayable {
+        node: header.node.clone(),
+        missing,
+    })
 }
 
 /// What is missing between the first event and the last, a sentence each. Reads every block,

@@ -13,7 +13,7 @@ use std::time::Duration;
 use netreel_inspector::View;
 use netreel_protocol::history::History;
 use netreel_protocol::session::Session;
-use netreel_replay::Outcome;
+use netreel_replay::{Outcome, explain};
 use netreel_sample_engine::{Peer, node_name};
 
 use crate::arguments::{Demo, Migration, Topology};
@@ -30,7 +30,10 @@ pub fn run(arguments: &Demo, out: &mut dyn Write) -> Result<Answer, Failure> {
     play(arguments, &folder, out)?;
 
     let reels = open::reels(&[&folder])?;
-    let recorded = reels.iter().map(|input| Arc::clone(&input.reel)).collect::<Vec<_>>();
+    let recorded = reels
+        .iter()
+        .map(|input| Arc::clone(&input.reel))
+        .collect::<Vec<_>>();
     let Story { session, history } = open::build(reels, None)?;
     writeln!(
         out,
@@ -43,6 +46,7 @@ pub fn run(arguments: &Demo, out: &mut dyn Write) -> Result<Answer, Failure> {
     check::report(&session, &history.findings, out)?;
 
     writeln!(out)?;
+    let names = replay::names(&recorded);
     let mut answer = Answer::Clean;
     for reel in &recorded {
         let report = replay::replay(reel, &[])?;
@@ -50,7 +54,9 @@ pub fn run(arguments: &Demo, out: &mut dyn Write) -> Result<Answer, Failure> {
             answer = Answer::Wrong;
         }
         let node = &reel.header().node;
-        replay::print(node, &report, session.wire.as_deref(), out)?;
+        let explanation = report.divergence();
+        let explanation = explanation.map(|it| explain(it, session.wire.as_deref(), &names));
+        replay::print(node, &report, explanation, out)?;
     }
     writeln!(out)?;
     out.flush()?;
@@ -80,7 +86,9 @@ fn prepare(arguments: &Demo) -> Result<PathBuf, Failure> {
 }
 
 fn play(arguments: &Demo, folder: &Path, out: &mut dyn Write) -> Result<(), Failure> {
-    let names = (0..arguments.nodes).map(|peer| node_name(Peer(peer))).collect::<Vec<_>>();
+    let names = (0..arguments.nodes)
+        .map(|peer| node_name(Peer(peer)))
+        .collect::<Vec<_>>();
     writeln!(out, "playing boxes on {}", names.join(", "))?;
     out.flush()?;
     let mut processes = Processes::start(&names, folder, arguments.port, LIMIT)?;
@@ -116,9 +124,9 @@ fn show(
 ) -> Result<(), Failure> {
     use crate::inspect::{draw, model, window};
     let model = model(Story { session, history }, "");
-    let display = ["DISPLAY", "WAYLAND_DISPLAY"].iter().any(|name| {
-        std::env::var_os(name).is_some_and(|value| !value.is_empty())
-    });
+    let display = ["DISPLAY", "WAYLAND_DISPLAY"]
+        .iter()
+        .any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
     let picture = folder.join("timeline.png");
     if arguments.headless || !display {
         draw(model, View::Timeline, (1600, 1000), &picture)?;
@@ -138,6 +146,10 @@ fn show(
     folder: &Path,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
-    writeln!(out, "the reels: {}; built without the window: no picture", folder.display())?;
+    writeln!(
+        out,
+        "the reels: {}; built without the window: no picture",
+        folder.display()
+    )?;
     Ok(())
 }

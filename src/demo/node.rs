@@ -36,14 +36,17 @@ fn play(arguments: &DemoNode) -> Result<(), Failure> {
     say(&format!("bound {local}"))?;
 
     let mut line = String::new();
-    std::io::stdin().lock().read_line(&mut line).map_err(Failure::new)?;
+    std::io::stdin()
+        .lock()
+        .read_line(&mut line)
+        .map_err(Failure::new)?;
     let assignment: Assignment = serde_json::from_str(&line).map_err(Failure::new)?;
     let quit = quit_when_told();
 
     let start = start(arguments.peer, &assignment);
     let header = header(arguments.peer, &assignment, &start);
-    let recorder = Recorder::create(&arguments.out, &header, Options::default())
-        .map_err(Failure::new)?;
+    let recorder =
+        Recorder::create(&arguments.out, &header, Options::default()).map_err(Failure::new)?;
     let ends = assignment.endpoints.iter().enumerate();
     let ends = ends.map(|(peer, endpoint)| (*endpoint, LinkEnd(peer as u16)));
     let own = LinkEnd(u16::from(arguments.peer));
@@ -77,10 +80,20 @@ fn play(arguments: &DemoNode) -> Result<(), Failure> {
 
 fn start(peer: u8, assignment: &Assignment) -> Start {
     let peers = assignment.names.iter().zip(&assignment.endpoints);
-    let peers = peers.map(|(name, endpoint)| PeerStart { name: name.clone(), endpoint: *endpoint });
-    let topology =
-        if assignment.relayed { Topology::ClientServer } else { Topology::PeerToPeer };
-    let mode = if assignment.counted { Mode::Owner } else { Mode::Host };
+    let peers = peers.map(|(name, endpoint)| PeerStart {
+        name: name.clone(),
+        endpoint: *endpoint,
+    });
+    let topology = if assignment.relayed {
+        Topology::ClientServer
+    } else {
+        Topology::PeerToPeer
+    };
+    let mode = if assignment.counted {
+        Mode::Owner
+    } else {
+        Mode::Host
+    };
     let mut start = Start::new(Peer(peer), peers.collect(), topology, mode);
     // A machine that is busy elsewhere may stop a node for seconds; that is not what is shown.
     start.time_outs = false;
@@ -89,7 +102,11 @@ fn start(peer: u8, assignment: &Assignment) -> Start {
 
 fn header(peer: u8, assignment: &Assignment, start: &Start) -> Header {
     Header {
-        node: assignment.names.get(usize::from(peer)).cloned().unwrap_or_default(),
+        node: assignment
+            .names
+            .get(usize::from(peer))
+            .cloned()
+            .unwrap_or_default(),
         session: assignment.session,
         clock: clock_anchor(),
         engine: ENGINE.to_owned(),
@@ -97,8 +114,14 @@ fn header(peer: u8, assignment: &Assignment, start: &Start) -> Header {
         args: std::env::args().skip(1).collect(),
         start: start.encode(),
         seeds: vec![("demo".to_owned(), assignment.seed)],
-        hashes: vec![("boxes.toml".to_owned(), format!("{:08x}", crc32fast::hash(BOXES.as_bytes())))],
-        wires: vec![WireText { name: "boxes.wire".to_owned(), text: WIRE.to_owned() }],
+        hashes: vec![(
+            "boxes.toml".to_owned(),
+            format!("{:08x}", crc32fast::hash(BOXES.as_bytes())),
+        )],
+        wires: vec![WireText {
+            name: "boxes.wire".to_owned(),
+            text: WIRE.to_owned(),
+        }],
     }
 }
 
@@ -107,7 +130,11 @@ fn quit_when_told() -> Arc<AtomicBool> {
     let quit = Arc::new(AtomicBool::new(false));
     let told = Arc::clone(&quit);
     std::thread::spawn(move || {
-        let _ = std::io::stdin().lock().lines().map_while(Result::ok).find(|line| line == "quit");
+        let _ = std::io::stdin()
+            .lock()
+            .lines()
+            .map_while(Result::ok)
+            .find(|line| line == "quit");
         told.store(true, Ordering::Relaxed);
     });
     quit

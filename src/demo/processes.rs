@@ -83,9 +83,19 @@ impl Processes {
                     let _ = sender.send((peer, None));
                 });
             }
-            nodes.push(Process { name: name.clone(), child, stdin, idle: false, finished: false });
+            nodes.push(Process {
+                name: name.clone(),
+                child,
+                stdin,
+                idle: false,
+                finished: false,
+            });
         }
-        Ok(Processes { nodes, lines, deadline: Instant::now() + limit })
+        Ok(Processes {
+            nodes,
+            lines,
+            deadline: Instant::now() + limit,
+        })
     }
 
     /// Waits until every node has told its endpoint.
@@ -93,7 +103,10 @@ impl Processes {
         let mut endpoints = vec![None; self.nodes.len()];
         while endpoints.iter().any(Option::is_none) {
             let (peer, line) = self.next_line("tell its endpoint")?;
-            if let Some(endpoint) = line.strip_prefix("bound ").and_then(|text| text.parse().ok()) {
+            if let Some(endpoint) = line
+                .strip_prefix("bound ")
+                .and_then(|text| text.parse().ok())
+            {
                 endpoints[peer] = Some(endpoint);
             }
         }
@@ -125,7 +138,10 @@ impl Processes {
             node.stdin = None;
             let status = node.child.wait().map_err(Failure::new)?;
             if !status.success() {
-                return Err(Failure::new(format!("node {} ended with {status}", node.name)));
+                return Err(Failure::new(format!(
+                    "node {} ended with {status}",
+                    node.name
+                )));
             }
         }
         Ok(())
@@ -135,7 +151,10 @@ impl Processes {
         for node in &mut self.nodes {
             let told = node.stdin.as_mut().map(|stdin| writeln!(stdin, "{line}"));
             if !matches!(told, Some(Ok(()))) {
-                return Err(Failure::new(format!("node {} does not listen any more", node.name)));
+                return Err(Failure::new(format!(
+                    "node {} does not listen any more",
+                    node.name
+                )));
             }
         }
         Ok(())
@@ -145,17 +164,29 @@ impl Processes {
         let left = self.deadline.saturating_duration_since(Instant::now());
         match self.lines.recv_timeout(left) {
             Ok((peer, Some(line))) => match line.strip_prefix("failed ") {
-                Some(why) => Err(Failure::new(format!("node {}: {why}", self.nodes[peer].name))),
+                Some(why) => Err(Failure::new(format!(
+                    "node {}: {why}",
+                    self.nodes[peer].name
+                ))),
                 None => Ok((peer, line)),
             },
             Ok((peer, None)) if self.nodes[peer].finished => self.next_line(awaited),
-            Ok((peer, None)) => {
-                Err(Failure::new(format!("node {} ended too early", self.nodes[peer].name)))
-            }
+            Ok((peer, None)) => Err(Failure::new(format!(
+                "node {} ended too early",
+                self.nodes[peer].name
+            ))),
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
-                let waiting = self.nodes.iter().filter(|node| !node.idle && !node.finished);
-                let names = waiting.map(|node| node.name.as_str()).collect::<Vec<_>>().join(", ");
-                Err(Failure::new(format!("waited too long for {names} to {awaited}")))
+                let waiting = self
+                    .nodes
+                    .iter()
+                    .filter(|node| !node.idle && !node.finished);
+                let names = waiting
+                    .map(|node| node.name.as_str())
+                    .collect::<Vec<_>>()
+                    .join(", ");
+                Err(Failure::new(format!(
+                    "waited too long for {names} to {awaited}"
+                )))
             }
         }
     }
@@ -167,7 +198,9 @@ fn own_port(first: Option<u16>, peer: usize) -> Result<u16, Failure> {
     };
     let own = usize::from(first) + peer;
     u16::try_from(own).map_err(|_| {
-        Failure::new(format!("--port {first}: node {peer} would need port {own}, above 65535"))
+        Failure::new(format!(
+            "--port {first}: node {peer} would need port {own}, above 65535"
+        ))
     })
 }
 

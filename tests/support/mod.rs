@@ -39,7 +39,13 @@ impl Ran {
     #[track_caller]
     #[allow(dead_code)]
     pub fn expect(self, code: i32) -> Ran {
-        assert_eq!(self.code, Some(code), "stdout: {}\nstderr: {}", self.out, self.err);
+        assert_eq!(
+            self.code,
+            Some(code),
+            "stdout: {}\nstderr: {}",
+            self.out,
+            self.err
+        );
         self
     }
 }
@@ -49,5 +55,14 @@ impl Ran {
 pub fn demo(migration: &str, seed: u64, out: &Path) -> Ran {
     let seed = seed.to_string();
     let out = out.to_str().expect("a path in UTF-8");
-    netreel(&["demo", "--headless", "--migration", migration, "--seed", &seed, "--out", out])
+    netreel(&[
+        "demo",
+        "--headless",
+        "--migration",
+        migration,
+        "--seed",
+        &seed,
+        "--out",
+        out,
+    ])
 }

@@ -1,0 +1,8 @@
+//! Recordings of simulated worlds, fed back into the engine.
+//!
+//! `NETREEL_SEEDS` says how many seeds are played, 200 if it says nothing; `./dev campaign` plays
+//! ten thousand.
+
+mod divergence;
+mod exact;
+mod recorded;
