@@ -31,10 +31,15 @@ impl Transport for Script {
         self.send_results.pop().unwrap_or(Ok(()))
     }
     fn receive(&mut self, buffer: &mut [u8]) -> Result<Option<Datagram>, ReceiveError> {
-        let Some(answer) = self.arriving.pop() else { return Ok(None) };
+        let Some(answer) = self.arriving.pop() else {
+            return Ok(None);
+        };
         Ok(answer?.map(|bytes| {
             buffer[..bytes.len()].copy_from_slice(&bytes);
-            Datagram { from: peer(), length: bytes.len() }
+            Datagram {
+                from: peer(),
+                length: bytes.len(),
+            }
         }))
     }
     fn tick(&mut self, _: u64, _: Time) {}
@@ -59,12 +64,21 @@ fn record(inner: Script, play: impl FnOnce(&mut Recorded<Script>)) -> Vec<OwnedR
 fn check(inner: Script, play: impl FnOnce(&mut Recorded<Script>), expected: &[Event<'_>]) {
     let records = record(inner, play);
     let events: Vec<_> = records.iter().map(|r| r.as_record().event).collect();
-    let [Event::SocketOpened { .. }, between @ .., Event::SocketClosed { .. }] = &events[..] else {
+    let [
+        Event::SocketOpened { .. },
+        between @ ..,
+        Event::SocketClosed { .. },
+    ] = &events[..]
+    else {
         panic!("{events:?}");
     };
     assert_eq!(between, expected);
     for (index, record) in records.iter().enumerate() {
-        assert_eq!(record.as_record().number.0, index as u64, "numbers are dense");
+        assert_eq!(
+            record.as_record().number.0,
+            index as u64,
+            "numbers are dense"
+        );
     }
 }
 
@@ -74,18 +88,39 @@ fn a_send_is_two_events_and_the_second_tells_the_result() {
     let results = vec![Err(SendError::Os(11)), Err(SendError::Short(2)), Ok(())];
     let to = peer();
     check(
-        Script { send_results: results, ..Script::default() },
+        Script {
+            send_results: results,
+            ..Script::default()
+        },
         |io| {
             for packet in [b"one", b"two", b"six"] {
                 let _ = io.send(to, packet);
             }
         },
         &[
-            Event::Sent { socket, to, payload: b"one" },
-            Event::SendResult { of: netreel_reel::EventNumber(1), outcome: SendOutcome::Sent },
-            Event::Sent { socket, to, payload: b"two" },
-            Event::SendResult { of: netreel_reel::EventNumber(3), outcome: SendOutcome::Short(2) },
-            Event::Sent { socket, to, payload: b"six" },
+            Event::Sent {
+                socket,
+                to,
+                payload: b"one",
+            },
+            Event::SendResult {
+                of: netreel_reel::EventNumber(1),
+                outcome: SendOutcome::Sent,
+            },
+            Event::Sent {
+                socket,
+                to,
+                payload: b"two",
+            },
+            Event::SendResult {
+                of: netreel_reel::EventNumber(3),
+                outcome: SendOutcome::Short(2),
+            },
+            Event::Sent {
+                socket,
+                to,
+                payload: b"six",
+            },
             Event::SendResult {
                 of: netreel_reel::EventNumber(5),
                 outcome: SendOutcome::Failed(11),
@@ -109,7 +144,11 @@ fn a_receive_is_a_packet_an_empty_poll_or_a_failure() {
             }
         },
         &[
-            Event::Received { socket, from: peer(), payload: b"hey" },
+            Event::Received {
+                socket,
+                from: peer(),
+                payload: b"hey",
+            },
             Event::ReceiveFailed { socket, code: 111 },
             Event::PollEmpty { socket },
         ],
@@ -129,7 +168,10 @@ fn what_the_game_and_the_layer_ask_is_recorded_with_the_answer() {
             io.snapshot(b"all");
         },
         &[
-            Event::Tick { tick: 3, time: Time(50) },
+            Event::Tick {
+                tick: 3,
+                time: Time(50),
+            },
             Event::Clock { value: Time(3_000) },
             Event::Random { value: 4 },
             Event::Input { call: b"jump" },
