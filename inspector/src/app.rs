@@ -170,7 +170,10 @@ fn details(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     let rect = ui.available_rect_before_wrap();
     let width = rect.width();
     // The table needs its columns; the others share the rest.
-    let table = (width * 0.42).clamp(420.0, 700.0).min(width * 0.6).round();
+    let table = (width * 0.42)
+        .max(420.0)
+        .min(700.0_f32.min(width * 0.6))
+        .round();
     let tree = ((width - table) * 0.45).round();
     let (left, rest) = rect.split_left_right_at_x(rect.left() + table);
     let (middle, right) = rest.split_left_right_at_x(rest.left() + tree);
@@ -212,7 +215,8 @@ fn details(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
 fn objects_height(model: &Model, height: f32) -> f32 {
     let rows = model.object_rows().len() as f32;
     (objects::HEAD + rows * objects::ROW + 8.0)
-        .clamp(objects::HEAD + 2.0 * objects::ROW, height * 0.24)
+        .min(height * 0.24)
+        .max(objects::HEAD + 2.0 * objects::ROW)
         .round()
 }
 

@@ -11,7 +11,9 @@ pub fn kind(painter: &Painter, centre: Pos2, size: f32, role: Option<Role>, colo
     let at = |x: f32, y: f32| centre + vec2(x * r, y * r);
     match role {
         // An object comes to be: a full circle.
-        Some(Role::Create) => drop(painter.circle_filled(centre, r, color)),
+        Some(Role::Create) => {
+            painter.circle_filled(centre, r, color);
+        }
         // It ends: a square.
         Some(Role::Destroy) => {
             painter.rect_filled(square(centre, r * 0.9), 0.0, color);
@@ -26,7 +28,7 @@ pub fn kind(painter: &Painter, centre: Pos2, size: f32, role: Option<Role>, colo
             painter.add(Shape::closed_line(points, line));
         }
         Some(Role::Connect | Role::Disconnect) => {
-            drop(painter.circle_stroke(centre, r * 0.8, line))
+            painter.circle_stroke(centre, r * 0.8, line);
         }
         Some(Role::Rpc) => {
             let points = vec![at(-0.9, -1.0), at(1.0, 0.0), at(-0.9, 1.0)];
@@ -39,9 +41,11 @@ pub fn kind(painter: &Painter, centre: Pos2, size: f32, role: Option<Role>, colo
             let points = vec![at(0.0, -1.0), at(1.0, 0.9), at(-1.0, 0.9)];
             painter.add(Shape::convex_polygon(points, color, Stroke::NONE));
         }
-        Some(Role::Update) => drop(painter.circle_filled(centre, r * 0.5, color)),
+        Some(Role::Update) => {
+            painter.circle_filled(centre, r * 0.5, color);
+        }
         Some(Role::Ping | Role::Pong) | None => {
-            drop(painter.circle_filled(centre, r * 0.35, color))
+            painter.circle_filled(centre, r * 0.35, color);
         }
     }
 }

@@ -245,8 +245,8 @@ fn over(source: [u8; 4], below: [u8; 4]) -> [u8; 4] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use egui::epaint::{Color32, ColorImage, ImageDelta, TextureId, TextureOptions};
-    use egui::{Pos2, Rect, pos2};
+    use egui::epaint::{Color32, ColorImage, ImageDelta, TextureId};
+    use egui::{Pos2, Rect, TextureOptions, pos2};
 
     const WHITE: [u8; 4] = [255; 4];
 

@@ -30,7 +30,10 @@ fn every_view_has_a_picture_of_the_size_that_was_asked_for() {
         assert_eq!((width, height), (1600, 1000), "{name}");
         let colors: std::collections::BTreeSet<&[u8]> = pixels.chunks(4).collect();
         assert!(colors.len() > 200, "{name} has {} colours", colors.len());
-        assert!(pixels.chunks(4).all(|pixel| pixel[3] == 255), "{name} is translucent");
+        assert!(
+            pixels.chunks(4).all(|pixel| pixel[3] == 255),
+            "{name} is translucent"
+        );
     }
 }
 
@@ -63,15 +66,28 @@ fn a_small_window_can_be_drawn() {
 fn an_empty_session_can_be_drawn() {
     for (name, view) in View::ALL {
         let path = file(&format!("empty-{name}"));
-        screenshot(Default::default(), Default::default(), view, (900, 600), &path)
-            .expect("a picture");
+        screenshot(
+            Default::default(),
+            Default::default(),
+            view,
+            (900, 600),
+            &path,
+        )
+        .expect("a picture");
     }
 }
 
 #[test]
 fn a_long_session_can_be_drawn() {
     let (session, history) = fixture::long(100_000);
-    screenshot(session, history, View::Timeline, (1600, 1000), &file("long")).expect("a picture");
+    screenshot(
+        session,
+        history,
+        View::Timeline,
+        (1600, 1000),
+        &file("long"),
+    )
+    .expect("a picture");
 }
 
 #[test]

@@ -39,12 +39,12 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     let foot = 22.0;
     let scroll_height = (ui.available_height() - foot).max(ROW);
     let pinned = model.pinned_bits();
+    ui.spacing_mut().item_spacing.y = 0.0;
     ScrollArea::vertical()
         .id_salt("bytes")
         .auto_shrink(false)
         .max_height(scroll_height)
         .show_rows(ui, ROW, detail.hex_row_count(), |ui, rows| {
-            ui.spacing_mut().item_spacing.y = 0.0;
             for row in rows {
                 line(ui, model, row, lit.as_ref(), pinned.as_ref(), commands);
             }

@@ -3,7 +3,7 @@
 use egui::{Align2, Rect, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
 use netreel_inspector_model::{Command, FieldRow, Hover, Model};
 
-use super::{findings, head, packets};
+use super::{findings, head, scroll};
 use crate::{glyph, theme};
 
 const ROW: f32 = 18.0;
@@ -32,14 +32,14 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
         return;
     }
     let lit = model.lit_fields();
+    ui.spacing_mut().item_spacing.y = 0.0;
     let mut area = ScrollArea::vertical().id_salt("fields").auto_shrink(false);
     let told = model.selection().message.map(|message| message.0);
-    if packets::changed(ui.ctx(), "fields selection", (id.0, told)) {
+    if scroll::changed(ui.ctx(), "fields selection", (id.0, told)) {
         let first = rows.iter().position(|row| within(model, row)).unwrap_or(0);
-        area = area.vertical_scroll_offset((first as f32 - 2.0).max(0.0) * ROW);
+        area = area.vertical_scroll_offset(scroll::offset(ui, first, 2.0, rows.len(), ROW));
     }
     area.show_rows(ui, ROW, rows.len(), |ui, range| {
-        ui.spacing_mut().item_spacing.y = 0.0;
         let values = values_left(ui, &rows);
         for row in rows.get(range).unwrap_or_default() {
             line(ui, model, row, values, lit.contains(&row.id), commands);

@@ -86,7 +86,7 @@ fn flags(painter: &egui::Painter, view: Rect, time: Rect, whole: &Scale, model: 
         let top = view.top() + 3.0;
         match level {
             Level::Info => {
-                drop(painter.vline(x, top + 3.0..=top + 7.0, (1.0, theme::faded(color, 0.6))))
+                painter.vline(x, top + 3.0..=top + 7.0, (1.0, theme::faded(color, 0.6)));
             }
             _ => {
                 let points = vec![pos2(x - 4.0, top), pos2(x + 4.0, top), pos2(x, top + 7.0)];

@@ -10,6 +10,7 @@ pub mod legend;
 pub mod minimap;
 pub mod objects;
 pub mod packets;
+pub mod scroll;
 pub mod status;
 pub mod timeline;
 pub mod top;

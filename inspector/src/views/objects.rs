@@ -5,7 +5,7 @@ use netreel_inspector_model::{Command, Model, Row, Scale, Shown, Stretch};
 use netreel_protocol::history::Belief;
 use netreel_protocol::session::NodeId;
 
-use super::{axis, findings, head, packets};
+use super::{axis, findings, head, scroll};
 use crate::{glyph, theme};
 
 /// Height of a row.
@@ -51,17 +51,17 @@ pub fn show(ui: &mut Ui, model: &Model, with_axis: bool, commands: &mut Vec<Comm
         }
         ui.add_space(-ui.spacing().item_spacing.y);
     }
-    let scroll = packets::changed(ui.ctx(), "objects selection", model.selection().object);
+    let moved = scroll::changed(ui.ctx(), "objects selection", model.selection().object);
     let mut area = ScrollArea::vertical().id_salt("objects").auto_shrink(false);
-    if scroll
+    if moved
         && let Some(object) = model.selection().object
         && let Some(place) = rows.iter().position(|row| *row == Row::Object(object))
     {
-        area = area.vertical_scroll_offset((place as f32 * ROW - ROW).max(0.0));
+        area = area.vertical_scroll_offset(scroll::offset(ui, place, 1.0, rows.len(), ROW));
     }
     let full = ui.max_rect();
+    ui.spacing_mut().item_spacing.y = 0.0;
     area.show_rows(ui, ROW, rows.len(), |ui, range| {
-        ui.spacing_mut().item_spacing.y = 0.0;
         for &row in rows.get(range).unwrap_or_default() {
             line(ui, model, row, full, &scale, commands);
         }

@@ -4,7 +4,7 @@ use egui::{Align, Color32, Layout, RichText, Role, Sense, Ui, WidgetInfo};
 use egui_extras::{Column, TableBuilder, TableRow};
 use netreel_inspector_model::{Command, Hover, Model, PacketRow, text};
 
-use super::{findings, head};
+use super::{findings, head, scroll};
 use crate::{glyph, theme};
 
 const ROW: f32 = 18.0;
@@ -35,7 +35,7 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     ui.spacing_mut().item_spacing = egui::vec2(11.0, 0.0);
     ui.add_space(2.0);
     let selected = model.selection().packet;
-    let scroll = changed(ui.ctx(), "packets selection", selected.map(|id| id.0));
+    let moved = scroll::changed(ui.ctx(), "packets selection", selected.map(|id| id.0));
     let mut table = TableBuilder::new(ui)
         .id_salt("packets")
         .striped(true)
@@ -52,7 +52,7 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
         .column(Column::exact(38.0))
         .column(Column::exact(58.0))
         .column(Column::exact(78.0));
-    if scroll && let Some(row) = selected.and_then(|id| model.row_of(id)) {
+    if moved && let Some(row) = selected.and_then(|id| model.row_of(id)) {
         table = table.scroll_to_row(row, Some(Align::Center));
     }
     let heads = [
@@ -75,18 +75,6 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
                 line(&mut row, model, &packet, commands);
             });
         });
-}
-
-/// Whether a value differs from the last frame's.
-pub fn changed<T: Copy + PartialEq + Send + Sync + 'static>(
-    ctx: &egui::Context,
-    what: &'static str,
-    now: T,
-) -> bool {
-    let key = egui::Id::unique(what);
-    let before: Option<T> = ctx.data(|data| data.get_temp(key));
-    ctx.data_mut(|data| data.insert_temp(key, now));
-    before != Some(now)
 }
 
 fn right(column: usize) -> bool {
