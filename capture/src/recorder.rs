@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use netreel_reel::ring::{RING_CAPACITY, RING_PAGE, RingWriter};
 use netreel_reel::{EventNumber, Header, ReelWriter, ThreadId, WriteError};
@@ -58,6 +59,8 @@ impl Default for Options {
     }
 }
 
+/// So long a thread waits for a recorder that makes no progress: a disk that hangs.
+const WAIT_MAX: Duration = Duration::from_secs(2);
 const RING_CAPACITY_MIN: usize = 256 << 10;
 
 /// What a finished recording came to.
@@ -243,15 +246,8 @@ impl Recorder {
         let writer = unsafe { RingWriter::new(ring.memory()) };
         // SAFETY: the ring keeps its gate in place, and the lease the ring.
         let gate = unsafe { GateRef::new(&raw const **ring.gate(), Arc::new(Lease::new(&ring))) };
-        Ok(Pusher::into_ring(
-            RingSink {
-                writer,
-                gate,
-                when_full,
-                dropped: 0,
-            },
-            thread,
-        ))
+        let sink = RingSink::new(writer, gate, when_full, WAIT_MAX);
+        Ok(Pusher::into_ring(sink, thread))
     }
 
     /// Ends the reel: writes what was pushed, the index and the end mark, and removes the ring

@@ -103,6 +103,11 @@ impl<'a> RingImage<'a> {
         self.dropped = self.dropped.saturating_add(dropped);
         let mut at = start;
         while let Some((record, after)) = read_record(data, at, tail) {
+            if record.number >= self.next {
+                // Pushed while the file was being read: the counter was read first. What belongs
+                // before it in another ring may have been missed.
+                break;
+            }
             let pushed = Pushed {
                 time: record.time,
                 thread: thread as u16,

@@ -152,6 +152,23 @@ impl Reel {
         self.totals.events()
     }
 
+    /// How many bytes of the file a packet costs on average beyond its payload, everything but
+    /// the header included; `None` without packets. Of a reel that was cut, what was recovered
+    /// from outside the file counts as if it were in it.
+    pub fn overhead_per_packet(&self) -> Option<f64> {
+        let start = self.blocks.first()?.offset;
+        let packets = self.totals.packets();
+        let bytes = match self.ending {
+            Ending::Clean => self.source.length().ok()?.saturating_sub(start),
+            Ending::Cut { .. } => self
+                .blocks
+                .iter()
+                .fold(0u64, |sum, block| sum.saturating_add(block.length)),
+        };
+        let over = bytes as f64 - self.totals.payload_bytes() as f64;
+        (packets > 0).then(|| over / packets as f64)
+    }
+
     /// Whether there are no events.
     pub fn is_empty(&self) -> bool {
         self.len() == 0

@@ -99,14 +99,14 @@ impl Gate {
 /// The writing end of a ring with all that a push needs to know.
 #[derive(Debug)]
 pub struct RingSink {
-    /// The ring.
-    pub writer: RingWriter,
-    /// What the recorder says.
-    pub gate: GateRef,
-    /// What to do without room.
-    pub when_full: WhenFull,
+    writer: RingWriter,
+    gate: GateRef,
+    when_full: WhenFull,
+    wait_max: Duration,
     /// Events dropped and not told of yet.
-    pub dropped: u64,
+    dropped: u64,
+    /// The recorder's progress when waiting for it was given up.
+    gave_up_at: Option<u64>,
 }
 
 /// A gate, and what keeps it and the ring's memory in place.
@@ -225,10 +225,25 @@ fn lock(reel: &Mutex<MemoryReel>) -> std::sync::MutexGuard<'_, MemoryReel> {
     reel.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// After so long without any progress of the recorder, a waiting thread goes on without it.
-const WAIT_MAX: Duration = Duration::from_secs(2);
-
 impl RingSink {
+    /// Pushes into `writer` while `gate` lets it. `wait_max`: after so long without any progress
+    /// of the recorder, a waiting thread goes on without it.
+    pub fn new(
+        writer: RingWriter,
+        gate: GateRef,
+        when_full: WhenFull,
+        wait_max: Duration,
+    ) -> RingSink {
+        RingSink {
+            writer,
+            gate,
+            when_full,
+            wait_max,
+            dropped: 0,
+            gave_up_at: None,
+        }
+    }
+
     #[inline]
     fn push(&mut self, time: Time, event: &Event<'_>) -> Option<EventNumber> {
         if !self.gate.is_on() {
@@ -296,6 +311,10 @@ impl RingSink {
     /// Waits for room; `false` if recording stopped or the recorder makes no progress.
     fn wait_for(&mut self, room: usize) -> bool {
         let mut seen = self.gate.progress.load(Ordering::Relaxed);
+        if self.gave_up_at == Some(seen) {
+            // It still hangs. To wait for every event would hang the recorded program.
+            return false;
+        }
         let mut since = Instant::now();
         let backoff = crossbeam::utils::Backoff::new();
         loop {
@@ -309,7 +328,8 @@ impl RingSink {
             if progress != seen {
                 seen = progress;
                 since = Instant::now();
-            } else if since.elapsed() > WAIT_MAX {
+            } else if since.elapsed() > self.wait_max {
+                self.gave_up_at = Some(seen);
                 return false;
             }
             if backoff.is_completed() {
