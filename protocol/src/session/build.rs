@@ -691,14 +691,16 @@ impl<'a> Builder<'a> {
         for ((from, to), count) in strays {
             let (from, to) = (session.name(from), session.name(to));
             session.warnings.push(format!(
-                "{to} received {count} packets from {from} that the reel of {from} does not hold"
+                "{to} received {} from {from} that the reel of {from} does not hold",
+                packets(count),
             ));
         }
         for ((from, to), (count, worst_ns)) in early {
             let (from, to) = (session.name(from), session.name(to));
             session.warnings.push(format!(
-                "{count} packets from {from} to {to} seem to arrive before they were sent, by up \
-                 to {worst_ns} ns: the clocks disagree"
+                "{} from {from} to {to} seem to arrive before they were sent, by up \
+                 to {worst_ns} ns: the clocks disagree",
+                packets(count),
             ));
         }
     }
@@ -731,6 +733,15 @@ fn decode(session: &mut Session, packet: &mut Packet, payload: &[u8], facts: &mu
 fn covers(node: &Node, time: SessionTime) -> bool {
     let within = |span: &Range<SessionTime>| span.start <= time && time <= span.end;
     within(&node.span) && !node.holes.iter().any(|hole| within(&hole.time))
+}
+
+/// `1 packet`, `2 packets`.
+pub(crate) fn packets(count: u64) -> String {
+    if count == 1 {
+        "1 packet".to_owned()
+    } else {
+        format!("{count} packets")
+    }
 }
 
 fn clamp(nanos: i128) -> i64 {

@@ -10,6 +10,7 @@ mod matching;
 mod scan;
 
 pub use build::ReelInput;
+pub(crate) use build::packets;
 pub use error::SessionError;
 
 use std::collections::BTreeMap;

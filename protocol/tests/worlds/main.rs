@@ -4,5 +4,7 @@ mod beliefs;
 mod counts;
 mod cut;
 mod demonstration;
+mod exports;
+mod filters;
 mod owners;
 mod played;

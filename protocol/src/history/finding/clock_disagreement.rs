@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::words::length;
 use crate::history::{Evidence, Finding, History, Level};
-use crate::session::{MessageId, NodeId, Packet, PacketId, Session};
+use crate::session::{MessageId, NodeId, Packet, PacketId, Session, packets};
 
 pub(super) const RULE: &str = "clock-disagreement";
 
@@ -38,8 +38,9 @@ pub(super) fn find(session: &Session, _: &History) -> Vec<Finding> {
                 object: None,
                 time,
                 sentence: format!(
-                    "{count} packets from {} to {} seem to arrive up to {} before they were sent: \
+                    "{} from {} to {} seem to arrive up to {} before they were sent: \
                      their clocks disagree",
+                    packets(count),
                     session.name(from),
                     session.name(to),
                     length(worst_ns),

@@ -1,7 +1,7 @@
 //! `two-owners`: two nodes each believe that they own an object at the same time.
 
 use super::words::{Told, length, told};
-use crate::history::settled::{Settled, settled};
+use crate::history::settled::{Settled, Settlement};
 use crate::history::{Belief, Finding, History, Level, Object, Span};
 use crate::session::{NodeId, Session, SessionTime};
 
@@ -9,6 +9,7 @@ pub(super) const RULE: &str = "two-owners";
 
 pub(super) fn find(session: &Session, history: &History) -> Vec<Finding> {
     let departed = crate::history::lanes::departures_of_nodes(session);
+    let settlement = Settlement::new(session, history);
     let mut findings = Vec::new();
     for (&id, object) in &history.objects {
         let claims = claims(session, object, &departed);
@@ -19,7 +20,7 @@ pub(super) fn find(session: &Session, history: &History) -> Vec<Finding> {
                     break;
                 }
                 if one.node != other.node {
-                    findings.extend(finding(session, history, id, *one, *other));
+                    findings.extend(finding(session, history, &settlement, id, (*one, *other)));
                 }
             }
         }
@@ -74,9 +75,9 @@ fn claims<'a>(
 fn finding(
     session: &Session,
     history: &History,
+    settlement: &Settlement<'_>,
     id: u64,
-    one: Claim<'_>,
-    other: Claim<'_>,
+    (one, other): (Claim<'_>, Claim<'_>),
 ) -> Option<Finding> {
     let (older, newer) = match (one.span.counter, other.span.counter) {
         (Some(first), Some(second)) if second < first => (other, one),
@@ -88,12 +89,11 @@ fn finding(
     let (old, new) = (session.name(older.node), session.name(newer.node));
     let same_counter = older.span.counter.is_some() && older.span.counter == newer.span.counter;
     let both_last = older.next.is_none() && newer.next.is_none();
-    let settled = || settled(session, history, id, &[older.node, newer.node]);
     let (level, why) = if same_counter {
         let counter = older.span.counter.unwrap_or_default();
         (Level::Error, format!("both at counter {counter}"))
     } else if both_last {
-        match settled() {
+        match settlement.of(id, &[older.node, newer.node]) {
             Settled::Yes => (Level::Error, "still so when all is delivered".to_owned()),
             Settled::Unknown(why) => (Level::Info, format!("until the reels end; {why}")),
         }

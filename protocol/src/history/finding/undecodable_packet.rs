@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use netreel_wire::KindId;
 
 use crate::history::{Evidence, Finding, History, Level};
-use crate::session::{MessageId, NodeId, Packet, PacketId, Session};
+use crate::session::{MessageId, NodeId, Packet, PacketId, Session, packets};
 
 pub(super) const RULE: &str = "undecodable-packet";
 
@@ -58,11 +58,7 @@ fn finding(
         None => "before their first message".to_owned(),
     };
     let (first, _) = examples.first()?;
-    let packets = if count == 1 {
-        "1 packet".to_owned()
-    } else {
-        format!("{count} packets")
-    };
+    let packets = packets(count);
     let sentence = format!(
         "the wire does not explain {packets} from {}, {place}; the first is packet {}",
         session.name(node),

@@ -3,13 +3,14 @@
 use netreel_wire::Role;
 
 use super::words::{Told, told_of};
-use crate::history::settled::{Settled, settled};
+use crate::history::settled::{Settled, Settlement};
 use crate::history::{Belief, Effect, Finding, History, Level, Object};
 use crate::session::{NodeId, Session};
 
 pub(super) const RULE: &str = "zombie-object";
 
 pub(super) fn find(session: &Session, history: &History) -> Vec<Finding> {
+    let settlement = Settlement::new(session, history);
     let mut findings = Vec::new();
     for (&id, object) in &history.objects {
         for (&node, lane) in &object.lanes {
@@ -17,7 +18,7 @@ pub(super) fn find(session: &Session, history: &History) -> Vec<Finding> {
                 .last()
                 .is_some_and(|span| matches!(span.belief, Belief::Owned(_) | Belief::Orphaned(_)));
             if alive {
-                findings.extend(at_node(session, history, id, object, node));
+                findings.extend(at_node(session, history, &settlement, id, object, node));
             }
         }
     }
@@ -27,6 +28,7 @@ pub(super) fn find(session: &Session, history: &History) -> Vec<Finding> {
 fn at_node(
     session: &Session,
     history: &History,
+    settlement: &Settlement<'_>,
     id: u64,
     object: &Object,
     node: NodeId,
@@ -50,7 +52,7 @@ fn at_node(
         Effect::IgnoredUnknown => ", which it had dropped because it did not know the object",
         _ => "",
     };
-    let (level, outcome) = match settled(session, history, id, &[node]) {
+    let (level, outcome) = match settlement.of(id, &[node]) {
         Settled::Yes => (
             Level::Error,
             format!("it still lives at {name} when all is delivered"),

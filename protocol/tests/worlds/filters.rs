@@ -1,0 +1,139 @@
+//! Filters on the packets of the demonstration.
+
+use std::sync::LazyLock;
+
+use netreel_protocol::history::History;
+use netreel_protocol::query::Query;
+use netreel_protocol::session::{MessageId, PacketId, Session};
+use netreel_sample_engine::{Mode, Script, SimWorldStart, Topology};
+
+use crate::played::{Played, read};
+
+static PLAYED: LazyLock<(Session, History)> = LazyLock::new(|| {
+    let mut start = SimWorldStart::new(7, Mode::Host, Topology::PeerToPeer, Script::Demonstration);
+    start.faults.loss = 0.05;
+    start.faults.duplicate = 0.05;
+    read(&Played::to_rest(&start).reels)
+});
+
+fn parse(text: &str) -> Query {
+    Query::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+fn passing(text: &str) -> Vec<PacketId> {
+    let (session, history) = &*PLAYED;
+    let query = parse(text);
+    let all = (0..session.packets.len() as u32).map(PacketId);
+    all.filter(|&packet| query.packet(session, history, packet))
+        .collect()
+}
+
+/// The filter lets some packets pass, and exactly those that the condition holds for.
+fn check(text: &str, holds: impl Fn(&Session, &History, PacketId) -> bool) {
+    let (session, history) = &*PLAYED;
+    let all = (0..session.packets.len() as u32).map(PacketId);
+    let expected: Vec<PacketId> = all
+        .filter(|&packet| holds(session, history, packet))
+        .collect();
+    assert!(!expected.is_empty(), "{text} lets nothing pass");
+    assert_eq!(passing(text), expected, "{text}");
+}
+
+fn name(session: &Session, node: netreel_protocol::session::NodeId) -> String {
+    session.name(node)
+}
+
+#[test]
+fn from_to_node_and_link_are_about_the_packets_ends() {
+    let from = |s: &Session, id: PacketId| name(s, s.packets[id.0 as usize].from);
+    let to = |s: &Session, id: PacketId| name(s, s.packets[id.0 as usize].to);
+    check("from == A", |s, _, id| from(s, id) == "A");
+    check("to != A", |s, _, id| to(s, id) != "A");
+    check("node == X", |s, _, id| {
+        from(s, id) == "X" || to(s, id) == "X"
+    });
+    check("link == A->X", |s, _, id| {
+        from(s, id) == "A" && to(s, id) == "X"
+    });
+    check("from == 127.0.0.1:27001", |s, _, id| from(s, id) == "A");
+}
+
+#[test]
+fn kind_and_object_must_hold_for_the_same_message() {
+    check("kind == create && object == 42", |s, _, id| {
+        s.packets[id.0 as usize]
+            .messages
+            .clone()
+            .map(MessageId)
+            .any(|message| {
+                s.kind(message).is_some_and(|kind| kind.name == "create")
+                    && s.message(message).unwrap().facts.object == Some(42)
+            })
+    });
+}
+
+#[test]
+fn lost_and_duplicated_are_words() {
+    use netreel_protocol::session::Fate;
+    check("lost", |s, _, id| {
+        s.packets[id.0 as usize].fate == Fate::Lost
+    });
+    check("duplicated && !lost", |s, _, id| {
+        !s.packets[id.0 as usize].duplicates.is_empty()
+    });
+}
+
+#[test]
+fn times_compare_with_units() {
+    check("time > 1.2s", |s, _, id| {
+        s.packets[id.0 as usize].sent.unwrap().time.0 > 1_200_000_000
+    });
+    check("late > 100ms", |s, _, id| {
+        let packet = &s.packets[id.0 as usize];
+        packet
+            .received
+            .is_some_and(|at| at.time.0 - packet.sent.unwrap().time.0 > 100_000_000)
+    });
+}
+
+#[test]
+fn rule_is_about_the_evidence_of_findings() {
+    check("rule == zombie-object", |_, h, id| {
+        h.findings.iter().any(|finding| {
+            finding.rule == "zombie-object" && finding.evidence.iter().any(|e| e.packet == id)
+        })
+    });
+}
+
+#[test]
+fn what_has_no_value_is_neither_equal_nor_unequal() {
+    let both = passing("object == 42 || object != 42").len();
+    assert_eq!(both, passing("object").len());
+    assert!(both < PLAYED.0.packets.len());
+}
+
+#[test]
+fn an_empty_filter_lets_everything_pass() {
+    assert_eq!(passing("").len(), PLAYED.0.packets.len());
+}
+
+#[test]
+fn a_message_passes_by_its_own_fields() {
+    let (session, history) = &*PLAYED;
+    let query = parse("effect == unknown-object && kind == migrate");
+    let all = (0..session.messages.len() as u32).map(MessageId);
+    let found = all
+        .filter(|&message| query.message(session, history, message))
+        .count();
+    assert_eq!(found, 1);
+}
+
+#[test]
+fn names_that_nobody_has_are_told_with_those_that_there_are() {
+    let (session, _) = &*PLAYED;
+    let query = parse("from == Y && kind == explode && rule == nonsense");
+    let told = query.unknown_names(session);
+    assert_eq!(told[0], "no node is called Y; there are HOST, A, B, X");
+    assert!(told[1].starts_with("no kind is called explode; there are connect, leave, create,"));
+    assert!(told[2].starts_with("no rule is called nonsense; there are clock-disagreement,"));
+}
