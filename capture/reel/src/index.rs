@@ -35,8 +35,6 @@ pub struct Totals {
     sockets: Vec<(SocketId, Endpoint)>,
     /// Events that were dropped because the disk could not keep up.
     dropped: u64,
-    /// The bytes of all packets, sent and received.
-    payload: u64,
     /// Numbers that were taken and never used: first and count.
     holes: Vec<(EventNumber, u64)>,
 }
@@ -86,11 +84,6 @@ impl Totals {
         count(EventKind::Sent).saturating_add(count(EventKind::Received))
     }
 
-    /// How many bytes they have together.
-    pub fn payload_bytes(&self) -> u64 {
-        self.payload
-    }
-
     pub(crate) fn holes(&self) -> &[(EventNumber, u64)] {
         &self.holes
     }
@@ -104,9 +97,6 @@ impl Totals {
         });
         match record.event {
             Event::SocketOpened { socket, local } => self.sockets.push((socket, local)),
-            Event::Sent { payload, .. } | Event::Received { payload, .. } => {
-                self.payload = self.payload.saturating_add(payload.len() as u64);
-            }
             Event::Dropped { count } => self.dropped = self.dropped.saturating_add(count),
             _ => {}
         }

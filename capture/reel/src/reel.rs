@@ -10,7 +10,7 @@ use crate::index::{BlockInfo, Totals};
 use crate::open::{OpenError, open};
 use crate::plain::OwnedRecord;
 use crate::read_at::{ReadAt, ReadError, read_vec};
-use crate::{Endpoint, EventNumber, Header, Record, SocketId, Time};
+use crate::{Endpoint, Event, EventNumber, Header, Record, SocketId, Time};
 
 /// The recording of one node, open for reading.
 ///
@@ -154,7 +154,7 @@ impl Reel {
 
     /// How many bytes of the file a packet costs on average beyond its payload, everything but
     /// the header included; `None` without packets. Of a reel that was cut, what was recovered
-    /// from outside the file counts as if it were in it.
+    /// from outside the file counts as if it were in it. Reads the whole reel.
     pub fn overhead_per_packet(&self) -> Option<f64> {
         let start = self.blocks.first()?.offset;
         let packets = self.totals.packets();
@@ -165,7 +165,14 @@ impl Reel {
                 .iter()
                 .fold(0u64, |sum, block| sum.saturating_add(block.length)),
         };
-        let over = bytes as f64 - self.totals.payload_bytes() as f64;
+        let mut payload_bytes = 0;
+        self.for_each(|record| match record.event {
+            Event::Sent { payload, .. } | Event::Received { payload, .. } => {
+                payload_bytes += payload.len() as u64;
+            }
+            _ => {}
+        });
+        let over = bytes as f64 - payload_bytes as f64;
         (packets > 0).then(|| over / packets as f64)
     }
 

@@ -90,8 +90,8 @@ fn the_bytes_of_a_small_reel_are_those_of_the_page() {
     check(
         "index and footer",
         &bytes[block_end..],
-        "f7 49 64 78  23 00 00 00  02 dc 57 7a
-         06 03 01 04 01 05 01 08 01 0b 01 0c 01  00  01 fb e8 03 fb ce 04  00  00  04  00
+        "f7 49 64 78  22 00 00 00  fa 49 2b be
+         06 03 01 04 01 05 01 08 01 0b 01 0c 01  00  01 fb e8 03 fb ce 04  00  00  00
          01 2d  01 00  01 06  01 fb d0 07
          65 00 00 00 00 00 00 00  2a 5f 65 17  f7 45 6e 64",
     );
