@@ -114,7 +114,10 @@ fn a_flipped_bit_is_named_and_the_rest_is_read() {
         let inside = bytes.len() * 3 / 4;
         bytes[inside] ^= 0x10;
     });
-    let ran = partial(&["packets", &path(&folder)], &["X.reel", "could not be read"]);
+    let ran = partial(
+        &["packets", &path(&folder)],
+        &["X.reel", "could not be read"],
+    );
     assert!(ran.out.lines().count() > 10, "{}", ran.out);
 }
 
@@ -182,7 +185,10 @@ fn two_reels_that_never_met() {
         first.to_str().expect("UTF-8"),
         second.to_str().expect("UTF-8"),
     ];
-    refused(&["check", paths[0], paths[1]], &["host/A.reel", "owner/B.reel", "different sessions"]);
+    refused(
+        &["check", paths[0], paths[1]],
+        &["host/A.reel", "owner/B.reel", "different sessions"],
+    );
 }
 
 #[test]

@@ -84,7 +84,7 @@ fn owner_mode_ignores_the_late_create_by_its_counter() {
                 && sentence.contains("CREATE")
                 && sentence.contains("counter 0")
                 && sentence.contains("DESTROY")
-            && sentence.contains("at counter 1")
+                && sentence.contains("at counter 1")
         });
     assert!(stale, "the race did not happen: {report}");
 }

@@ -14,7 +14,12 @@ fn outcome(migration: &str, seed: u64) -> BTreeSet<String> {
     demo(migration, seed, folder.path()).expect(0);
     let path = folder.path().to_str().expect("a path in UTF-8");
     let report = netreel(&["check", path, "--json"]);
-    assert_eq!(report.code, Some(if migration == "host" { 1 } else { 0 }), "{}", report.out);
+    assert_eq!(
+        report.code,
+        Some(if migration == "host" { 1 } else { 0 }),
+        "{}",
+        report.out
+    );
     let report = report.json();
     let findings = report["findings"].as_array().expect("findings");
     let mut said: BTreeSet<String> = findings
@@ -30,7 +35,9 @@ fn outcome(migration: &str, seed: u64) -> BTreeSet<String> {
         })
         .collect();
     for node in ["HOST", "A", "B", "X"] {
-        let replayed = netreel(&["replay", path, "--node", node, "--json"]).expect(0).json();
+        let replayed = netreel(&["replay", path, "--node", node, "--json"])
+            .expect(0)
+            .json();
         said.insert(format!("replay of {node}: {}", replayed["result"]));
     }
     said
@@ -40,7 +47,11 @@ fn check(migration: &str) {
     let runs = std::env::var("NETREEL_DEMOS").map_or(2, |text| text.parse().expect("a number"));
     let first = outcome(migration, 7);
     for run in 1..runs {
-        assert_eq!(outcome(migration, 7), first, "run {run} differs from the first");
+        assert_eq!(
+            outcome(migration, 7),
+            first,
+            "run {run} differs from the first"
+        );
     }
     println!("{migration}: {runs} runs agree: {first:#?}");
 }

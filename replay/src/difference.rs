@@ -70,7 +70,7 @@ pub fn explain(
 
 fn words(step: &Step, wire: Option<&Wire>, name: &dyn Fn(Endpoint) -> Option<String>) -> String {
     match step {
-        Step::Tick(tick) => format!("tick {tick}"),
+        Step::Tick(tick) => format!("the next tick, {tick}"),
         Step::Input(call) => format!("a call of the game, {} bytes", call.len()),
         Step::Clock => "a clock read".to_owned(),
         Step::Random => "a random draw".to_owned(),

@@ -27,7 +27,12 @@ const LIMIT: Duration = Duration::from_secs(60);
 
 pub fn run(arguments: &Demo, out: &mut dyn Write) -> Result<Answer, Failure> {
     let folder = prepare(arguments)?;
-    play(arguments, &folder, out)?;
+    play(arguments, &folder, out).map_err(|failure| {
+        Failure::new(format!(
+            "{failure}; what was recorded is in {}",
+            folder.display()
+        ))
+    })?;
 
     let reels = open::reels(&[&folder])?;
     let recorded = reels

@@ -1,0 +1,99 @@
+//! The recorded sessions of the repository: read, judged and replayed as on the day they were made.
+//!
+//! Where the engine, the wire or the format changes on purpose, record them again:
+//! `./dev samples`.
+
+mod support;
+
+use support::netreel;
+
+const SESSIONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/samples/sessions");
+
+fn session(mode: &str) -> String {
+    format!("{SESSIONS}/{mode}")
+}
+
+#[test]
+fn every_node_of_both_replays_exactly() {
+    for mode in ["host", "owner"] {
+        let ran = netreel(&["replay", &session(mode), "--json"]).expect(0);
+        let results = ran.out.lines().map(|line| {
+            let report: serde_json::Value = serde_json::from_str(line).expect("JSON");
+            report["result"].as_str().expect("a result").to_owned()
+        });
+        assert_eq!(results.collect::<Vec<_>>(), ["exact"; 4], "{mode}");
+    }
+}
+
+#[test]
+fn the_historic_one_has_the_race() {
+    let ran = netreel(&["check", &session("host")]).expect(1);
+    for rule in ["migrate-before-create", "zombie-object"] {
+        assert!(ran.out.contains(rule), "{}", ran.out);
+    }
+}
+
+#[test]
+fn the_cured_one_is_clean() {
+    let ran = netreel(&["check", &session("owner")]).expect(0);
+    assert!(ran.out.contains("stale-message-ignored"), "{}", ran.out);
+}
+
+#[test]
+fn a_changed_constant_is_named_down_to_the_field() {
+    let ran = netreel(&[
+        "replay",
+        &session("host"),
+        "--node",
+        "X",
+        "--tune",
+        "resend_delay_ns=20000000",
+        "--json",
+    ])
+    .expect(1);
+    let report = ran.json();
+    assert_eq!(report["result"], "divergence", "{report}");
+    let divergence = &report["divergence"];
+    assert!(divergence["event"].as_u64() > Some(20), "{report}");
+    assert_eq!(divergence["field"]["path"], "count", "{report}");
+    assert_ne!(
+        divergence["field"]["expected"], divergence["field"]["came"],
+        "{report}"
+    );
+}
+
+#[test]
+fn every_packet_is_explained_to_the_last_bit() {
+    for mode in ["host", "owner"] {
+        let ran = netreel(&[
+            "packets",
+            &session(mode),
+            "--filter",
+            "undecodable",
+            "--json",
+        ])
+        .expect(0);
+        assert_eq!(ran.out, "", "{mode}");
+    }
+}
+
+#[test]
+fn nothing_was_lost_on_loopback() {
+    for mode in ["host", "owner"] {
+        let ran = netreel(&["packets", &session(mode), "--filter", "lost", "--json"]).expect(0);
+        assert_eq!(ran.out, "", "{mode}");
+    }
+}
+
+#[test]
+fn both_together_are_under_a_megabyte() {
+    let files = ["host", "owner"].into_iter().flat_map(|mode| {
+        std::fs::read_dir(session(mode))
+            .expect("a session")
+            .map(|entry| entry.expect("a file"))
+    });
+    let bytes: u64 = files
+        .map(|file| file.metadata().expect("its size").len())
+        .sum();
+    assert!(bytes < 1_000_000, "{bytes} bytes");
+}
