@@ -87,7 +87,8 @@ impl Wire {
         &self.kinds
     }
 
-    /// The `rules` blocks, in the order of the text; [`RulesId`] is a place in them.
+    /// The `rules` blocks, in the order of the text; [`RulesId`](crate::RulesId) is a place in
+    /// them.
     pub fn rules(&self) -> &[Rules] {
         &self.rules
     }
