@@ -158,6 +158,6 @@ pub enum Refusal {
     Unfit,
     /// The peer does not exist, has left, or is this node itself.
     NoPeer,
-    /// The message takes more than 255 pieces.
+    /// The message takes more than 255 pieces, or an UPDATE of the object more than a packet.
     TooLarge,
 }

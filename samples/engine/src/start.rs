@@ -7,7 +7,7 @@ use netreel_transport::Time;
 use serde::{Deserialize, Serialize};
 
 use crate::message::Peer;
-use crate::packet::{FRAME_BITS_MAX, PACKET_BYTES_MAX, UPDATE_BITS_MAX};
+use crate::packet::PACKET_BYTES_MAX;
 use crate::types::{BOXES, Types, TypesError};
 
 /// The start conditions of one node. Encoded as TOML, so that a recording can be read by people.
@@ -172,12 +172,7 @@ impl Start {
         if self.tuning.packets_per_tick == 0 {
             return wrong("no packets per tick");
         }
-        let types = Types::parse(&self.types)?;
-        let room = (self.tuning.packet_bytes as usize * 8).saturating_sub(FRAME_BITS_MAX);
-        if types.update_bits_max() + UPDATE_BITS_MAX > room {
-            return wrong("an object type whose UPDATE may not fit a packet");
-        }
-        Ok(types)
+        Ok(Types::parse(&self.types)?)
     }
 }
 
@@ -237,7 +232,6 @@ mod tests {
         assert!(refused(|start| start.peers.truncate(1)).contains("2 to 16"));
         assert!(refused(|start| start.peers[1] = start.peers[0].clone()).contains("same endpoint"));
         assert!(refused(|start| start.types.clear()).contains("object types"));
-        assert!(refused(|start| start.tuning.packet_bytes = 256).contains("UPDATE may not fit"));
         assert!(refused(|start| start.tuning.packet_bytes = 9000).contains("1200"));
     }
 }

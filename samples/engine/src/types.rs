@@ -124,13 +124,6 @@ impl Types {
         place.ok().and_then(|place| self.types.get(place))
     }
 
-    /// The most bits that the fields of an UPDATE take, of any type.
-    pub(crate) fn update_bits_max(&self) -> usize {
-        let field = |field: &FieldType| 1 + field.kind.bits_max();
-        let of_type = |kind: &ObjectType| kind.fields.iter().map(field).sum();
-        self.types.iter().map(of_type).max().unwrap_or(0)
-    }
-
     /// The type with this name.
     pub fn named(&self, name: &str) -> Option<&ObjectType> {
         self.types
@@ -255,17 +248,6 @@ impl FieldKind {
                 (text.len() <= 255).then(|| Value::Text(text.clone()))
             }
             _ => None,
-        }
-    }
-
-    fn bits_max(&self) -> usize {
-        match self {
-            FieldKind::Quantized(quantized) => quantized.bits as usize,
-            FieldKind::Vector { parts } => parts.iter().map(|part| part.bits as usize).sum(),
-            FieldKind::Unsigned { bits } => *bits as usize,
-            FieldKind::Range { min, max } => range_bits(*min, *max) as usize,
-            FieldKind::Float => 32,
-            FieldKind::Text => 8 + 255 * 8,
         }
     }
 

@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 
 use super::NetLayer;
+use crate::bits::BitWriter;
 use crate::call::Call;
 use crate::event::{EndReason, Event, Refusal};
 use crate::link::{LinkState, write_unreliable};
 use crate::message::{Argument, Body, Counter, Message, ObjectId, Peer, State};
 use crate::object::{Announced, Heard, Object};
+use crate::packet::UPDATE_BITS_MAX;
 use crate::start::Topology;
 use crate::types::Value;
 
@@ -50,6 +52,7 @@ impl NetLayer {
             kind,
             values: values.ok_or(Refusal::Unfit)?,
         };
+        self.check_size(&state)?;
         let (own, id) = (self.start.own, self.next_object());
         self.spawned += 1;
         self.versions += 1;
@@ -79,7 +82,7 @@ impl NetLayer {
 
     fn set(&mut self, id: ObjectId, field: u8, value: &Value) -> Result<(), Refusal> {
         let own = self.start.own;
-        let object = self.objects.get_mut(&id).ok_or(Refusal::Unknown)?;
+        let object = self.objects.get(&id).ok_or(Refusal::Unknown)?;
         if object.owner != own {
             return Err(Refusal::NotOwner);
         }
@@ -87,6 +90,12 @@ impl NetLayer {
         let field_type = field_type.and_then(|types| types.fields.get(usize::from(field)));
         let value = field_type.and_then(|field_type| field_type.kind.settle(value));
         let value = value.ok_or(Refusal::Unfit)?;
+        let mut state = object.state.clone();
+        if let Some(changed) = state.values.get_mut(usize::from(field)) {
+            *changed = value.clone();
+        }
+        self.check_size(&state)?;
+        let object = self.objects.get_mut(&id).ok_or(Refusal::Unknown)?;
         self.versions += 1;
         let mut changes = vec![None; object.versions.len()];
         if let Some(change) = changes.get_mut(usize::from(field)) {
@@ -94,6 +103,21 @@ impl NetLayer {
         }
         object.change(changes, self.versions);
         Ok(())
+    }
+
+    /// An UPDATE of all fields must fit a packet: it cannot be split, because a receiver that has
+    /// taken one half would ignore the other where it comes late.
+    fn check_size(&self, state: &State) -> Result<(), Refusal> {
+        let mut bits = BitWriter::new();
+        if let Some(object_type) = self.types.get(state.kind) {
+            object_type.write(&state.values, &mut bits);
+        }
+        let all = UPDATE_BITS_MAX + state.values.len() + bits.len();
+        if all <= self.packet_bits() {
+            Ok(())
+        } else {
+            Err(Refusal::TooLarge)
+        }
     }
 
     fn destroy(&mut self, id: ObjectId) -> Result<(), Refusal> {

@@ -2,9 +2,9 @@
 
 use super::stage::{A, B, COLOR, HOST, OBJECT, POSITION, Stage, X, create, destroy, update};
 use crate::call::Call;
-use crate::event::{Event, IgnoreReason, ObjectMessage};
+use crate::event::{Event, IgnoreReason, ObjectMessage, Refusal};
 use crate::message::{Body, Message, ObjectId};
-use crate::start::Mode;
+use crate::start::{Mode, Start, Topology};
 use crate::types::Value;
 
 const BOTH: [Mode; 2] = [Mode::Host, Mode::Owner];
@@ -308,4 +308,25 @@ fn a_message_in_another_peers_name_is_refused() {
         "{events:?}"
     );
     assert_eq!(stage.belief(), None);
+}
+
+#[test]
+fn an_object_whose_update_would_not_fit_a_packet_is_refused() {
+    let small = |start: &mut Start| start.tuning.packet_bytes = 256;
+    let mut stage = Stage::with(A, Mode::Owner, Topology::PeerToPeer, small);
+    let player = |name: usize| {
+        let position = Value::Vector(vec![0.0; 3]);
+        let values = vec![position, Value::Integer(1), Value::Text("x".repeat(name))];
+        Call::Spawn { kind: 1, values }
+    };
+    let object = stage.layer.next_object();
+    stage.call(&player(255));
+    let refused = Event::Refused {
+        because: Refusal::TooLarge,
+    };
+    assert_eq!(stage.layer.poll_event(), Some(refused.clone()));
+    stage.call(&player(100));
+    assert!(stage.layer.object(object).is_some());
+    stage.set(object, 2, Value::Text("x".repeat(255)));
+    assert_eq!(stage.layer.poll_event(), Some(refused));
 }
