@@ -78,7 +78,7 @@ pub struct Tuning {
     /// How long a node waits to hear of a new owner after an owner has left, before it asks HOST
     /// what became of the object (mode `owner`). ns.
     pub orphan_ns: u64,
-    /// The most bytes of a packet, 256 to 1200.
+    /// The most bytes of a packet, 256 to 1200. Below 1200, an UPDATE that is larger is not sent.
     pub packet_bytes: u64,
     /// The most packets a tick and link, 1 or more.
     pub packets_per_tick: u64,

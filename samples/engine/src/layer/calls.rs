@@ -9,7 +9,7 @@ use crate::event::{EndReason, Event, Refusal};
 use crate::link::{LinkState, write_unreliable};
 use crate::message::{Argument, Body, Counter, Message, ObjectId, Peer, State};
 use crate::object::{Announced, Heard, Object};
-use crate::packet::UPDATE_BITS_MAX;
+use crate::packet::{FRAME_BITS_MAX, PACKET_BYTES_MAX, UPDATE_BITS_MAX};
 use crate::start::Topology;
 use crate::types::Value;
 
@@ -112,12 +112,13 @@ impl NetLayer {
         if let Some(object_type) = self.types.get(state.kind) {
             object_type.write(&state.values, &mut bits);
         }
-        let all = UPDATE_BITS_MAX + state.values.len() + bits.len();
-        if all <= self.packet_bits() {
+        let all = FRAME_BITS_MAX + UPDATE_BITS_MAX + state.values.len() + bits.len();
+        if all <= PACKET_BYTES_MAX * 8 {
             Ok(())
         } else {
             Err(Refusal::TooLarge)
         }
+    }
     }
 
     fn destroy(&mut self, id: ObjectId) -> Result<(), Refusal> {

@@ -312,21 +312,25 @@ fn a_message_in_another_peers_name_is_refused() {
 
 #[test]
 fn an_object_whose_update_would_not_fit_a_packet_is_refused() {
-    let small = |start: &mut Start| start.tuning.packet_bytes = 256;
-    let mut stage = Stage::with(A, Mode::Owner, Topology::PeerToPeer, small);
-    let player = |name: usize| {
-        let position = Value::Vector(vec![0.0; 3]);
-        let values = vec![position, Value::Integer(1), Value::Text("x".repeat(name))];
-        Call::Spawn { kind: 1, values }
+    // Six texts of up to 255 bytes each.
+    let mut types = "[[type]]\nname = \"book\"\nnumber = 0\n".to_owned();
+    for page in 0..6 {
+        types += &format!("[[type.field]]\nname = \"page {page}\"\nkind = \"text\"\n");
+    }
+    let change = |start: &mut Start| start.types = types;
+    let mut stage = Stage::with(A, Mode::Owner, Topology::PeerToPeer, change);
+    let book = |page: usize| {
+        let values = vec![Value::Text("x".repeat(page)); 6];
+        Call::Spawn { kind: 0, values }
     };
     let object = stage.layer.next_object();
-    stage.call(&player(255));
-    let refused = Event::Refused {
-        because: Refusal::TooLarge,
-    };
+    let refused = Event::Refused { because: Refusal::TooLarge };
+    stage.call(&book(200));
     assert_eq!(stage.layer.poll_event(), Some(refused.clone()));
-    stage.call(&player(100));
+    stage.call(&book(180));
     assert!(stage.layer.object(object).is_some());
-    stage.set(object, 2, Value::Text("x".repeat(255)));
+    for page in 0..3 {
+        stage.set(object, page, Value::Text("x".repeat(255)));
+    }
     assert_eq!(stage.layer.poll_event(), Some(refused));
 }
