@@ -1,5 +1,7 @@
 //! From a session to its history.
 
+use std::collections::BTreeMap;
+
 use netreel_wire::MessageFacts;
 
 use super::acks::Acks;
@@ -15,11 +17,13 @@ impl History {
         let acks = Acks::new(session);
         let streams = Streams::new(session);
         let joins = Joins::new(session, &streams);
+        let born = born(session, &joins);
         let facts = Facts {
             session,
             acks: &acks,
             streams: &streams,
             joins: &joins,
+            born: &born,
         };
         let mut nodes: Vec<(NodeId, NodeHistory)> = Vec::new();
         for (place, node) in session.nodes.iter().enumerate() {
@@ -89,6 +93,30 @@ impl History {
     }
 }
 
+/// When each object was first spoken of: sent, or received where the send is not recorded.
+fn born(session: &Session, joins: &Joins) -> BTreeMap<u64, SessionTime> {
+    let mut born: BTreeMap<u64, SessionTime> = BTreeMap::new();
+    let whole = joins.joined.iter().filter_map(|joined| {
+        Some((
+            &joined.facts,
+            session.message(*joined.fragments.first()?)?.packet,
+        ))
+    });
+    let plain = session
+        .messages
+        .iter()
+        .map(|message| (&message.facts, message.packet));
+    for (facts, packet) in whole.chain(plain) {
+        let packet = session.packet(packet);
+        let stamp = packet.and_then(|packet| packet.sent.or(packet.received));
+        if let (Some(object), Some(stamp)) = (facts.object, stamp) {
+            let first = born.entry(object).or_insert(stamp.time);
+            *first = stamp.time.min(*first);
+        }
+    }
+    born
+}
+
 /// See [`History::undelivered`]. What was sent to or by a node that left is not under way.
 fn undelivered(
     session: &Session,
@@ -117,7 +145,7 @@ fn undelivered(
         }
         let missing = match receiver.waits_for.get(&from) {
             Some(&next) => stream.range(next..),
-            None if receiver.lost_track.contains(&from) => continue,
+            None if receiver.is_blind => continue,
             None => stream.range(..),
         };
         undelivered.extend(missing.map(|(_, &message)| message));

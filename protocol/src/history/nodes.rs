@@ -18,12 +18,17 @@ use crate::session::{
     Hole, MessageId, Node, NodeId, Packet, PacketId, Session, SessionTime, Stamp, Way,
 };
 
+/// For so long after a hole, what is sent may be a repetition of what was sent in the hole.
+const DOUBT_NS: i64 = 1_000_000_000;
+
 /// What the packets of all nodes say together.
 pub(super) struct Facts<'a> {
     pub session: &'a Session,
     pub acks: &'a Acks,
     pub streams: &'a Streams,
     pub joins: &'a Joins,
+    /// When each object was first spoken of, by whomever.
+    pub born: &'a BTreeMap<u64, SessionTime>,
 }
 
 /// The history of one node.
@@ -35,8 +40,8 @@ pub(super) struct NodeHistory {
     pub lanes: BTreeMap<u64, Vec<Span>>,
     /// For each sender the place in its stream that the engine waits for at the end.
     pub waits_for: BTreeMap<NodeId, i64>,
-    /// The senders of whose stream nothing came after a hole.
-    pub lost_track: Vec<NodeId>,
+    /// Whether the node's reel has a hole.
+    pub is_blind: bool,
     /// The peers that left or were dropped, as far as the node knows; itself, once it has left.
     pub gone: BTreeSet<u64>,
 }
@@ -52,6 +57,7 @@ impl Facts<'_> {
             inboxes: BTreeMap::new(),
             objects: BTreeMap::new(),
             gone: BTreeSet::new(),
+            blind_until: None,
             history: NodeHistory::default(),
         };
         let acts = acts(self, id, node);
@@ -75,7 +81,7 @@ impl Facts<'_> {
             walk.did(act);
         }
         for hole in holes {
-            walk.hole(hole.time.start);
+            walk.hole(hole);
         }
         walk.finish()
     }
@@ -110,14 +116,17 @@ struct Walk<'a> {
     objects: BTreeMap<u64, Believer>,
     /// The peers that left or were dropped; the node itself, once it has left.
     gone: BTreeSet<u64>,
+    /// Until when what happened may have happened in a hole.
+    blind_until: Option<SessionTime>,
     history: NodeHistory,
 }
 
 /// What has arrived of one sender's stream.
-#[derive(Default)]
 struct Inbox {
-    /// The place that is delivered next; `None` after a hole, until something arrives.
-    next: Option<i64>,
+    /// What lies before this was delivered before the last hole.
+    floor: i64,
+    /// The place that is delivered next. What lies between may have been delivered in a hole.
+    next: i64,
     /// Arrived, but behind a gap.
     waiting: BTreeMap<i64, MessageId>,
 }
@@ -129,6 +138,10 @@ impl Walk<'_> {
         if act.role == Role::Disconnect {
             self.gone.extend(act.facts.origin.or(peer));
             return;
+        }
+        if self.blind_until.is_some_and(|until| act.at.time <= until) {
+            // What it tells again after a hole it may have told, and undone, in the hole.
+            return self.doubt(act.message, act.facts, act.role, act.at, true);
         }
         let speaker = Speaker {
             from: self.id,
@@ -147,21 +160,30 @@ impl Walk<'_> {
                 self.hand_over(message, Some(id), packet.from, stamp);
                 continue;
             };
-            let first = self.first_place(packet.from);
-            let inbox = self.inboxes.entry(packet.from).or_insert_with(|| Inbox {
-                next: first,
-                waiting: BTreeMap::new(),
-            });
-            let next = *inbox.next.get_or_insert(place);
-            if place >= next {
+            if !self.inboxes.contains_key(&packet.from) {
+                let (floor, next) = (i64::MIN, self.first_place(packet.from, i64::MIN));
+                self.inboxes.insert(
+                    packet.from,
+                    Inbox {
+                        floor,
+                        next,
+                        waiting: BTreeMap::new(),
+                    },
+                );
+            }
+            let Some(inbox) = self.inboxes.get_mut(&packet.from) else {
+                continue;
+            };
+            if place >= inbox.next {
                 inbox.waiting.entry(place).or_insert(message);
+            } else if place >= inbox.floor && self.blind_until.is_some() {
+                self.doubt_arrival(message, stamp);
             }
             while let Some(inbox) = self.inboxes.get_mut(&packet.from) {
-                let Some(next) = inbox.next else { break };
-                let Some(message) = inbox.waiting.remove(&next) else {
+                let Some(message) = inbox.waiting.remove(&inbox.next) else {
                     break;
                 };
-                inbox.next = Some(next + 1);
+                inbox.next = inbox.next.saturating_add(1);
                 self.hand_over(message, None, packet.from, stamp);
                 if self.is_deaf_to(packet.from) {
                     return;
@@ -176,10 +198,70 @@ impl Walk<'_> {
         !self.gone.is_empty() && (is_gone(self.node.peer) || is_gone(self.facts.peer(from)))
     }
 
-    /// Where the stream of a sender begins, as far as anybody recorded it.
-    fn first_place(&self, from: NodeId) -> Option<i64> {
-        let stream = self.facts.streams.links.get(&(from, self.id))?;
-        stream.first_key_value().map(|(&place, _)| place)
+    /// Where the stream of a sender begins, as far as anybody recorded it; after a hole, the first
+    /// place from `floor` on that cannot have been delivered in it.
+    fn first_place(&self, from: NodeId, floor: i64) -> i64 {
+        let Some(stream) = self.facts.streams.links.get(&(from, self.id)) else {
+            return i64::MAX;
+        };
+        let mut places = stream.range(floor..);
+        let first = match self.blind_until {
+            None => places.next(),
+            Some(until) => places.find(|&(_, &message)| {
+                let packet = self
+                    .facts
+                    .session
+                    .message(message)
+                    .map(|message| message.packet);
+                let packet = packet.and_then(|packet| self.facts.session.packet(packet));
+                let sent = packet.and_then(|packet| packet.sent);
+                sent.is_some_and(|sent| sent.time > until)
+            }),
+        };
+        first.map_or(i64::MAX, |(&place, _)| place)
+    }
+
+    /// A message arrives that may have been delivered already, in a hole.
+    fn doubt_arrival(&mut self, message: MessageId, at: Stamp) {
+        let Some(known) = self.facts.session.message(message) else {
+            return;
+        };
+        let packet = self.facts.session.packet(known.packet);
+        let facts = match packet.and_then(|packet| self.part(packet, message)) {
+            Some(part) if part.is_last => self.whole(part.whole),
+            Some(_) => None,
+            None => Some(&known.facts),
+        };
+        if let Some(facts) = facts {
+            self.doubt(message, facts, self.facts.session.role(facts), at, false);
+        }
+    }
+
+    /// Nobody can say whether a message did anything.
+    fn doubt(
+        &mut self,
+        message: MessageId,
+        facts: &MessageFacts,
+        role: Role,
+        at: Stamp,
+        local: bool,
+    ) {
+        let Some(object) = facts.object.filter(|_| is_about_object(role)) else {
+            return;
+        };
+        let because = self.history.deliveries.len() as u32;
+        let believer = self.objects.entry(object).or_default();
+        believer.forget();
+        let (belief, counter) = (believer.belief(), believer.counter());
+        self.believe(object, belief, counter, at.time, because);
+        let (node, effect) = (self.id, Effect::Unknown);
+        self.history.deliveries.push(Delivery {
+            node,
+            at,
+            message,
+            local,
+            effect,
+        });
     }
 
     /// A message reaches the engine.
@@ -242,7 +324,15 @@ impl Walk<'_> {
         let effect = match facts.object.filter(|_| is_about_object(role)) {
             None => Effect::Plain,
             Some(object) => {
-                let believer = self.objects.entry(object).or_default();
+                let is_older = |until| self.facts.born.get(&object).is_none_or(|&at| at <= until);
+                let unseen = self.blind_until.is_some_and(is_older);
+                let believer = self.objects.entry(object).or_insert_with(|| {
+                    let mut believer = Believer::default();
+                    if unseen {
+                        believer.forget();
+                    }
+                    believer
+                });
                 let effect = believer.take(role, facts, self.rules, speaker);
                 let (belief, counter) = (believer.belief(), believer.counter());
                 self.believe(object, belief, counter, at.time, because);
@@ -287,16 +377,36 @@ impl Walk<'_> {
     /// The holes that lie before an event.
     fn holes_before(&mut self, holes: &mut Peekable<Iter<'_, Hole>>, number: EventNumber) {
         while let Some(hole) = holes.next_if(|hole| hole.before <= number) {
-            self.hole(hole.time.start);
+            self.hole(hole);
         }
     }
 
     /// The reel lacks what came here: what was waited for may have arrived, and anything may have
     /// happened to any object.
-    fn hole(&mut self, time: SessionTime) {
-        for inbox in self.inboxes.values_mut() {
-            inbox.next = None;
-            inbox.waiting.clear();
+    fn hole(&mut self, hole: &Hole) {
+        let time = hole.time.start;
+        let until = SessionTime(hole.time.end.0.saturating_add(DOUBT_NS));
+        self.blind_until = self.blind_until.max(Some(until));
+        let senders: Vec<(NodeId, i64)> = self
+            .inboxes
+            .iter()
+            .map(|(&from, inbox)| (from, inbox.next.max(inbox.floor)))
+            .collect();
+        for (from, reached) in senders {
+            let known = self
+                .inboxes
+                .get(&from)
+                .map_or(i64::MIN, |inbox| inbox.floor);
+            let floor = if reached == i64::MAX { known } else { reached };
+            let next = self.first_place(from, floor);
+            self.inboxes.insert(
+                from,
+                Inbox {
+                    floor,
+                    next,
+                    waiting: BTreeMap::new(),
+                },
+            );
         }
         let objects: Vec<u64> = self.objects.keys().copied().collect();
         for object in objects {
@@ -314,11 +424,9 @@ impl Walk<'_> {
 
     fn finish(mut self) -> NodeHistory {
         for (&from, inbox) in &self.inboxes {
-            match inbox.next {
-                Some(next) => drop(self.history.waits_for.insert(from, next)),
-                None => self.history.lost_track.push(from),
-            }
+            self.history.waits_for.insert(from, inbox.next);
         }
+        self.history.is_blind = self.blind_until.is_some();
         self.history.gone = self.gone;
         self.history
     }

@@ -174,8 +174,14 @@ fn wire_inside(sources: &[Source], warnings: &mut Vec<String>) -> Option<Arc<Wir
                 } else {
                     "the next is tried"
                 };
+                let mistake = error.reports().first().map_or_else(String::new, |first| {
+                    format!(
+                        " (line {}, column {}: {})",
+                        first.line, first.column, first.message
+                    )
+                });
                 warnings.push(format!(
-                    "the wire inside {}: {error}; {what_now}",
+                    "the wire {name} inside {} has a mistake{mistake}: {what_now}",
                     source.file
                 ));
             }

@@ -3,6 +3,7 @@
 mod beliefs;
 mod counts;
 mod cut;
+mod damaged;
 mod demonstration;
 mod exports;
 mod filters;

@@ -1,0 +1,299 @@
+//! Findings in sessions of a tiny protocol, made by hand.
+
+use std::sync::Arc;
+
+use netreel_protocol::history::{Effect, Finding, History, Level};
+use netreel_protocol::session::{ReelInput, Session};
+use netreel_reel::{
+    ClockAnchor, Endpoint, Event, EventNumber, Header, Record, Reel, ReelWriter, SocketId,
+    ThreadId, Time, WireText,
+};
+use netreel_wire::Wire;
+
+/// One message a packet: rules, sender, kind, place in the stream, object, owner, counter.
+const WIRE: &str = "
+wire tiny { version = 1; byte_order = little; bit_order = lsb; root = Packet; }
+rules historic {
+    unknown_migrate = drop; unknown_update = drop; unknown_destroy = drop;
+    create = always; stale = never; update_from = anyone;
+}
+rules counted {
+    unknown_migrate = create; unknown_update = drop; unknown_destroy = tombstone;
+    create = newer; stale = counter; update_from = owner;
+}
+enum Mode : u8 { host = 0 @rules(historic), owner = 1 @rules(counted), }
+enum Kind : u8 { create = 0 @create, migrate = 1 @migrate, destroy = 2 @destroy, update = 3 @update, }
+struct Packet {
+    mode: Mode @rules;
+    sender: u8 @sender;
+    sequence: u8 @sequence;
+    messages: Message[1];
+}
+struct Message @message {
+    kind: Kind @message_kind;
+    reliable: u1 @reliable; pad: u7 = 0;
+    place: u8 @reliable_sequence;
+    object: u8 @object;
+    switch (kind) {
+        Kind.create => create: Create;
+        Kind.migrate => migrate: Migrate;
+        Kind.destroy => destroy: Plain;
+        Kind.update => update: Plain;
+    }
+}
+struct Plain { counter: u8 @migration_counter; }
+struct Create { counter: u8 @migration_counter; owner: u8 @owner; }
+struct Migrate { counter: u8 @migration_counter; new_owner: u8 @new_owner; }
+";
+
+const CREATE: u8 = 0;
+const MIGRATE: u8 = 1;
+const DESTROY: u8 = 2;
+const HOST_MODE: u8 = 0;
+const OWNER_MODE: u8 = 1;
+
+/// A message from one peer to another: sent, and perhaps received.
+struct Sent {
+    from: u8,
+    to: u8,
+    at: u64,
+    received: Option<u64>,
+    /// Kind, owner (or nobody's business), counter.
+    says: (u8, u8, u8),
+}
+
+fn say(from: u8, to: u8, at: u64, received: Option<u64>, says: (u8, u8, u8)) -> Sent {
+    Sent {
+        from,
+        to,
+        at,
+        received,
+        says,
+    }
+}
+
+/// When, with whom, whether it was sent, and the bytes.
+type Crossed = (u64, Endpoint, bool, Vec<u8>);
+
+/// The peers 0 (`A`), 1 (`B`) and 2 (`C`) and what they said about object 5.
+fn play(mode: u8, story: &[Sent]) -> (Session, History) {
+    let endpoint = |peer: u8| -> Endpoint { ([127, 0, 0, 1], 1 + u16::from(peer)).into() };
+    let mut places = [[0u8; 3]; 3];
+    let mut events: [Vec<Crossed>; 3] = Default::default();
+    for each in story {
+        let (kind, owner, counter) = each.says;
+        let place = &mut places[usize::from(each.from)][usize::from(each.to)];
+        let mut bytes = vec![mode, each.from, *place, kind, 1, *place, 5, counter];
+        if kind != DESTROY {
+            bytes.push(owner);
+        }
+        *place += 1;
+        events[usize::from(each.from)].push((each.at, endpoint(each.to), true, bytes.clone()));
+        if let Some(at) = each.received {
+            events[usize::from(each.to)].push((at, endpoint(each.from), false, bytes));
+        }
+    }
+    let reels = (0u8..).zip(events).map(|(peer, mut events)| {
+        let header = Header {
+            node: ["A", "B", "C"][usize::from(peer)].to_owned(),
+            session: [1; 16],
+            clock: ClockAnchor {
+                boot_id: "boot".to_owned(),
+                ..ClockAnchor::default()
+            },
+            wires: vec![WireText {
+                name: "tiny.wire".to_owned(),
+                text: WIRE.to_owned(),
+            }],
+            ..Header::default()
+        };
+        let mut writer = ReelWriter::create(Vec::new(), &header).unwrap();
+        let (socket, thread) = (SocketId(0), ThreadId(0));
+        let mut number = 0;
+        let mut push = |time, event| {
+            let record = Record {
+                number: EventNumber(number),
+                time: Time(time),
+                thread,
+                event,
+            };
+            writer.push(&record).unwrap();
+            number += 1;
+        };
+        push(
+            0,
+            Event::SocketOpened {
+                socket,
+                local: endpoint(peer),
+            },
+        );
+        events.sort();
+        for (time, peer, is_send, payload) in &events {
+            let event = match is_send {
+                true => Event::Sent {
+                    socket,
+                    to: *peer,
+                    payload,
+                },
+                false => Event::Received {
+                    socket,
+                    from: *peer,
+                    payload,
+                },
+            };
+            push(*time, event);
+        }
+        push(10_000_000_000, Event::PollEmpty { socket });
+        let reel = Arc::new(Reel::from_bytes(writer.finish().unwrap()).unwrap());
+        ReelInput {
+            name: format!("{}.reel", header.node),
+            reel,
+        }
+    });
+    let session = Session::build(reels.collect(), None).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(session.warnings, Vec::<String>::new());
+    let history = History::build(&session);
+    (session, history)
+}
+
+fn check(mode: u8, story: &[Sent], expected: &[(&str, Level, &str)]) {
+    let (_, history) = play(mode, story);
+    let found: Vec<(&str, Level, &str)> = history
+        .findings
+        .iter()
+        .map(
+            |Finding {
+                 rule,
+                 level,
+                 sentence,
+                 ..
+             }| (*rule, *level, sentence.as_str()),
+        )
+        .collect();
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn the_tiny_wire_compiles() {
+    assert_eq!(
+        Wire::compile("tiny.wire", WIRE)
+            .map_err(|e| e.to_string())
+            .err(),
+        None
+    );
+}
+
+#[test]
+fn create_update_and_destroy_in_order_are_no_finding() {
+    check(
+        HOST_MODE,
+        &[
+            say(0, 1, 10, Some(20), (CREATE, 0, 0)),
+            say(0, 2, 10, Some(20), (CREATE, 0, 0)),
+            say(0, 1, 30, Some(40), (DESTROY, 0, 0)),
+            say(0, 2, 30, Some(40), (DESTROY, 0, 0)),
+        ],
+        &[],
+    );
+}
+
+#[test]
+fn two_owners_at_the_same_counter_are_an_error() {
+    check(
+        OWNER_MODE,
+        &[
+            say(0, 2, 10, Some(20), (CREATE, 0, 3)),
+            say(1, 2, 30, Some(40), (MIGRATE, 1, 3)),
+            say(1, 0, 1030, Some(2030), (MIGRATE, 1, 3)),
+        ],
+        &[(
+            "two-owners",
+            Level::Error,
+            "A and B both believed that they own object 5 for 2.0 µs: B since MIGRATE to B at \
+             counter 3 (packet 1); both at counter 3",
+        )],
+    );
+}
+
+#[test]
+fn two_owners_while_migrate_is_under_way_are_an_info() {
+    check(
+        OWNER_MODE,
+        &[
+            say(0, 1, 10, Some(20), (CREATE, 0, 0)),
+            say(1, 0, 30, Some(5030), (MIGRATE, 1, 1)),
+        ],
+        &[(
+            "two-owners",
+            Level::Info,
+            "A and B both believed that they own object 5 for 5.0 µs: B since MIGRATE to B at \
+             counter 1 (packet 1); until A got MIGRATE to B at counter 1 (packet 1)",
+        )],
+    );
+}
+
+#[test]
+fn two_owners_when_all_is_delivered_are_an_error() {
+    check(
+        OWNER_MODE,
+        &[
+            say(0, 2, 10, Some(20), (CREATE, 0, 0)),
+            say(1, 2, 10_000, Some(20_000), (MIGRATE, 1, 1)),
+        ],
+        &[(
+            "two-owners",
+            Level::Error,
+            "A and B both believed that they own object 5 for 10.000 s: B since MIGRATE to B at \
+             counter 1 (packet 1); still so when all is delivered",
+        )],
+    );
+}
+
+#[test]
+fn a_migrate_that_is_dropped_before_create_is_an_error() {
+    check(
+        HOST_MODE,
+        &[
+            say(0, 1, 10, Some(20), (CREATE, 0, 0)),
+            say(0, 2, 10, Some(5_000_090), (CREATE, 0, 0)),
+            say(1, 2, 40, Some(90), (MIGRATE, 2, 0)),
+        ],
+        &[(
+            "migrate-before-create",
+            Level::Error,
+            "C got MIGRATE to peer 2 at counter 0 of object 5 (packet 2) before CREATE and dropped it, \
+             because it did not know the object; CREATE (packet 1) came 5.0 ms later",
+        )],
+    );
+}
+
+#[test]
+fn what_waits_behind_a_gap_in_the_stream_is_delivered_when_it_closes() {
+    // DESTROY overtakes CREATE on the wire, but not on the way to the engine.
+    let story = [
+        say(0, 1, 10, Some(500), (CREATE, 0, 0)),
+        say(0, 1, 20, Some(100), (DESTROY, 0, 0)),
+    ];
+    let (session, history) = play(HOST_MODE, &story);
+    let at_b: Vec<(Effect, i64)> = history
+        .deliveries
+        .iter()
+        .filter(|delivery| session.name(delivery.node) == "B")
+        .map(|delivery| (delivery.effect, delivery.at.time.0))
+        .collect();
+    assert_eq!(at_b, [(Effect::Created, 500), (Effect::Destroyed, 500)]);
+    assert_eq!(history.findings, []);
+}
+
+#[test]
+fn what_was_sent_and_never_arrived_is_undelivered() {
+    let story = [
+        say(0, 1, 10, Some(20), (CREATE, 0, 0)),
+        say(0, 1, 30, None, (DESTROY, 0, 0)),
+    ];
+    let (session, history) = play(HOST_MODE, &story);
+    let [undelivered] = history.undelivered[..] else {
+        panic!("{:?}", history.undelivered)
+    };
+    assert_eq!(session.kind(undelivered).unwrap().name, "destroy");
+}
