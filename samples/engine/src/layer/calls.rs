@@ -119,7 +119,6 @@ impl NetLayer {
             Err(Refusal::TooLarge)
         }
     }
-    }
 
     fn destroy(&mut self, id: ObjectId) -> Result<(), Refusal> {
         let own = self.start.own;

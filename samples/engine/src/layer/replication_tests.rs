@@ -324,7 +324,9 @@ fn an_object_whose_update_would_not_fit_a_packet_is_refused() {
         Call::Spawn { kind: 0, values }
     };
     let object = stage.layer.next_object();
-    let refused = Event::Refused { because: Refusal::TooLarge };
+    let refused = Event::Refused {
+        because: Refusal::TooLarge,
+    };
     stage.call(&book(200));
     assert_eq!(stage.layer.poll_event(), Some(refused.clone()));
     stage.call(&book(180));
