@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 
 use crate::plain::{PlainError, plain_read};
-use crate::tag::{self, Context, LastTick, State};
+use crate::tag::{self, Context, LastTick, ShortPacket, State};
 use crate::varint::{Cursor, unzigzag};
 use crate::{Endpoint, Event, EventNumber, Record, SendOutcome, SocketId, ThreadId, Time};
 
@@ -117,8 +117,11 @@ impl<'a> Records<'a> {
 
     fn item(&mut self) -> Result<Item<'a>, &'static str> {
         let tag = self.from.u8().ok_or(CUT)?;
-        if tag & tag::PLAIN != 0 {
-            return self.plain(tag & !tag::PLAIN);
+        if tag >= tag::SHORT {
+            return self.short_packet(tag);
+        }
+        if tag >= tag::PLAIN {
+            return self.plain(tag & tag::PLAIN_KIND);
         }
         match tag & 0xf0 {
             tag::SENT_TAKEN | tag::SENT | tag::RECEIVED | tag::RECEIVED_LAST => {
@@ -228,20 +231,39 @@ impl<'a> Records<'a> {
         } else {
             usize::from(nibble)
         };
-        let endpoint = *self
-            .state
-            .endpoints
-            .get(index)
-            .ok_or("an endpoint that was not declared")?;
         let time = self.later()?;
         let payload = self.from.counted().ok_or(CUT)?;
+        self.packet_of(tag & 0xf0, index, time, payload)
+    }
+
+    fn short_packet(&mut self, tag: u8) -> Result<Item<'a>, &'static str> {
+        let [low, high] = self.from.array().ok_or(CUT)?;
+        let packet = ShortPacket::read([tag, low, high]).ok_or("not a short packet")?;
+        let payload = self.from.take(packet.length).ok_or(CUT)?;
+        self.state.time = self.state.time.wrapping_add(packet.delta_ns);
+        self.packet_of(packet.kind, packet.endpoint, self.state.time, payload)
+    }
+
+    fn declared(&self, index: usize) -> Result<Endpoint, &'static str> {
+        let endpoint = self.state.endpoints.get(index);
+        endpoint.copied().ok_or("an endpoint that was not declared")
+    }
+
+    fn packet_of(
+        &mut self,
+        kind: u8,
+        endpoint: usize,
+        time: u64,
+        payload: &'a [u8],
+    ) -> Result<Item<'a>, &'static str> {
+        let endpoint = self.declared(endpoint)?;
         let socket = SocketId(self.context().socket);
         let received = Event::Received {
             socket,
             from: endpoint,
             payload,
         };
-        match tag & 0xf0 {
+        match kind {
             tag::RECEIVED => return Ok(Item::One(received, time)),
             tag::RECEIVED_LAST => {
                 return Ok(Item::Two(received, time, Event::PollEmpty { socket }, time));
@@ -257,7 +279,7 @@ impl<'a> Records<'a> {
             to: endpoint,
             payload,
         };
-        if tag & 0xf0 == tag::SENT {
+        if kind == tag::SENT {
             return Ok(Item::One(sent, time));
         }
         let of = EventNumber(number);

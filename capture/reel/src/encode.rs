@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 
 use crate::plain::plain_parts;
-use crate::tag::{self, Context, LastTick, State};
+use crate::tag::{self, Context, LastTick, ShortPacket, State};
 use crate::varint::{put, zigzag};
 use crate::{Endpoint, Event, EventNumber, Record, SendOutcome};
 
@@ -34,9 +34,18 @@ pub(crate) struct Start {
 #[derive(Clone, Copy, Debug)]
 enum Fold {
     Nothing,
-    Sent { tag_at: usize, number: u64 },
-    Received { tag_at: usize },
+    Sent { number: u64, packet: Packet },
+    Received { packet: Packet },
     Tick { tag_at: usize, thread: u16 },
+}
+
+/// Where the latest packet's item is, and what is in it.
+#[derive(Clone, Copy, Debug)]
+struct Packet {
+    tag_at: usize,
+    payload_at: usize,
+    endpoint: usize,
+    delta_ns: u64,
 }
 
 impl BlockEncoder {
@@ -106,7 +115,7 @@ impl BlockEncoder {
     fn folded(&mut self, record: &Record<'_>) -> bool {
         match (self.fold, record.event) {
             (
-                Fold::Sent { tag_at, number },
+                Fold::Sent { number, packet },
                 Event::SendResult {
                     of: EventNumber(of),
                     outcome: SendOutcome::Sent,
@@ -118,18 +127,23 @@ impl BlockEncoder {
                     && number + 1 == record.number.0
                     && record.time.0 == self.state.time;
                 if same {
-                    self.body[tag_at] = self.body[tag_at] - tag::SENT + tag::SENT_TAKEN;
+                    self.body[packet.tag_at] ^= tag::SENT ^ tag::SENT_TAKEN;
+                    self.shorten(tag::SENT_TAKEN, packet);
                     self.fold = Fold::Nothing;
                 }
                 same
             }
-            (Fold::Received { tag_at }, Event::PollEmpty { socket }) => {
+            (Fold::Received { packet }, Event::PollEmpty { socket }) => {
                 let context = self.state.contexts[self.state.context];
                 let same = context.thread == record.thread.0
                     && context.socket == socket.0
                     && record.time.0 == self.state.time;
                 if same {
-                    self.body[tag_at] = self.body[tag_at] - tag::RECEIVED + tag::RECEIVED_LAST;
+                    let tag = &mut self.body[packet.tag_at];
+                    *tag = match *tag {
+                        short if short >= tag::SHORT => short + tag::SHORT_LAST,
+                        long => long ^ tag::RECEIVED ^ tag::RECEIVED_LAST,
+                    };
                     self.fold = Fold::Nothing;
                 }
                 same
@@ -161,10 +175,10 @@ impl BlockEncoder {
             } => {
                 self.select(thread, Some(socket.0));
                 let endpoint = self.endpoint(to);
-                let tag_at = self.packet(tag::SENT, endpoint, time, payload);
+                let packet = self.packet(tag::SENT, endpoint, time, payload);
                 let number = record.number.0;
                 self.state.contexts[self.state.context].sent = Some((number, record.time));
-                self.fold = Fold::Sent { tag_at, number };
+                self.fold = Fold::Sent { number, packet };
             }
             Event::Received {
                 socket,
@@ -173,8 +187,9 @@ impl BlockEncoder {
             } => {
                 self.select(thread, Some(socket.0));
                 let endpoint = self.endpoint(from);
-                let tag_at = self.packet(tag::RECEIVED, endpoint, time, payload);
-                self.fold = Fold::Received { tag_at };
+                let packet = self.packet(tag::RECEIVED, endpoint, time, payload);
+                self.shorten(tag::RECEIVED, packet);
+                self.fold = Fold::Received { packet };
             }
             Event::SendResult { of, outcome } => {
                 if !self.short_result(record, of, outcome) {
@@ -229,7 +244,7 @@ impl BlockEncoder {
         }
     }
 
-    fn packet(&mut self, kind: u8, endpoint: usize, time: u64, payload: &[u8]) -> usize {
+    fn packet(&mut self, kind: u8, endpoint: usize, time: u64, payload: &[u8]) -> Packet {
         let nibble = match u8::try_from(endpoint) {
             Ok(small) if small < tag::NIBBLE_FOLLOWS => small,
             _ => tag::NIBBLE_FOLLOWS,
@@ -240,11 +255,39 @@ impl BlockEncoder {
         if nibble == tag::NIBBLE_FOLLOWS {
             put(&mut self.body, endpoint as u64);
         }
-        put(&mut self.body, time - self.state.time);
+        let delta_ns = time - self.state.time;
+        put(&mut self.body, delta_ns);
         self.state.time = time;
         put(&mut self.body, payload.len() as u64);
+        let payload_at = self.body.len();
         self.body.extend_from_slice(payload);
-        tag_at
+        Packet {
+            tag_at,
+            payload_at,
+            endpoint,
+            delta_ns,
+        }
+    }
+
+    /// Writes the latest item again in three bytes and its payload, if it is small enough.
+    fn shorten(&mut self, kind: u8, packet: Packet) {
+        let Packet {
+            tag_at,
+            payload_at,
+            endpoint,
+            delta_ns,
+        } = packet;
+        let length = self.body.len() - payload_at;
+        if ShortPacket::fits(endpoint, delta_ns, length) {
+            let head = ShortPacket {
+                kind,
+                endpoint,
+                delta_ns,
+                length,
+            }
+            .bytes();
+            self.body.splice(tag_at..payload_at, head);
+        }
     }
 
     /// A result that names its send by being the latest of its context.

@@ -152,8 +152,9 @@ impl Reel {
         self.totals.events()
     }
 
-    /// How many bytes of the file a packet costs on average beyond its payload, everything but
-    /// the header included; `None` without packets. Of a reel that was cut, what was recovered
+    /// How many bytes of the file a packet costs on average beyond what was recorded (packets,
+    /// calls of the game, notes, snapshots), everything but the header included: ticks, clock
+    /// reads, polls, frames, the index. `None` without packets. Of a reel that was cut, what was recovered
     /// from outside the file counts as if it were in it. Reads the whole reel.
     pub fn overhead_per_packet(&self) -> Option<f64> {
         let start = self.blocks.first()?.offset;
@@ -170,6 +171,9 @@ impl Reel {
             Event::Sent { payload, .. } | Event::Received { payload, .. } => {
                 payload_bytes += payload.len() as u64;
             }
+            Event::Input { call: bytes }
+            | Event::Note { text: bytes }
+            | Event::Snapshot { state: bytes } => payload_bytes += bytes.len() as u64,
             _ => {}
         });
         let over = bytes as f64 - payload_bytes as f64;

@@ -59,8 +59,63 @@ pub(crate) const TICK_CLOCK: u8 = 0x04;
 /// What bits 0 and 1 of [`TICK_NEXT`] mean, in nanoseconds.
 pub(crate) const TICK_ERRORS: [i64; 3] = [0, 1, -1];
 
-/// Set in the tag of every event in the plain form; the low seven bits are its kind.
+/// The lowest tag of an event in the plain form; the low five bits are its kind.
 pub(crate) const PLAIN: u8 = 0x80;
+/// The bits of a plain tag that are the kind.
+pub(crate) const PLAIN_KIND: u8 = 0x1f;
+/// The lowest tag of a short packet; all above it are short packets too.
+pub(crate) const SHORT: u8 = 0xa0;
+
+/// A small packet soon after the event before it: three bytes before its payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ShortPacket {
+    /// [`SENT_TAKEN`], [`RECEIVED`] or [`RECEIVED_LAST`].
+    pub(crate) kind: u8,
+    /// Below 4.
+    pub(crate) endpoint: usize,
+    /// Below 2^14 ns.
+    pub(crate) delta_ns: u64,
+    /// Below 32.
+    pub(crate) length: usize,
+}
+
+/// The kinds of short packets, in the order of their numbers in a tag.
+const SHORT_KINDS: [u8; 3] = [SENT_TAKEN, RECEIVED, RECEIVED_LAST];
+/// How much is added to the tag of a short RECEIVED to make it RECEIVED_LAST.
+pub(crate) const SHORT_LAST: u8 = 4 << 3;
+
+impl ShortPacket {
+    /// Whether a packet is small and soon enough.
+    pub(crate) fn fits(endpoint: usize, delta_ns: u64, length: usize) -> bool {
+        endpoint < 4 && delta_ns < 1 << 14 && length < 32
+    }
+
+    /// The three bytes; only for a packet that [`fits`](ShortPacket::fits).
+    pub(crate) fn bytes(&self) -> [u8; 3] {
+        let kind = SHORT_KINDS
+            .iter()
+            .position(|kind| *kind == self.kind)
+            .unwrap_or(0);
+        let bits = (self.length as u32) << 14 | self.delta_ns as u32;
+        let low = (bits as u16).to_le_bytes();
+        let tag = usize::from(SHORT) + (((kind * 4) + self.endpoint) << 3) + (bits >> 16) as usize;
+        [tag as u8, low[0], low[1]]
+    }
+
+    /// What the three bytes say, if the first is a tag from [`SHORT`] on.
+    pub(crate) fn read(bytes: [u8; 3]) -> Option<ShortPacket> {
+        let number = bytes[0].checked_sub(SHORT)?;
+        let combined = usize::from(number >> 3);
+        let low = u32::from(u16::from_le_bytes([bytes[1], bytes[2]]));
+        let bits = u32::from(number & 7) << 16 | low;
+        Some(ShortPacket {
+            kind: *SHORT_KINDS.get(combined / 4)?,
+            endpoint: combined % 4,
+            delta_ns: u64::from(bits & 0x3fff),
+            length: (bits >> 14) as usize,
+        })
+    }
+}
 
 /// One (thread, socket) pair of a block.
 #[derive(Clone, Copy, Debug)]

@@ -78,21 +78,21 @@ fn the_bytes_of_a_small_reel_are_those_of_the_page() {
     check(
         "block",
         &bytes[header_end..block_end],
-        "f7 42 6c 6b  21 00 00 00  ca 29 d4 b1
+        "f7 42 6c 6b  20 00 00 00  41 df 82 8c
          00  e8 07
          45 00 0a c8 01 00
          40 0a
          05 7f 00 00 01 59 1b
-         20 c8 01 02 68 69
-         10 0a 02 79 6f
+         c0 c8 80 68 69
+         a0 0a 80 79 6f
          8c 14 01 21",
     );
     check(
         "index and footer",
         &bytes[block_end..],
-        "f7 49 64 78  22 00 00 00  fa 49 2b be
+        "f7 49 64 78  22 00 00 00  b9 5d 50 a9
          06 03 01 04 01 05 01 08 01 0b 01 0c 01  00  01 fb e8 03 fb ce 04  00  00  00
-         01 2d  01 00  01 06  01 fb d0 07
-         65 00 00 00 00 00 00 00  2a 5f 65 17  f7 45 6e 64",
+         01 2c  01 00  01 06  01 fb d0 07
+         64 00 00 00 00 00 00 00  45 13 c0 8c  f7 45 6e 64",
     );
 }

@@ -2,7 +2,22 @@
 
 use std::path::Path;
 
-use netreel_reel::{Ending, Reel};
+use netreel_reel::{Ending, OwnedRecord, Reel, ReelWriter};
+
+/// What this version makes of the same events; the same events must come out.
+fn write_again(reel: &Reel) -> Reel {
+    let mut writer = ReelWriter::create(Vec::new(), reel.header()).unwrap();
+    let mut expected = Vec::new();
+    reel.for_each(|record| {
+        writer.push(record).unwrap();
+        expected.push(OwnedRecord::copy_of(record));
+    });
+    let again = Reel::from_bytes(writer.finish().unwrap()).unwrap();
+    let mut expected = expected.into_iter();
+    again.for_each(|record| assert_eq!(expected.next(), Some(OwnedRecord::copy_of(record))));
+    assert_eq!(expected.next(), None);
+    again
+}
 
 #[test]
 fn every_recorded_sample_opens_clean_and_whole() {
@@ -18,13 +33,13 @@ fn every_recorded_sample_opens_clean_and_whole() {
             assert_eq!(reel.ending(), &Ending::Clean, "{}", path.display());
             let walk = reel.for_each(|_| {});
             assert_eq!((walk.events, &walk.damaged[..]), (reel.len(), &[][..]));
-            let over = reel.overhead_per_packet().unwrap();
+            let packets = reel.totals().packets();
+            assert!(packets > 0, "{}", path.display());
             let (low, high) = reel.span().unwrap();
-            let rate = reel.totals().packets() as f64 / high.since(low).as_secs_f64();
-            println!(
-                "{}: {over:.2} bytes a packet at {rate:.0}/s",
-                path.display()
-            );
+            let rate = packets as f64 / high.since(low).as_secs_f64();
+            let over = reel.overhead_per_packet().unwrap();
+            let again = write_again(&reel).overhead_per_packet().unwrap();
+            println!("{rate:.0} packets/s: {over:.2} bytes a packet; written now {again:.2}");
             opened += 1;
         }
     }
