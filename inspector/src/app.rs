@@ -145,7 +145,7 @@ impl Inspector {
                 Panel::bottom("findings")
                     .frame(plain())
                     .resizable(true)
-                    .default_size((height * 0.55).round())
+                    .default_size((height * 0.42).round())
                     .show(ui, |ui| findings::show(ui, model, commands));
                 CentralPanel::default().frame(plain()).show(ui, |ui| {
                     minimap::show(ui, model, commands);

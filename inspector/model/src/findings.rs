@@ -38,6 +38,8 @@ pub struct EvidenceRow {
     pub node: String,
     /// When.
     pub time: String,
+    /// Its step in [`Model::story`], from 1, where the finding is the selected one.
+    pub step: Option<usize>,
     /// Whether its packet is the selected one.
     pub selected: bool,
 }
@@ -89,9 +91,15 @@ impl Model {
                 packet: piece.packet,
                 node: self.node_name(piece.node).to_owned(),
                 time: text::seconds(piece.time),
+                step: self.step_of(piece),
                 selected: self.selection.packet == Some(piece.packet),
             })
             .collect()
+    }
+
+    fn step_of(&self, piece: &Evidence) -> Option<usize> {
+        let same = |step: &Evidence| (step.message, step.node) == (piece.message, piece.node);
+        Some(self.story.iter().position(same)? + 1)
     }
 
     /// What proves the selected finding.

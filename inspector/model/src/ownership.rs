@@ -320,7 +320,10 @@ mod tests {
         }
     }
 
-    fn object(lanes: &[(u16, &[(i64, i64, Belief)])]) -> Object {
+    /// A node and what it believes from when to when.
+    type LaneOf<'a> = (u16, &'a [(i64, i64, Belief)]);
+
+    fn object(lanes: &[LaneOf<'_>]) -> Object {
         Object {
             lanes: lanes
                 .iter()

@@ -160,9 +160,8 @@ impl Model {
             let link = self.history().links.get(&(packet.from, packet.to))?;
             Some(link.latency_ns?.1)
         };
-        let took = |packet: &Packet| {
-            Some(packet.received?.time.0.saturating_sub(packet.sent?.time.0))
-        };
+        let took =
+            |packet: &Packet| Some(packet.received?.time.0.saturating_sub(packet.sent?.time.0));
         let Some(packet) = self.packet(id) else {
             return false;
         };

@@ -97,7 +97,9 @@ impl Model {
         }
         let density = |crowd: &Crowd| {
             let lanes = crowd.lanes.iter();
-            lanes.map(|lane| buckets(&lane.events, &lane.lost, scale)).collect()
+            lanes
+                .map(|lane| buckets(&lane.events, &lane.lost, scale))
+                .collect()
         };
         let Some(taken) = self.filter.crowd() else {
             return Traffic {
@@ -108,7 +110,11 @@ impl Model {
         };
         match self.arrows(taken, scale) {
             Some(mut arrows) => {
-                arrows.extend(self.marked_arrows().into_iter().filter(|arrow| !arrow.matches));
+                arrows.extend(
+                    self.marked_arrows()
+                        .into_iter()
+                        .filter(|arrow| !arrow.matches),
+                );
                 Traffic {
                     density: density(&self.index.all),
                     density_is_rest: true,
@@ -138,7 +144,10 @@ impl Model {
         packets.extend(self.selection.packet);
         packets.sort_unstable();
         packets.dedup();
-        packets.into_iter().filter_map(|id| self.arrow(id)).collect()
+        packets
+            .into_iter()
+            .filter_map(|id| self.arrow(id))
+            .collect()
     }
 
     /// Receipts beyond the first, in the visible time.

@@ -1,6 +1,6 @@
 //! Packets as arrows from send to receive, and where their names fit.
 
-use egui::{Align2, Color32, Painter, Pos2, Rect, Shape, Stroke, pos2, vec2};
+use egui::{Color32, Painter, Pos2, Rect, Shape, Stroke, Vec2, pos2, vec2};
 use netreel_inspector_model::{Arrow, Model};
 use netreel_protocol::session::Fate;
 use netreel_wire::Role;
@@ -141,84 +141,52 @@ impl Labels {
         self.taken.push(rect);
     }
 
-    /// Writes a text beside `at`, at the first of four places that is free and inside `bounds`.
-    /// Returns whether there was one; a look that must be written takes the first place inside.
-    pub fn place(
+    /// Finds room for a text beside `at` within `bounds`, at the first of a few places that is free,
+    /// and keeps it. A text that must be written takes the first place that is inside.
+    pub fn find(
         &mut self,
-        painter: &Painter,
         bounds: Rect,
         at: Pos2,
-        text: &str,
-        look: Look,
-    ) -> bool {
-        let galley = painter.layout_no_wrap(text.to_owned(), theme::small(), look.color);
-        let size = galley.size();
-        let gap = look.gap;
-        let places = [
-            (vec2(7.0, -gap - size.y), 0),
-            (vec2(7.0, gap), 0),
-            (vec2(-7.0 - size.x, -gap - size.y), 0),
-            (vec2(-7.0 - size.x, gap), 0),
-            (vec2(7.0, -2.0 * gap - 2.0 * size.y), 1),
-            (vec2(7.0, 2.0 * gap + size.y), 1),
-            (vec2(-7.0 - size.x, 2.0 * gap + size.y), 1),
+        size: Vec2,
+        gap: f32,
+        must: bool,
+    ) -> Option<Rect> {
+        let (right, left) = (7.0, -7.0 - size.x);
+        let (above, below) = (-gap - size.y, gap);
+        let near = [(right, above), (right, below), (left, above), (left, below)];
+        let far = [
+            (right, above - size.y - 4.0),
+            (left, above - size.y - 4.0),
+            (right, below + size.y + 4.0),
+            (left, below + size.y + 4.0),
         ];
-        let rects = places
+        let far = if must { far.as_slice() } else { &[] };
+        let rects = near
             .iter()
-            .filter(|(_, far)| *far == 0 || look.must)
-            .map(|(offset, _)| Rect::from_min_size(at + *offset, size));
-        let fits = |rect: &Rect| {
-            bounds.contains_rect(*rect)
-                && !self
-                    .taken
-                    .iter()
-                    .any(|taken| taken.intersects(rect.expand(1.0)))
+            .chain(far)
+            .map(|&(x, y)| Rect::from_min_size(at + vec2(x, y), size))
+            .filter(|rect| bounds.contains_rect(*rect));
+        let is_free = |rect: &Rect| {
+            let taken = self.taken.iter();
+            !taken
+                .into_iter()
+                .any(|taken| taken.intersects(rect.expand(1.0)))
         };
-        let mut free = rects.clone().filter(fits);
-        let rect = match (free.next(), look.must) {
-            (Some(rect), _) => rect,
-            (None, true) => match rects.clone().find(|rect| bounds.contains_rect(*rect)) {
-                Some(rect) => rect,
-                None => return false,
-            },
-            (None, false) => return false,
-        };
-        if look.must {
-            painter.rect_filled(
-                rect.expand2(vec2(3.0, 1.0)),
-                2.0,
-                theme::faded(theme::BACKGROUND, 0.85),
-            );
-        }
-        painter.galley(rect.min, galley, look.color);
+        let rect = rects
+            .clone()
+            .find(is_free)
+            .or_else(|| rects.clone().next().filter(|_| must))?;
         self.taken.push(rect);
-        true
+        Some(rect)
     }
 
-    /// A numbered disc: a step of the story.
-    pub fn step(&mut self, painter: &Painter, at: Pos2, number: usize, color: Color32) {
-        painter.circle(at, 7.5, theme::BACKGROUND, Stroke::new(1.5, color));
-        painter.text(
-            at,
-            Align2::CENTER_CENTER,
-            number.to_string(),
-            theme::small(),
-            theme::ink(),
-        );
-        self.taken
-            .push(Rect::from_center_size(at, vec2(15.0, 15.0)));
+    /// Writes a text beside `at` where there is room within `bounds`.
+    pub fn place(&mut self, painter: &Painter, bounds: Rect, at: Pos2, text: &str, color: Color32) {
+        let galley = painter.layout_no_wrap(text.to_owned(), theme::small(), color);
+        if let Some(rect) = self.find(bounds, at, galley.size(), 5.0, false) {
+            painter.galley(rect.min, galley, color);
+        }
     }
-}
-
-/// How a label looks.
-#[derive(Clone, Copy)]
-pub struct Look {
-    /// Of the text.
-    pub color: Color32,
-    /// Points between the lane and the text.
-    pub gap: f32,
-    /// Whether it is written even where it covers something.
-    pub must: bool,
 }
 
 /// The middle of a lane at a time.

@@ -7,8 +7,11 @@ use netreel_protocol::history::Level;
 use super::head;
 use crate::{glyph, theme};
 
-/// Height of a finding: three lines of sentence and one of what else there is.
-const ROW: f32 = 74.0;
+/// Height of a finding in a view of this width: as many lines as a long sentence needs, and one of
+/// what else there is.
+fn row_height(width: f32) -> f32 {
+    if width > 1000.0 { 46.0 } else { 74.0 }
+}
 
 /// Draws the list. A click on a finding selects it and shows its proof; a click on a piece of the
 /// proof selects its packet.
@@ -44,6 +47,7 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
 /// Rows are equally high, so that only the visible ones are made; below the selected finding is room
 /// for its proof.
 fn rows(ui: &mut Ui, viewport: Rect, model: &Model, count: usize, commands: &mut Vec<Command>) {
+    let height = row_height(ui.available_width());
     let opened = model
         .selection()
         .finding
@@ -59,18 +63,18 @@ fn rows(ui: &mut Ui, viewport: Rect, model: &Model, count: usize, commands: &mut
     };
     let top_of = |row: usize| {
         let below = opened.is_some_and(|opened| row > opened);
-        row as f32 * ROW + if below { extra } else { 0.0 }
+        row as f32 * height + if below { extra } else { 0.0 }
     };
-    ui.set_height(count as f32 * ROW + extra);
+    ui.set_height(count as f32 * height + extra);
     let origin = ui.max_rect().min;
-    let first = ((viewport.top() - extra) / ROW).floor().max(0.0) as usize;
-    let last = (viewport.bottom() / ROW).ceil().max(0.0) as usize + 1;
+    let first = ((viewport.top() - extra) / height).floor().max(0.0) as usize;
+    let last = (viewport.bottom() / height).ceil().max(0.0) as usize + 1;
     for finding in model.finding_rows(first..last.min(count)) {
         let Some(row) = model.finding_place(finding.finding) else {
             continue;
         };
         let min = pos2(origin.x, origin.y + top_of(row));
-        let rect = Rect::from_min_size(min, vec2(ui.available_width(), ROW));
+        let rect = Rect::from_min_size(min, vec2(ui.available_width(), height));
         if one(ui, rect, &finding).clicked() {
             commands.push(Command::SelectFinding(finding.finding));
         }
@@ -99,7 +103,7 @@ fn one(ui: &mut Ui, rect: Rect, finding: &FindingRow) -> Response {
     let room = rect.right() - left - 8.0;
     let mut job =
         egui::text::LayoutJob::simple(finding.sentence.clone(), theme::body(), theme::TEXT, room);
-    job.wrap.max_rows = 3;
+    job.wrap.max_rows = if rect.height() > 60.0 { 3 } else { 1 };
     let galley = painter.layout_job(job);
     let below = galley.size().y;
     painter.galley(pos2(left, rect.top() + 6.0), galley, theme::TEXT);
@@ -132,7 +136,7 @@ fn proof(ui: &mut Ui, rect: Rect, model: &Model, finding: usize, commands: &mut 
         put(
             52.0,
             Align2::RIGHT_CENTER,
-            format!("{}.", place + 1),
+            piece.step.map_or_else(String::new, |step| step.to_string()),
             theme::DIM,
         );
         put(

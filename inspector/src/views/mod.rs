@@ -12,5 +12,6 @@ pub mod objects;
 pub mod packets;
 pub mod scroll;
 pub mod status;
+pub mod story;
 pub mod timeline;
 pub mod top;

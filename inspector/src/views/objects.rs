@@ -216,12 +216,15 @@ fn draw(
                 Stroke::new(1.0, theme::ERROR),
                 egui::StrokeKind::Inside,
             );
-            let text = format!(
+            let long = format!(
                 "orphan: {} is said to own it, nobody does",
                 model.peer_name(peer)
             );
-            let galley = painter.layout_no_wrap(text, theme::small(), theme::ink());
-            if galley.size().x + 16.0 < shown.width() {
+            let galley = [long, "orphan".to_owned()]
+                .map(|text| painter.layout_no_wrap(text, theme::small(), theme::ink()))
+                .into_iter()
+                .find(|galley| galley.size().x + 16.0 < shown.width());
+            if let Some(galley) = galley {
                 let at = pos2(shown.left() + 8.0, shown.center().y - galley.size().y / 2.0);
                 let behind = Rect::from_min_size(at, galley.size()).expand2(vec2(4.0, 0.0));
                 painter.rect_filled(behind, 2.0, theme::BACKGROUND);

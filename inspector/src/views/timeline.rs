@@ -8,8 +8,9 @@ use egui::{
 use netreel_inspector_model::{Arrow, Bucket, Command, Flag, Hover, Model, Scale, Traffic, text};
 use netreel_protocol::session::{Node, NodeId, PacketId};
 
-use super::arrows::{self, Labels, Line, Look};
+use super::arrows::{self, Labels, Line};
 use super::axis;
+use super::story::Story;
 use crate::{glyph, theme};
 
 /// How near the pointer must be to an arrow, in points.
@@ -59,8 +60,14 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     for flag in &flags {
         labels.block(flag_rect(&lanes, &scale, flag));
     }
+    let points: Vec<Pos2> = model
+        .story()
+        .iter()
+        .map(|piece| arrows::point(time, scale.x(piece.time), lanes.y(piece.node)))
+        .collect();
+    let story = Story::plan(&inside, model, time, &points, &mut labels);
     let near = traffic(ui, &inside, model, &lanes, &scale, &response, &mut labels);
-    story(&inside, model, &lanes, &scale);
+    story.draw(&inside);
     axis::cursor(&inside, time, &scale, model);
     let on_flag = flags_view(ui, &inside, model, &lanes, &scale, &flags, commands);
     input(
@@ -237,18 +244,6 @@ fn names(
     labels: &mut Labels,
 ) {
     let told = model.selection().finding.is_some();
-    // The story's own labels come first; they are placed by `story`.
-    let told_at: Vec<Rect> = model
-        .story()
-        .iter()
-        .map(|piece| {
-            let at = arrows::point(lanes.time, scale.x(piece.time), lanes.y(piece.node));
-            Rect::from_min_max(at + vec2(-12.0, -26.0), at + vec2(150.0, -2.0))
-        })
-        .collect();
-    for rect in told_at {
-        labels.block(rect);
-    }
     let mut named: BTreeSet<(String, u16, i64)> = BTreeSet::new();
     for arrow in arrows.iter().rev() {
         let prominence = arrows::prominence(model, arrow);
@@ -264,14 +259,10 @@ fn names(
         }
         let color = theme::kind(model.kinds(), arrow.kind);
         let strong = prominence >= 4 || !told;
-        let look = Look {
-            color: if strong {
-                color
-            } else {
-                theme::faded(color, 0.6)
-            },
-            gap: 5.0,
-            must: false,
+        let color = if strong {
+            color
+        } else {
+            theme::faded(color, 0.6)
         };
         let text = model.lead_text(arrow.packet);
         // The same said to several nodes at once has its name once.
@@ -279,38 +270,7 @@ fn names(
         if !named.insert((text.clone(), arrow.from.0, about)) {
             continue;
         }
-        labels.place(painter, lanes.time, line.start, &text, look);
-    }
-}
-
-/// The selected finding's proof: numbered where it was seen.
-fn story(painter: &Painter, model: &Model, lanes: &Lanes, scale: &Scale) {
-    let Some(finding) = model.selection().finding else {
-        return;
-    };
-    let Some(level) = model.history().findings.get(finding).map(|f| f.level) else {
-        return;
-    };
-    let mut own = Labels::default();
-    let points: Vec<Pos2> = model
-        .story()
-        .iter()
-        .map(|piece| arrows::point(lanes.time, scale.x(piece.time), lanes.y(piece.node)))
-        .collect();
-    for point in &points {
-        own.block(Rect::from_center_size(*point, vec2(15.0, 15.0)));
-    }
-    for flag in model.flags(scale) {
-        own.block(flag_rect(lanes, scale, &flag));
-    }
-    for ((place, piece), at) in model.story().iter().enumerate().zip(points) {
-        own.step(painter, at, place + 1, theme::level(level));
-        let look = Look {
-            color: theme::ink(),
-            gap: 10.0,
-            must: true,
-        };
-        own.place(painter, lanes.time, at, &piece.what, look);
+        labels.place(painter, lanes.time, line.start, &text, color);
     }
 }
 
