@@ -121,7 +121,7 @@ impl NetLayer {
             .collect();
         for (object, counter) in told {
             let counter = Some(counter);
-            self.tell_all(Peer::HOST, &Body::Destroy { object, counter }, None);
+            self.tell_all(peer, &Body::Destroy { object, counter }, None);
         }
     }
 
@@ -148,18 +148,16 @@ impl NetLayer {
         }
     }
 
-    /// A peer asks for an object. In mode `owner` HOST itself answers where the object has ended,
-    /// or where it can never hear of it because its creator is gone: then nobody keeps it.
+    /// A peer asks for an object. In mode `owner` HOST itself answers where it can never hear of
+    /// the object because its creator is gone: then nobody keeps it.
     pub(super) fn take_request(&mut self, object: ObjectId, by: Peer) {
         if !self.is_host() {
             return;
         }
         let heard = self.heard.get(&object).copied();
         match heard {
-            Some(heard) if self.counts() && heard.destroyed_by.is_some() => {
-                let counter = Some(heard.counter);
-                self.tell(by, Peer::HOST, Body::Destroy { object, counter });
-            }
+            // Whoever destroyed it has told the peer, or HOST has when that one went.
+            Some(heard) if self.counts() && heard.destroyed_by.is_some() => {}
             None if self.counts() && self.gone.contains_key(&NetLayer::creator(object)) => {
                 self.forget(object, Counter(0), Peer::HOST);
                 let counter = Some(Counter(0));
