@@ -96,8 +96,8 @@ impl Texture {
     }
 
     fn texel(&self, x: i64, y: i64) -> [u8; 4] {
-        let x = x.clamp(0, self.width as i64 - 1) as usize;
-        let y = y.clamp(0, self.height as i64 - 1) as usize;
+        let x = x.max(0).min(self.width as i64 - 1).max(0) as usize;
+        let y = y.max(0).min(self.height as i64 - 1).max(0) as usize;
         self.texels
             .get(y * self.width + x)
             .copied()

@@ -10,7 +10,7 @@ use netreel_wire::KindId;
 use crate::{Model, text};
 
 /// Less than this over a link's usual latency is not late, in ns.
-const LATE_NS_MIN: i64 = 5_000_000;
+const LATE_NS_MIN: i64 = 25_000_000;
 
 /// One packet as a row of text. What is not known is `?`, what does not apply is empty.
 #[derive(Clone, Debug, PartialEq)]

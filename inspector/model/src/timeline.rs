@@ -4,7 +4,7 @@ use netreel_protocol::history::Level;
 use netreel_protocol::session::{Fate, NodeId, PacketId, SessionTime};
 use netreel_wire::KindId;
 
-use crate::index::{Crowd, stretch};
+use crate::index::{Crowd, rank as rank_of, stretch};
 use crate::interval::count_in;
 use crate::scale::Scale;
 use crate::{Model, row_of};
@@ -78,6 +78,8 @@ pub struct Flag {
     pub finding: usize,
     /// How bad.
     pub level: Level,
+    /// How many findings of this node and level it stands for.
+    pub count: usize,
     /// Whether it is the selected one.
     pub selected: bool,
 }
@@ -167,13 +169,20 @@ impl Model {
             .collect()
     }
 
-    /// The findings in the visible time; where several fall on one pixel of a lane, the worst.
-    pub fn flags(&self, scale: &Scale) -> Vec<Flag> {
+    /// The findings in the visible time, the worst level of each node first. Where several of one
+    /// level are less than `fold` pixels apart there is one flag for them; those of level info stand
+    /// three times as far apart as the others.
+    pub fn flags(&self, scale: &Scale, fold: f32) -> Vec<Flag> {
         let range = scale.range();
-        let step = scale.ns(1.0).max(1);
         let mut flags: Vec<Flag> = Vec::new();
         for (node, levels) in self.index.flags.iter().enumerate() {
-            for times in levels {
+            for (rank, times) in levels.iter().enumerate() {
+                let apart = if rank == rank_of(Level::Info) {
+                    3.0
+                } else {
+                    1.0
+                };
+                let step = scale.ns(fold * apart).max(1);
                 let mut from = range.start;
                 while from < range.end {
                     let place = times.partition_point(|&(time, _)| time < from);
@@ -184,7 +193,9 @@ impl Model {
                         break;
                     }
                     from = time.saturating_add(step);
-                    flags.extend(self.flag(NodeId(node as u16), time, finding));
+                    let next = times.partition_point(|&(time, _)| time < from);
+                    let node = NodeId(node as u16);
+                    flags.extend(self.flag(node, time, finding, next - place));
                 }
             }
         }
@@ -193,18 +204,19 @@ impl Model {
             && !flags.iter().any(|flag| flag.finding == finding)
             && range.contains(&found.time.0)
         {
-            flags.extend(self.flag(found.node, found.time.0, finding as u32));
+            flags.extend(self.flag(found.node, found.time.0, finding as u32, 1));
         }
         flags
     }
 
-    fn flag(&self, node: NodeId, time: i64, finding: u32) -> Option<Flag> {
+    fn flag(&self, node: NodeId, time: i64, finding: u32, count: usize) -> Option<Flag> {
         let place = finding as usize;
         Some(Flag {
             node,
             time: SessionTime(time),
             finding: place,
             level: self.history().findings.get(place)?.level,
+            count,
             selected: self.selection.finding == Some(place),
         })
     }

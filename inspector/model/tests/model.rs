@@ -394,7 +394,7 @@ fn frame(model: &Model) -> usize {
         .sum();
     density.iter().map(Vec::len).sum::<usize>()
         + arrows.len()
-        + model.flags(&scale).len()
+        + model.flags(&scale, 1.0).len()
         + model.duplicates(&scale).len()
         + model.minimap(1500.0).len()
         + model.packet_rows(0..30).len()

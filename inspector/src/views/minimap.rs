@@ -72,7 +72,7 @@ fn gutter(painter: &egui::Painter, view: Rect) {
 fn flags(painter: &egui::Painter, view: Rect, time: Rect, whole: &Scale, model: &Model) {
     let mut last: Option<(f32, Level)> = None;
     let mut marks: Vec<(f32, Level)> = model
-        .flags(whole)
+        .flags(whole, 1.0)
         .into_iter()
         .map(|flag| ((time.left() + whole.x(flag.time)).round(), flag.level))
         .collect();

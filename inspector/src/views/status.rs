@@ -5,6 +5,22 @@ use netreel_inspector_model::{Command, Model, Step, text};
 
 use crate::{glyph, theme};
 
+/// What the keys do; the window's own file has them.
+const KEYS: &str = "\
+up, down      previous, next packet
+left, right   the same on its link
+home, end     first, last packet
+n, p          next, previous finding
+f             bring the selection into view
+a             show the whole session
++, -          show less, more time
+shift left,
+shift right   earlier, later
+escape        let go of the selection
+
+wheel         zoom at the pointer
+drag          move through time";
+
 /// Draws the line. A click on the verdict selects the next finding.
 pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     ui.horizontal(|ui| {
@@ -19,7 +35,7 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
         let color = level.map_or(theme::WEAK, theme::level);
         let text = RichText::new(verdict).font(theme::body()).color(color);
         let label = Label::new(text).sense(Sense::click()).truncate();
-        let room = ui.available_width() - 330.0;
+        let room = ui.available_width() - 400.0;
         let clicked = ui
             .scope(|ui| {
                 ui.set_max_width(room.max(60.0));
@@ -35,6 +51,9 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
                 |at| format!("cursor {} s", text::seconds(at)),
             );
             ui.label(weak(cursor));
+            let keys = RichText::new("keys").font(theme::mono()).color(theme::WEAK);
+            ui.label(keys)
+                .on_hover_text(RichText::new(KEYS).font(theme::mono()));
             let warnings = &model.session().warnings;
             if !warnings.is_empty() {
                 let noun = if warnings.len() == 1 { "note" } else { "notes" };

@@ -16,8 +16,11 @@ use crate::{glyph, theme};
 /// How near the pointer must be to an arrow, in points.
 const NEAR: f32 = 6.0;
 
-/// Above so many arrows only those of the selection have their names beside them.
-const NAMED_MAX: usize = 400;
+/// Names beside arrows, where there is room: tried for the most telling so many.
+const NAMED_MAX: usize = 240;
+
+/// How near two flags may be, in points, before one stands for both.
+const FLAG_FOLD: f32 = 7.0;
 
 /// Where the lanes are.
 struct Lanes {
@@ -56,7 +59,7 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     }
     let inside = painter.with_clip_rect(time.intersect(painter.clip_rect()));
     let mut labels = Labels::default();
-    let flags = model.flags(&scale);
+    let flags = model.flags(&scale, FLAG_FOLD);
     for flag in &flags {
         labels.block(flag_rect(&lanes, &scale, flag));
     }
@@ -66,7 +69,7 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
         .map(|piece| arrows::point(time, scale.x(piece.time), lanes.y(piece.node)))
         .collect();
     let story = Story::plan(&inside, model, time, &points, &mut labels);
-    let near = traffic(ui, &inside, model, &lanes, &scale, &response, &mut labels);
+    let near = traffic(&inside, model, &lanes, &scale, &response, &mut labels);
     story.draw(&inside);
     axis::cursor(&inside, time, &scale, model);
     let on_flag = flags_view(ui, &inside, model, &lanes, &scale, &flags, commands);
@@ -185,7 +188,6 @@ fn lane(painter: &Painter, view: Rect, lanes: &Lanes, scale: &Scale, place: usiz
 
 /// Arrows or density. Returns the packet near the pointer.
 fn traffic(
-    ui: &Ui,
     painter: &Painter,
     model: &Model,
     lanes: &Lanes,
@@ -228,9 +230,7 @@ fn traffic(
         let glow = Stroke::new(5.0, theme::faded(theme::ink(), 0.25));
         painter.line_segment([line.start, line.end], glow);
     }
-    if ui.is_visible() && shown.len() <= NAMED_MAX {
-        names(painter, model, lanes, scale, &shown, labels);
-    }
+    names(painter, model, lanes, scale, &shown, labels);
     nearest.map(|(_, packet, _)| packet)
 }
 
@@ -245,7 +245,7 @@ fn names(
 ) {
     let told = model.selection().finding.is_some();
     let mut named: BTreeSet<(String, u16, i64)> = BTreeSet::new();
-    for arrow in arrows.iter().rev() {
+    for arrow in arrows.iter().rev().take(NAMED_MAX) {
         let prominence = arrows::prominence(model, arrow);
         if prominence < 2 {
             break;
@@ -340,12 +340,16 @@ fn flags_view(
         let id = ui.scope_id().with(("flag", flag.finding));
         let response = ui.interact(rect.intersect(lanes.time), id, Sense::click());
         let label = format!("flag {} at {}", finding.rule, finding.node);
+        let more = match flag.count {
+            0 | 1 => String::new(),
+            count => format!("\nand {} more near it", count - 1),
+        };
         response.widget_info(|| WidgetInfo::selected(Role::Button, true, flag.selected, &label));
         on_flag |= response.hovered();
         if response.clicked() {
             commands.push(Command::SelectFinding(flag.finding));
         }
-        response.on_hover_text(format!("{}\n{}", finding.rule, finding.sentence));
+        response.on_hover_text(format!("{}\n{}{more}", finding.rule, finding.sentence));
     }
     on_flag
 }
