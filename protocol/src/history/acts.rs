@@ -14,6 +14,8 @@ use crate::session::{MessageId, Node, NodeId, Packet, Session, Stamp, Way};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Act<'a> {
     pub at: Stamp,
+    /// When anybody was first told.
+    pub sent: Stamp,
     /// The message that first told of it.
     pub message: MessageId,
     pub facts: &'a MessageFacts,
@@ -63,6 +65,7 @@ pub(super) fn acts<'a>(facts: &Facts<'a>, id: NodeId, node: &Node) -> Vec<Act<'a
             let at = asked.unwrap_or(sent);
             acts.push(Act {
                 at,
+                sent,
                 message,
                 facts: message_facts,
                 role,

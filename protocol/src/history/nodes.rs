@@ -1,6 +1,6 @@
 //! One node's history: what its engine was handed, in which order, and what it made of it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::iter::Peekable;
 use std::ops::Range;
 use std::slice::Iter;
@@ -62,6 +62,7 @@ impl Facts<'_> {
         };
         let acts = acts(self, id, node);
         let mut acts = acts.iter().peekable();
+        let mut answers: VecDeque<&Act<'_>> = VecDeque::new();
         let mut holes = node.holes.iter().peekable();
         for (crossing, stamp) in self.session.crossings(id) {
             if crossing.way != Way::In {
@@ -69,16 +70,26 @@ impl Facts<'_> {
             }
             while let Some(act) = acts.next_if(|act| act.at.number < crossing.number) {
                 walk.holes_before(&mut holes, act.at.number);
-                walk.did(act);
+                if walk.is_answer(act) && act.sent.number > crossing.number {
+                    answers.push_back(act);
+                } else {
+                    walk.did(act, act.at);
+                }
+            }
+            while let Some(act) = answers.pop_front_if(|act| act.sent.number < crossing.number) {
+                walk.did(act, act.sent);
             }
             walk.holes_before(&mut holes, crossing.number);
             if let Some(packet) = self.session.packet(crossing.packet) {
                 walk.received(crossing.packet, packet, stamp);
             }
         }
+        for act in answers {
+            walk.did(act, act.sent);
+        }
         for act in acts {
             walk.holes_before(&mut holes, act.at.number);
-            walk.did(act);
+            walk.did(act, act.at);
         }
         for hole in holes {
             walk.hole(hole);
@@ -132,23 +143,32 @@ struct Inbox {
 }
 
 impl Walk<'_> {
+    /// A node that does not own an object says DESTROY only in answer to what arrived.
+    fn is_answer(&self, act: &Act<'_>) -> bool {
+        let belief = act
+            .facts
+            .object
+            .and_then(|object| self.objects.get(&object)?.belief());
+        act.role == Role::Destroy && belief != self.node.peer.map(Belief::Owned)
+    }
+
     /// The node did something itself.
-    fn did(&mut self, act: &Act<'_>) {
+    fn did(&mut self, act: &Act<'_>, at: Stamp) {
         let peer = self.node.peer;
         if act.role == Role::Disconnect {
             self.gone.extend(act.facts.origin.or(peer));
             return;
         }
-        if self.blind_until.is_some_and(|until| act.at.time <= until) {
+        if self.blind_until.is_some_and(|until| at.time <= until) {
             // What it tells again after a hole it may have told, and undone, in the hole.
-            return self.doubt(act.message, act.facts, act.role, act.at, true);
+            return self.doubt(act.message, act.facts, act.role, at, true);
         }
         let speaker = Speaker {
             from: self.id,
             peer,
             place: None,
         };
-        self.deliver(act.message, act.facts, act.role, speaker, act.at, true);
+        self.deliver(act.message, act.facts, act.role, speaker, at, true);
     }
 
     fn received(&mut self, id: PacketId, packet: &Packet, stamp: Stamp) {

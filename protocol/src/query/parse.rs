@@ -5,6 +5,8 @@ use super::{Comparison, Expr, Field, Literal, QueryError, Takes, Word};
 
 /// Parentheses and `!` may nest so deep.
 const DEPTH_MAX: usize = 64;
+/// So many fields and words a filter may hold: it is walked recursively.
+const TERMS_MAX: usize = 1000;
 
 pub(super) fn parse(text: &str) -> Result<Expr, QueryError> {
     let tokens = tokens(text)?;
@@ -12,6 +14,7 @@ pub(super) fn parse(text: &str) -> Result<Expr, QueryError> {
         tokens,
         at: 0,
         depth: 0,
+        terms: 0,
     };
     if parser.peek() == &What::End {
         return Ok(Expr::All);
@@ -28,6 +31,7 @@ struct Parser {
     tokens: Vec<Token>,
     at: usize,
     depth: usize,
+    terms: usize,
 }
 
 impl Parser {
@@ -72,6 +76,10 @@ impl Parser {
     }
 
     fn term(&mut self) -> Result<Expr, QueryError> {
+        self.terms += 1;
+        if self.terms > TERMS_MAX {
+            return Err(self.expected(&format!("at most {TERMS_MAX} fields and words")));
+        }
         let What::Name(name) = self.peek().clone() else {
             return Err(self.expected("a field or a word, as `from` or `lost`"));
         };
@@ -386,6 +394,12 @@ mod tests {
             "lost == 1",
             "column 6: expected `&&`, `||` or the end: `lost` stands alone, found `==`",
         );
+    }
+
+    #[test]
+    fn a_filter_of_a_hundred_thousand_terms_is_too_long() {
+        let error = parse(&"lost && ".repeat(100_000)).unwrap_err();
+        assert_eq!(error.expected, "at most 1000 fields and words");
     }
 
     #[test]

@@ -4,13 +4,15 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use netreel_reel::{Ending, Header, Reel, Time};
+use netreel_reel::{Ending, Header, Time};
 use netreel_wire::{PacketFacts, RulesId, Wire};
 
 use super::cast::{Cast, utc_ns};
 use super::clock::{Alignment, align};
 use super::matching::{End, Matched, Side, assign, groups, samples, sort};
+use super::meeting::{met, one_meeting};
 use super::scan::{RawHole, Scan};
+use super::source::{ReelInput, Source, drop_copies, one_session, sources, wire_inside};
 use super::{
     Crossing, Fate, Hole, Message, MessageId, Node, NodeId, Packet, PacketId, Session,
     SessionError, SessionTime, Stamp, Turn, Way, fate,
@@ -18,14 +20,6 @@ use super::{
 
 /// How many packets of a node are looked at to learn its number in the protocol.
 const LOOKED_AT: usize = 32;
-
-/// A reel, and what messages call it.
-pub struct ReelInput {
-    /// The file's name.
-    pub name: String,
-    /// The reel.
-    pub reel: Arc<Reel>,
-}
 
 impl Session {
     /// Reads the reels of one play-through. The wire is the one inside the reels unless one is
@@ -72,169 +66,6 @@ impl Session {
     }
 }
 
-/// A reel that takes part.
-struct Source {
-    /// The file's name.
-    file: String,
-    /// The node's name.
-    node: String,
-    reel: Arc<Reel>,
-    scan: Scan,
-}
-
-fn sources(reels: Vec<ReelInput>, warnings: &mut Vec<String>) -> Vec<Source> {
-    let mut sources = Vec::new();
-    for ReelInput { name, reel } in reels {
-        let scan = Scan::new(&reel);
-        let node = match reel.header().node.as_str() {
-            "" => name.strip_suffix(".reel").unwrap_or(&name).to_owned(),
-            node => node.to_owned(),
-        };
-        if scan.events == 0 {
-            warnings.push(format!("{name} holds no event"));
-        }
-        if let Ending::Cut { at_byte, why } = reel.ending() {
-            warnings.push(format!(
-                "{name} was cut at byte {at_byte} ({why}): what {node} shows at its end is not an \
-                 outcome"
-            ));
-        }
-        for hole in &scan.holes {
-            warnings.push(format!(
-                "{name} has a hole before event {}: {}",
-                hole.before, hole.why
-            ));
-        }
-        sources.push(Source {
-            file: name,
-            node,
-            reel,
-            scan,
-        });
-    }
-    sources
-}
-
-/// All reels that name a session name the same one.
-fn one_session(sources: &[Source]) -> Result<(), SessionError> {
-    let mut named = sources
-        .iter()
-        .filter(|each| each.reel.header().session != [0; 16]);
-    let Some(first) = named.next() else {
-        return Ok(());
-    };
-    let id = first.reel.header().session;
-    match named.find(|each| each.reel.header().session != id) {
-        None => Ok(()),
-        Some(second) => Err(SessionError::DifferentSessions {
-            first: first.file.clone(),
-            first_id: hex(&id),
-            second: second.file.clone(),
-            second_id: hex(&second.reel.header().session),
-        }),
-    }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// The first wire inside a reel that compiles.
-fn wire_inside(sources: &[Source], warnings: &mut Vec<String>) -> Option<Arc<Wire>> {
-    let mut texts: Vec<(&Source, &str, &str)> = Vec::new();
-    for source in sources {
-        if let Some(wire) = source.reel.header().wires.first()
-            && !texts.iter().any(|(_, _, text)| *text == wire.text)
-        {
-            texts.push((source, &wire.name, &wire.text));
-        }
-    }
-    if texts.is_empty() {
-        warnings.push(
-            "no reel holds a wire and none was given: packets are shown as bytes; give one with \
-             --wire FILE"
-                .to_owned(),
-        );
-    }
-    for (place, (source, name, text)) in texts.iter().enumerate() {
-        match Wire::compile(name, text) {
-            Ok(wire) => {
-                if texts.len() > 1 {
-                    warnings.push(format!(
-                        "the reels hold {} different wires: all packets are read by {name} of {}",
-                        texts.len(),
-                        source.file,
-                    ));
-                }
-                return Some(Arc::new(wire));
-            }
-            Err(error) => {
-                let what_now = if place + 1 == texts.len() {
-                    "packets are shown as bytes"
-                } else {
-                    "the next is tried"
-                };
-                let mistake = error.reports().first().map_or_else(String::new, |first| {
-                    format!(
-                        " (line {}, column {}: {})",
-                        first.line, first.column, first.message
-                    )
-                });
-                warnings.push(format!(
-                    "the wire {name} inside {} has a mistake{mistake}: {what_now}",
-                    source.file
-                ));
-            }
-        }
-    }
-    None
-}
-
-/// Of two reels of the same run of the same node, keeps the longer.
-fn drop_copies(sources: &mut Vec<Source>, warnings: &mut Vec<String>) {
-    let mut place = 0;
-    while place < sources.len() {
-        let same = |other: &Source| {
-            let this = &sources[place];
-            let shared = this
-                .scan
-                .sockets
-                .values()
-                .any(|endpoint| other.scan.sockets.values().any(|theirs| theirs == endpoint));
-            other.node == this.node && shared && overlap(this, other)
-        };
-        let Some(other) = (place + 1..sources.len()).find(|&other| same(&sources[other])) else {
-            place += 1;
-            continue;
-        };
-        let (kept, dropped) = if sources[other].scan.events > sources[place].scan.events {
-            (other, place)
-        } else {
-            (place, other)
-        };
-        warnings.push(format!(
-            "{} was recorded twice: {} is used, {} is left out",
-            sources[kept].node, sources[kept].file, sources[dropped].file,
-        ));
-        sources.remove(dropped);
-    }
-}
-
-/// Whether two reels ran at the same time, by the calendar.
-fn overlap(one: &Source, other: &Source) -> bool {
-    let span = |source: &Source| {
-        let header = source.reel.header();
-        source
-            .scan
-            .span
-            .map(|(first, last)| (utc_ns(header, first), utc_ns(header, last)))
-    };
-    match (span(one), span(other)) {
-        (Some(one), Some(other)) => one.0 <= other.1 && other.0 <= one.1,
-        _ => true,
-    }
-}
-
 /// Both ends of every packet, with the members that they belong to.
 fn ends(cast: &Cast, headers: &[&Header], scans: &[Scan]) -> Result<Vec<End>, SessionError> {
     let limit = |what: &str, count: usize, max: u64| SessionError::TooLarge {
@@ -270,62 +101,6 @@ fn ends(cast: &Cast, headers: &[&Header], scans: &[Scan]) -> Result<Vec<End>, Se
         }
     }
     Ok(ends)
-}
-
-/// The pairs of reels that have a packet in common.
-fn met(ends: &[End], scans: &[Scan]) -> Vec<(usize, usize)> {
-    let mut pairs: Vec<(usize, usize)> = groups(ends, scans)
-        .filter_map(|group| {
-            let (first, last) = (group.first()?, group.last()?);
-            (first.side != last.side).then_some((usize::from(first.reel), usize::from(last.reel)))
-        })
-        .collect();
-    pairs.sort_unstable();
-    pairs.dedup();
-    pairs
-}
-
-/// Every reel with packets is tied to the first by packets in common, or at least by a session id.
-fn one_meeting(
-    sources: &[Source],
-    scans: &[Scan],
-    met: &[(usize, usize)],
-    warnings: &mut Vec<String>,
-) -> Result<(), SessionError> {
-    let talked = |place: usize| {
-        scans
-            .get(place)
-            .is_some_and(|scan| !(scan.sends.is_empty() && scan.receives.is_empty()))
-    };
-    let Some(first) = (0..sources.len()).find(|&place| talked(place)) else {
-        return Ok(());
-    };
-    let mut reached = vec![false; sources.len()];
-    reached[first] = true;
-    for _ in 0..sources.len() {
-        for &(one, other) in met {
-            let either = reached[one] || reached[other];
-            reached[one] = either;
-            reached[other] = either;
-        }
-    }
-    for place in (0..sources.len()).filter(|&place| talked(place) && !reached[place]) {
-        let reel = sources[place].file.clone();
-        let others: Vec<&str> = sources
-            .iter()
-            .enumerate()
-            .filter(|&(other, _)| reached[other])
-            .map(|(_, source)| source.file.as_str())
-            .collect();
-        let others = others.join(", ");
-        if sources[place].reel.header().session == [0; 16] {
-            return Err(SessionError::NeverMet { reel, others });
-        }
-        warnings.push(format!(
-            "{reel} is from the same session as {others}, but they have no packet in common"
-        ));
-    }
-    Ok(())
 }
 
 /// A session under way.

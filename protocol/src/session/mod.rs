@@ -7,11 +7,13 @@ mod error;
 mod fate;
 mod lookup;
 mod matching;
+mod meeting;
 mod scan;
+mod source;
 
-pub use build::ReelInput;
 pub(crate) use build::packets;
 pub use error::SessionError;
+pub use source::ReelInput;
 
 use std::collections::BTreeMap;
 use std::ops::Range;

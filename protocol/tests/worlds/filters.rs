@@ -137,3 +137,32 @@ fn names_that_nobody_has_are_told_with_those_that_there_are() {
     assert!(told[1].starts_with("no kind is called explode; there are connect, leave, create,"));
     assert!(told[2].starts_with("no rule is called nonsense; there are clock-disagreement,"));
 }
+
+#[test]
+fn any_text_is_a_filter_or_an_error_with_a_column_inside_it() {
+    const PARTS: [&str; 24] = [
+        "from", "link", "object", "late", "lost", "kind", "rule", "==", "!=", "<", ">=", "&&",
+        "||", "!", "(", ")", "->", "A", "42", "1.5ms", "\"X\"", "'", "\u{e4}", " ",
+    ];
+    let (session, history) = &*PLAYED;
+    let mut draw = netreel_transport::Draw::new(1);
+    let mut understood = 0;
+    for _ in 0..20_000 {
+        let count = draw.below(8);
+        let parts = (0..count).map(|_| PARTS[draw.below(PARTS.len() as u64) as usize]);
+        let text: String = parts.collect();
+        match Query::parse(&text) {
+            Ok(query) => {
+                understood += 1;
+                let _ = query.packet(session, history, PacketId(0));
+            }
+            Err(error) => {
+                assert!(
+                    (1..=text.chars().count() + 1).contains(&error.column),
+                    "{text}: {error}"
+                );
+            }
+        }
+    }
+    assert!(understood > 500, "{understood}");
+}
