@@ -11,6 +11,7 @@ mod filter;
 mod findings;
 mod index;
 mod interval;
+mod outcome;
 mod ownership;
 mod scale;
 mod table;
@@ -32,6 +33,7 @@ pub use detail::{BitOrder, Detail, FieldRow, HEX_COLUMNS, HexRow, mask};
 pub use filter::Filter;
 pub use findings::{EvidenceRow, FindingRow};
 pub use interval::{Intervals, Touching};
+pub use outcome::Outcome;
 pub use ownership::{Row, Shown, Stretch};
 pub use scale::{RANGE_NS_MIN, Scale, Tick, ticks};
 pub use table::PacketRow;
@@ -252,6 +254,11 @@ impl Model {
             .map_or_else(|| format!("peer {peer}"), |node| node.name.clone())
     }
 
+    /// How many objects there are.
+    pub fn object_count(&self) -> usize {
+        self.summaries.len()
+    }
+
     /// `4 nodes · 12 481 packets · 31 lost`
     pub fn status(&self) -> String {
         let session = &self.session;
@@ -328,6 +335,8 @@ impl Model {
             )),
             _ => lines.push(table::fate(packet)),
         }
+        let outcomes = self.outcomes(id, 3);
+        lines.extend(outcomes.iter().map(outcome::Outcome::sentence));
         lines.join("\n")
     }
 

@@ -9,7 +9,7 @@ use netreel_wire::KindId;
 
 use crate::{Model, text};
 
-/// Less than this over a link's usual latency is not late, in ns.
+/// Less than this over a link's shortest latency is not late, in ns.
 const LATE_NS_MIN: i64 = 25_000_000;
 
 /// One packet as a row of text. What is not known is `?`, what does not apply is empty.
@@ -33,7 +33,7 @@ pub struct PacketRow {
     pub bytes: String,
     /// From send to receive.
     pub late: String,
-    /// Whether that is much longer than usual on its link.
+    /// Whether that is much longer than the shortest on its link.
     pub is_late: bool,
     /// `received`, `lost`, `2 copies`...
     pub fate: String,
@@ -154,20 +154,20 @@ impl Model {
             .is_some_and(|earlier| earlier.is_some())
     }
 
-    /// Whether a packet took much longer than its link's packets usually do.
+    /// Whether a packet took much longer than the quickest one of its link.
     pub fn is_late(&self, id: PacketId) -> bool {
-        let usual = |packet: &Packet| {
+        let quickest = |packet: &Packet| {
             let link = self.history().links.get(&(packet.from, packet.to))?;
-            Some(link.latency_ns?.1)
+            Some(link.latency_ns?.0)
         };
         let took =
             |packet: &Packet| Some(packet.received?.time.0.saturating_sub(packet.sent?.time.0));
         let Some(packet) = self.packet(id) else {
             return false;
         };
-        match (took(packet), usual(packet)) {
-            (Some(took), Some(usual)) => {
-                took > usual.saturating_mul(3) && took.saturating_sub(usual) > LATE_NS_MIN
+        match (took(packet), quickest(packet)) {
+            (Some(took), Some(quickest)) => {
+                took > quickest.saturating_mul(3) && took.saturating_sub(quickest) > LATE_NS_MIN
             }
             _ => false,
         }

@@ -463,3 +463,27 @@ fn a_frame_does_not_grow_with_the_recording() {
         "{whole_small} became {whole_large}"
     );
 }
+
+#[test]
+fn a_message_says_what_the_receiver_made_of_it() {
+    let model = fixture::race_model();
+    let said = |kind: u16, from: u16| {
+        let outcomes = model.outcomes(packet(&model, kind, from, X), 9);
+        let outcome = outcomes.into_iter().next().expect("an outcome");
+        (
+            outcome.message.clone(),
+            outcome.node.clone(),
+            outcome.effect,
+            outcome.ignored,
+        )
+    };
+    let unknown = "ignored: the object is unknown here";
+    let at_x =
+        |message: &str, effect, ignored| (message.to_owned(), "X".to_owned(), effect, ignored);
+    assert_eq!(said(MIGRATE, HOST), at_x("migrate 42", unknown, true));
+    assert_eq!(said(DESTROY, B), at_x("destroy 42", unknown, true));
+    assert_eq!(
+        said(CREATE, A),
+        at_x("create 42", "created the object", false)
+    );
+}

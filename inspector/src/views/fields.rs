@@ -3,6 +3,8 @@
 use egui::{Align2, Rect, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
 use netreel_inspector_model::{Command, FieldRow, Hover, Model};
 
+use netreel_protocol::session::PacketId;
+
 use super::{findings, head, scroll};
 use crate::{glyph, theme};
 
@@ -26,6 +28,7 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
         &format!("{link}   {kinds}"),
     );
     problems(ui, model);
+    outcomes(ui, model, id);
     let rows = model.detail().rows();
     if rows.is_empty() {
         findings::empty(ui, "No wire describes this packet: its fields are unknown.");
@@ -57,6 +60,27 @@ fn within(model: &Model, row: &FieldRow) -> bool {
         let bits = &message.facts.bits;
         bits.start <= row.bits.start && row.bits.end <= bits.end && row.bits.start < row.bits.end
     })
+}
+
+/// What the nodes did with the packet's messages.
+fn outcomes(ui: &mut Ui, model: &Model, id: PacketId) {
+    for outcome in model.outcomes(id, 3) {
+        let (rect, response) =
+            ui.allocate_exact_size(vec2(ui.available_width(), ROW), Sense::hover());
+        let painter = ui.painter();
+        painter.rect_filled(rect, 0.0, theme::RELATED);
+        let color = if outcome.ignored {
+            theme::WARNING
+        } else {
+            theme::WEAK
+        };
+        let sentence = outcome.sentence();
+        let room = rect.width() - 20.0;
+        let galley = findings::elided(painter, &sentence, theme::small(), room, color);
+        painter.galley(rect.min + vec2(10.0, 2.0), galley, color);
+        response.on_hover_text(sentence);
+        ui.add_space(-ui.spacing().item_spacing.y);
+    }
 }
 
 fn problems(ui: &mut Ui, model: &Model) {

@@ -17,10 +17,7 @@ pub const HEAD: f32 = head::HEIGHT;
 /// stretch selects the object and the message that began it.
 pub fn show(ui: &mut Ui, model: &Model, with_axis: bool, commands: &mut Vec<Command>) {
     let rows = model.object_rows();
-    let objects = rows
-        .iter()
-        .filter(|row| matches!(row, Row::Object(_)))
-        .count();
+    let objects = model.object_count();
     let more = match (model.selection().object, model.cursor()) {
         (Some(object), Some(at)) => format!(
             "at the cursor, {}:  {}",

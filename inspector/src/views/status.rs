@@ -35,7 +35,7 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
         let color = level.map_or(theme::WEAK, theme::level);
         let text = RichText::new(verdict).font(theme::body()).color(color);
         let label = Label::new(text).sense(Sense::click()).truncate();
-        let room = ui.available_width() - 400.0;
+        let room = ui.available_width() - 300.0;
         let clicked = ui
             .scope(|ui| {
                 ui.set_max_width(room.max(60.0));
@@ -46,11 +46,12 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
             commands.push(Command::Step(Step::NextFinding));
         }
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-            let cursor = model.cursor().map_or_else(
-                || "click the timeline for a time cursor".to_owned(),
-                |at| format!("cursor {} s", text::seconds(at)),
-            );
-            ui.label(weak(cursor));
+            let cursor = model
+                .cursor()
+                .map_or_else(String::new, |at| format!("cursor {} s", text::seconds(at)));
+            if !cursor.is_empty() {
+                ui.label(weak(cursor));
+            }
             let keys = RichText::new("keys").font(theme::mono()).color(theme::WEAK);
             ui.label(keys)
                 .on_hover_text(RichText::new(KEYS).font(theme::mono()));

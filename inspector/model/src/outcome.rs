@@ -1,0 +1,106 @@
+//! What became of a packet's messages: where they were delivered, and what the node did with them.
+
+use netreel_protocol::history::{Delivery, Effect};
+use netreel_protocol::session::{MessageId, PacketId};
+
+use crate::{Model, text};
+
+/// What a node did with a message.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// `create 42`
+    pub message: String,
+    /// Where.
+    pub node: String,
+    /// When.
+    pub time: String,
+    /// `created the object`
+    pub effect: &'static str,
+    /// Whether the node made nothing of it.
+    pub ignored: bool,
+}
+
+impl Outcome {
+    /// `create 42 at X, 0.883561 s: created the object`
+    pub fn sentence(&self) -> String {
+        let Outcome {
+            message,
+            node,
+            time,
+            effect,
+            ..
+        } = self;
+        format!("{message} at {node}, {time} s: {effect}")
+    }
+}
+
+impl Model {
+    /// What the nodes did with a packet's messages about objects, in wire order; at most `limit`.
+    /// A message that was sent several times has its outcome at the copy that arrived first.
+    pub fn outcomes(&self, id: PacketId, limit: usize) -> Vec<Outcome> {
+        let Some(packet) = self.packet(id) else {
+            return Vec::new();
+        };
+        packet
+            .messages
+            .clone()
+            .flat_map(|message| self.deliveries_of(MessageId(message)))
+            .filter(|delivery| delivery.effect != Effect::Plain && !delivery.local)
+            .filter_map(|delivery| self.outcome(delivery))
+            .take(limit)
+            .collect()
+    }
+
+    fn deliveries_of(&self, message: MessageId) -> impl Iterator<Item = &Delivery> {
+        let delivered = &self.history().delivered;
+        let first = delivered.partition_point(|&(earlier, _)| earlier < message);
+        delivered
+            .get(first..)
+            .unwrap_or_default()
+            .iter()
+            .take_while(move |&&(same, _)| same == message)
+            .filter_map(|&(_, place)| self.history().deliveries.get(place as usize))
+    }
+
+    fn outcome(&self, delivery: &Delivery) -> Option<Outcome> {
+        let message = self.session().messages.get(delivery.message.0 as usize)?;
+        let kind = self.kind_name(message.kind());
+        Some(Outcome {
+            message: match message.facts.object {
+                Some(object) => format!("{kind} {object}"),
+                None => kind.to_owned(),
+            },
+            node: self.node_name(delivery.node).to_owned(),
+            time: text::seconds(delivery.at.time),
+            effect: words(delivery.effect),
+            ignored: is_ignored(delivery.effect),
+        })
+    }
+}
+
+fn is_ignored(effect: Effect) -> bool {
+    matches!(
+        effect,
+        Effect::IgnoredUnknown
+            | Effect::IgnoredStale
+            | Effect::IgnoredNotOwner
+            | Effect::IgnoredOutOfOrder
+    )
+}
+
+fn words(effect: Effect) -> &'static str {
+    match effect {
+        Effect::Created => "created the object",
+        Effect::CreatedByMigrate => "created the object by MIGRATE",
+        Effect::Updated => "updated",
+        Effect::Migrated => "changed the owner",
+        Effect::Destroyed => "destroyed",
+        Effect::Tombstoned => "unknown object: left a tombstone",
+        Effect::IgnoredUnknown => "ignored: the object is unknown here",
+        Effect::IgnoredStale => "ignored as old",
+        Effect::IgnoredNotOwner => "ignored: not from the owner",
+        Effect::IgnoredOutOfOrder => "ignored: older than one already taken",
+        Effect::Unknown => "nobody can say",
+        _ => "taken",
+    }
+}
