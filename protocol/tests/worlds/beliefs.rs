@@ -1,7 +1,7 @@
 //! What the history says that engines were handed, did and believed is what they tell themselves.
 
-use netreel_protocol::history::Effect;
-use netreel_sample_engine::{Event, Idle, IgnoreReason, ObjectMessage, Peer};
+use netreel_protocol::history::{Effect, Level};
+use netreel_sample_engine::{Call, Event, Idle, IgnoreReason, ObjectMessage, Peer};
 use netreel_wire::Role;
 
 use crate::played::{Played, WAYS, boxes};
@@ -153,6 +153,36 @@ fn nothing_of_a_simulated_world_is_undecodable_or_unknown() {
                 Vec::new(),
                 "seed {seed} {mode:?} {topology:?}"
             );
+        }
+    }
+}
+
+#[test]
+fn when_a_player_leaves_the_others_believe_what_their_engines_believe() {
+    for seed in 0..40 {
+        for (mode, topology) in WAYS {
+            let mut start = boxes(seed, mode, topology);
+            start.nodes = 4;
+            let played = Played::new(&start, |world| {
+                world.run(60 + seed);
+                world.call(Peer(1), &Call::Leave);
+                assert!(
+                    world.run_until_idle(60 * 120),
+                    "seed {seed}: it comes to rest"
+                );
+            });
+            for peer in [Peer(0), Peer(2), Peer(3)] {
+                assert_eq!(
+                    played.believed(peer),
+                    played.real(peer),
+                    "seed {seed}, {mode:?}, {topology:?}, {peer:?}"
+                );
+            }
+            let two_owners = played.findings("two-owners");
+            let worse = two_owners
+                .iter()
+                .find(|finding| finding.level != Level::Info);
+            assert_eq!(worse, None, "seed {seed}, {mode:?}, {topology:?}");
         }
     }
 }

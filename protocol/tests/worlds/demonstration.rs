@@ -4,7 +4,7 @@ use netreel_protocol::history::{Belief, Effect, Level};
 use netreel_sample_engine::{Demonstration, Mode, Peer, Script, SimWorldStart, Topology};
 use netreel_wire::Role;
 
-use crate::played::Played;
+use crate::played::{Played, boxes};
 
 const X: Peer = Peer(3);
 const OBJECT: u64 = Demonstration::OBJECT.0;
@@ -155,4 +155,73 @@ fn the_reliable_messages_of_the_object_reach_x_in_the_order_of_the_race() {
             (Role::Create, Effect::Created),
         ]
     );
+}
+
+#[test]
+fn the_findings_are_the_same_under_all_faults() {
+    for seed in 0..30 {
+        let faults = boxes(seed, Mode::Host, Topology::PeerToPeer).faults;
+        let play = |mode| {
+            let mut start =
+                SimWorldStart::new(seed, mode, Topology::PeerToPeer, Script::Demonstration);
+            start.faults = faults;
+            Played::to_rest(&start)
+        };
+        let host = play(Mode::Host).named(Level::Error);
+        assert_eq!(
+            host,
+            ["migrate-before-create at X", "zombie-object at X"],
+            "seed {seed}"
+        );
+        let owner = play(Mode::Owner);
+        assert_eq!(
+            owner.named(Level::Error),
+            Vec::<String>::new(),
+            "seed {seed}"
+        );
+        let late_create = owner
+            .findings("stale-message-ignored")
+            .into_iter()
+            .find(|finding| {
+                finding
+                    .sentence
+                    .contains("CREATE by A at counter 0 of object 42")
+                    && finding.sentence.contains("DESTROY by B at counter 1")
+            });
+        assert_eq!(
+            late_create.map(|each| owner.session.name(each.node)),
+            Some("X".to_owned())
+        );
+    }
+}
+
+#[test]
+fn chance_play_in_mode_owner_goes_never_wrong() {
+    for seed in 0..60 {
+        for topology in [Topology::PeerToPeer, Topology::ClientServer] {
+            let played = Played::to_rest(&boxes(seed, Mode::Owner, topology));
+            assert_eq!(
+                played.named(Level::Error),
+                Vec::<String>::new(),
+                "seed {seed} {topology:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn chance_play_through_a_server_never_shows_the_race() {
+    for seed in 0..60 {
+        let played = Played::to_rest(&boxes(seed, Mode::Host, Topology::ClientServer));
+        assert_eq!(
+            played.findings("migrate-before-create"),
+            Vec::<&_>::new(),
+            "seed {seed}"
+        );
+        assert_eq!(
+            played.findings("zombie-object"),
+            Vec::<&_>::new(),
+            "seed {seed}"
+        );
+    }
 }

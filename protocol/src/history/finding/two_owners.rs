@@ -88,7 +88,8 @@ fn finding(
     let before = told(session, history, older.span.because)?;
     let (old, new) = (session.name(older.node), session.name(newer.node));
     let same_counter = older.span.counter.is_some() && older.span.counter == newer.span.counter;
-    let both_last = older.next.is_none() && newer.next.is_none();
+    let lasts = |claim: &Claim<'_>| claim.next.is_none() && claim.end == claim.span.time.end;
+    let both_last = lasts(&older) && lasts(&newer);
     let (level, why) = if same_counter {
         let counter = older.span.counter.unwrap_or_default();
         (Level::Error, format!("both at counter {counter}"))
@@ -98,10 +99,7 @@ fn finding(
             Settled::Unknown(why) => (Level::Info, format!("until the reels end; {why}")),
         }
     } else {
-        (
-            Level::Info,
-            undelivered_words(session, history, &older, &newer, &old),
-        )
+        (Level::Info, words_of_end(session, history, &older, &newer))
     };
     let sentence = format!(
         "{old} and {new} both believed that they own object {id} for {}: {new} since {} ({}); {why}",
@@ -140,12 +138,11 @@ fn done(told: &Told<'_>) -> &'static str {
 }
 
 /// Why an overlap ended.
-fn undelivered_words(
+fn words_of_end(
     session: &Session,
     history: &History,
     older: &Claim<'_>,
     newer: &Claim<'_>,
-    old: &str,
 ) -> String {
     let first = if older.end <= newer.end { older } else { newer };
     let ended = first
@@ -158,6 +155,6 @@ fn undelivered_words(
             ended.words(session),
             ended.packet_words()
         ),
-        None => format!("until {old} left"),
+        None => format!("until {} left", session.name(first.node)),
     }
 }
