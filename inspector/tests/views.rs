@@ -272,6 +272,17 @@ fn a_drag_pans_and_a_click_sets_the_cursor() {
     assert!(visible.start < fixture::ms(300..500).start, "{visible:?}");
     let length = visible.end.0 - visible.start.0;
     assert_eq!(length, 200_000_000);
+    assert_eq!(harness.state().model().cursor(), None);
+    // Above the first lane there is no arrow.
+    let width = lanes.width() - theme::GUTTER - 14.0;
+    let at = Pos2::new(lanes.left() + theme::GUTTER + 500.0, lanes.top() + 26.0);
+    let expected = harness.state().model().scale(width).time(500.0);
+    harness.drag_at(at);
+    harness.run();
+    harness.drop_at(at);
+    harness.run();
+    let cursor = harness.state().model().cursor().expect("a cursor");
+    assert!((cursor.0 - expected.0).abs() < 200_000, "{cursor:?}, not {expected:?}");
 }
 
 #[test]

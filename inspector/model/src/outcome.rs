@@ -21,16 +21,9 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// `create 42 at X, 0.883561 s: created the object`
+    /// `create 42 at X: created the object`
     pub fn sentence(&self) -> String {
-        let Outcome {
-            message,
-            node,
-            time,
-            effect,
-            ..
-        } = self;
-        format!("{message} at {node}, {time} s: {effect}")
+        format!("{} at {}: {}", self.message, self.node, self.effect)
     }
 }
 
@@ -63,10 +56,11 @@ impl Model {
     }
 
     fn outcome(&self, delivery: &Delivery) -> Option<Outcome> {
-        let message = self.session().messages.get(delivery.message.0 as usize)?;
-        let kind = self.kind_name(message.kind());
+        // Of a fragment, what the whole says.
+        let facts = self.history().facts(self.session(), delivery.message)?;
+        let kind = self.kind_name(facts.kind);
         Some(Outcome {
-            message: match message.facts.object {
+            message: match facts.object {
                 Some(object) => format!("{kind} {object}"),
                 None => kind.to_owned(),
             },
@@ -95,11 +89,11 @@ fn words(effect: Effect) -> &'static str {
         Effect::Updated => "updated",
         Effect::Migrated => "changed the owner",
         Effect::Destroyed => "destroyed",
-        Effect::Tombstoned => "unknown object: left a tombstone",
-        Effect::IgnoredUnknown => "ignored: the object is unknown here",
+        Effect::Tombstoned => "left a tombstone, the object is unknown here",
+        Effect::IgnoredUnknown => "ignored, the object is unknown here",
         Effect::IgnoredStale => "ignored as old",
-        Effect::IgnoredNotOwner => "ignored: not from the owner",
-        Effect::IgnoredOutOfOrder => "ignored: older than one already taken",
+        Effect::IgnoredNotOwner => "ignored, not from the owner",
+        Effect::IgnoredOutOfOrder => "ignored, older than one already taken",
         Effect::Unknown => "nobody can say",
         _ => "taken",
     }

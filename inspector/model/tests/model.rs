@@ -477,7 +477,7 @@ fn a_message_says_what_the_receiver_made_of_it() {
             outcome.ignored,
         )
     };
-    let unknown = "ignored: the object is unknown here";
+    let unknown = "ignored, the object is unknown here";
     let at_x =
         |message: &str, effect, ignored| (message.to_owned(), "X".to_owned(), effect, ignored);
     assert_eq!(said(MIGRATE, HOST), at_x("migrate 42", unknown, true));
@@ -486,4 +486,86 @@ fn a_message_says_what_the_receiver_made_of_it() {
         said(CREATE, A),
         at_x("create 42", "created the object", false)
     );
+}
+
+/// Numbers that look random and are the same every time (Knuth's MMIX generator).
+struct Draws(u64);
+
+impl Draws {
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % end
+    }
+}
+
+#[test]
+fn no_order_of_commands_brings_the_model_out_of_step() {
+    let mut model = fixture::race_model();
+    let mut draws = Draws(7);
+    let steps = [
+        Step::NextPacket,
+        Step::PreviousPacket,
+        Step::NextOnLink,
+        Step::PreviousOnLink,
+        Step::FirstPacket,
+        Step::LastPacket,
+        Step::NextFinding,
+        Step::PreviousFinding,
+    ];
+    let filters = [
+        "",
+        "object == 42",
+        "lost",
+        "kind == create",
+        "(",
+        "object == 7777",
+    ];
+    for _ in 0..3_000 {
+        let at = SessionTime(draws.below(2_000_000_000) as i64 - 500_000_000);
+        let number = draws.below(800) as u32;
+        let command = match draws.below(14) {
+            0 => Command::SelectPacket(PacketId(number)),
+            1 => Command::SelectMessage(netreel_protocol::session::MessageId(number)),
+            2 => Command::PinField(Some(netreel_wire::TreeId(number))),
+            3 => Command::SelectFinding(draws.below(4) as usize),
+            4 => Command::SelectEvidence(draws.below(4) as usize, draws.below(4) as usize),
+            5 => Command::SelectObject(Some(draws.below(110))),
+            6 => Command::Hover(Some(Hover::Byte(number))),
+            7 => Command::Hover(Some(Hover::Field(netreel_wire::TreeId(number)))),
+            8 => Command::SetCursor(Some(at)),
+            9 => Command::Pan(at.0),
+            10 => Command::Zoom {
+                at,
+                factor: f64::from(number) / 100.0,
+            },
+            11 => Command::FrameSelection,
+            12 => Command::SetFilter(filters[draws.below(6) as usize].to_owned()),
+            _ => Command::Step(steps[draws.below(8) as usize]),
+        };
+        model.apply(command.clone());
+        let (visible, whole) = (model.visible(), model.whole());
+        assert!(
+            whole.start <= visible.start && visible.end <= whole.end,
+            "{command:?}"
+        );
+        let selection = model.selection();
+        if let Some(packet) = selection.packet {
+            assert!(model.packet(packet).is_some(), "{command:?}");
+        }
+        if let Some(message) = selection.message {
+            let of = model.session().messages[message.0 as usize].packet;
+            assert_eq!(Some(of), selection.packet, "{command:?}");
+        }
+        assert_eq!(
+            model.story().is_empty(),
+            model.evidence().is_empty(),
+            "{command:?}"
+        );
+        frame(&model);
+        model.lit_bits();
+        model.lit_fields();
+    }
 }

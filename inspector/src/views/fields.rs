@@ -78,7 +78,7 @@ fn outcomes(ui: &mut Ui, model: &Model, id: PacketId) {
         let room = rect.width() - 20.0;
         let galley = findings::elided(painter, &sentence, theme::small(), room, color);
         painter.galley(rect.min + vec2(10.0, 2.0), galley, color);
-        response.on_hover_text(sentence);
+        response.on_hover_text(format!("{sentence}, {} s", outcome.time));
         ui.add_space(-ui.spacing().item_spacing.y);
     }
 }
