@@ -282,7 +282,10 @@ fn a_drag_pans_and_a_click_sets_the_cursor() {
     harness.drop_at(at);
     harness.run();
     let cursor = harness.state().model().cursor().expect("a cursor");
-    assert!((cursor.0 - expected.0).abs() < 200_000, "{cursor:?}, not {expected:?}");
+    assert!(
+        (cursor.0 - expected.0).abs() < 200_000,
+        "{cursor:?}, not {expected:?}"
+    );
 }
 
 #[test]
