@@ -16,8 +16,8 @@ pub fn run(arguments: &Filtered, out: &mut dyn Write) -> Result<Answer, Failure>
     if !arguments.read.json {
         writeln!(
             out,
-            "{:>7}  {:>11}  {:<12}  {:<24}  {:>5}  {:>5}  {}",
-            "#", "time s", "link", "messages", "seq", "bytes", "fate"
+            "{:>7}  {:>11}  {:<12}  {:<24}  {:>5}  {:>5}  fate",
+            "#", "time s", "link", "messages", "seq", "bytes"
         )?;
     }
     for index in 0..story.session.packets.len() {

@@ -39,18 +39,39 @@ fn main() -> ExitCode {
     let model = Model::new(Arc::new(session), Arc::new(history));
     let arranging = begin.elapsed();
     let picture = folder.path().join("timeline.png");
-    netreel_inspector::photograph(model, View::Timeline, (1600, 1000), &picture).expect("a picture");
+    netreel_inspector::photograph(model, View::Timeline, (1600, 1000), &picture)
+        .expect("a picture");
     let whole = begin.elapsed();
 
     println!("{packets} packets, {messages} messages");
     println!("open the reels              {:>8.1} ms", millis(opening));
-    println!("session: facts, matching    {:>8.1} ms", millis(building - opening));
-    println!("history: beliefs, findings  {:>8.1} ms", millis(judging - building));
-    println!("model                       {:>8.1} ms", millis(arranging - judging));
-    println!("first frame, drawn, as PNG  {:>8.1} ms", millis(whole - arranging));
-    println!("all of it                   {:>8.1} ms, target {:.0} ms", millis(whole), millis(TARGET));
+    println!(
+        "session: facts, matching    {:>8.1} ms",
+        millis(building - opening)
+    );
+    println!(
+        "history: beliefs, findings  {:>8.1} ms",
+        millis(judging - building)
+    );
+    println!(
+        "model                       {:>8.1} ms",
+        millis(arranging - judging)
+    );
+    println!(
+        "first frame, drawn, as PNG  {:>8.1} ms",
+        millis(whole - arranging)
+    );
+    println!(
+        "all of it                   {:>8.1} ms, target {:.0} ms",
+        millis(whole),
+        millis(TARGET)
+    );
     let check = std::env::args().any(|argument| argument == "--check");
-    if check && whole > TARGET { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+    if check && whole > TARGET {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    }
 }
 
 fn millis(time: Duration) -> f64 {
@@ -61,7 +82,11 @@ fn millis(time: Duration) -> f64 {
 fn record(folder: &Path) {
     let script = Script::Boxes { ticks: u64::MAX };
     let mut start = SimWorldStart::new(1, Mode::Owner, Topology::PeerToPeer, script);
-    start.faults = LinkFaults { loss: 0.02, duplicate: 0.01, ..LinkFaults::default() };
+    start.faults = LinkFaults {
+        loss: 0.02,
+        duplicate: 0.01,
+        ..LinkFaults::default()
+    };
     let mut recorders: Vec<(String, MemoryRecorder)> = Vec::new();
     let mut world = SimWorld::wrapped(&start, |node, faults| {
         let header = Header {
@@ -69,7 +94,10 @@ fn record(folder: &Path) {
             session: [1; 16],
             engine: "boxes".to_owned(),
             start: node.start.clone(),
-            wires: vec![WireText { name: "boxes.wire".to_owned(), text: WIRE.to_owned() }],
+            wires: vec![WireText {
+                name: "boxes.wire".to_owned(),
+                text: WIRE.to_owned(),
+            }],
             ..Header::default()
         };
         let recorder = MemoryRecorder::create(&header).expect("a small header");
@@ -77,8 +105,8 @@ fn record(folder: &Path) {
         Box::new(Recorded::new(faults, recorder.pusher(), node.local))
     })
     .expect("good conditions");
-    // Four nodes send about twelve packets a tick between them.
-    world.run(PACKETS as u64 / 8);
+    // Four nodes send a little more than eleven packets a tick between them.
+    world.run(PACKETS as u64 / 11);
     for (name, recorder) in recorders {
         std::fs::write(folder.join(format!("{name}.reel")), recorder.finish()).expect("a file");
     }

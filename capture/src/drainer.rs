@@ -26,7 +26,7 @@ pub(crate) struct Drained {
 }
 
 /// A block is sealed at this age, so that whoever follows the reel sees it grow.
-const SEAL_AFTER: Duration = Duration::from_millis(250);
+const SEAL_AFTER: Duration = Duration::from_millis(500);
 /// How long the drainer sleeps when there is nothing to do. It polls, because waking it would
 /// cost the recorded thread more than everything else that a push does.
 const IDLE: Duration = Duration::from_millis(1);

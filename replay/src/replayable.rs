@@ -24,7 +24,7 @@ pub fn check_replayable(reel: &Reel) -> Result<(), NotReplayable> {
         missing.push("it has no start conditions: it was not recorded at an engine".to_owned());
     }
     let count = |kind: EventKind| reel.counts().get(&kind).copied().unwrap_or(0);
-    if count(EventKind::Tick) == 0 && count(EventKind::Input) == 0 && reel.len() > 0 {
+    if count(EventKind::Tick) == 0 && count(EventKind::Input) == 0 && !reel.is_empty() {
         missing.push("it has neither ticks nor calls of the game".to_owned());
     }
     if count(EventKind::Dropped) > 0 {

@@ -169,6 +169,12 @@ impl<'a> Records<'a> {
             tag::RESULT_TAKEN | tag::RESULT_SHORT | tag::RESULT_FAILED => self.result(tag),
             tag::TICK => self.tick(None),
             _ if tag & 0xf8 == tag::TICK_NEXT => self.tick(Some(tag)),
+            _ if tag & 0xf8 == tag::INPUT_SHORT => {
+                let (delta_ns, length) = tag::short_parts(tag, self.from.array().ok_or(CUT)?);
+                let call = self.from.take(length).ok_or(CUT)?;
+                self.state.time = self.state.time.wrapping_add(delta_ns);
+                Ok(Item::One(Event::Input { call }, self.state.time))
+            }
             _ => Err("a tag that version 0 does not have"),
         }
     }

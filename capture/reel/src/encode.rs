@@ -220,8 +220,17 @@ impl BlockEncoder {
             }
             Event::Input { call } => {
                 self.select(thread, None);
-                self.timed(tag::INPUT, time);
-                put(&mut self.body, call.len() as u64);
+                self.back(time);
+                let delta_ns = time - self.state.time;
+                if tag::short_fits(delta_ns, call.len()) {
+                    let bits = tag::short_bits(delta_ns, call.len());
+                    self.body.push(tag::INPUT_SHORT | (bits >> 16) as u8);
+                    self.body.extend_from_slice(&(bits as u16).to_le_bytes());
+                    self.state.time = time;
+                } else {
+                    self.timed(tag::INPUT, time);
+                    put(&mut self.body, call.len() as u64);
+                }
                 self.body.extend_from_slice(call);
             }
             Event::Tick {

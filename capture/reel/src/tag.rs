@@ -59,6 +59,10 @@ pub(crate) const TICK_CLOCK: u8 = 0x04;
 /// What bits 0 and 1 of [`TICK_NEXT`] mean, in nanoseconds.
 pub(crate) const TICK_ERRORS: [i64; 3] = [0, 1, -1];
 
+/// A short call of the game soon after the event before it: three bytes before the call. The low
+/// three bits are the highest of the 19 that [`short_bits`] makes.
+pub(crate) const INPUT_SHORT: u8 = 0x70;
+
 /// The lowest tag of an event in the plain form; the low five bits are its kind.
 pub(crate) const PLAIN: u8 = 0x80;
 /// The bits of a plain tag that are the kind.
@@ -84,10 +88,26 @@ const SHORT_KINDS: [u8; 3] = [SENT_TAKEN, RECEIVED, RECEIVED_LAST];
 /// How much is added to the tag of a short RECEIVED to make it RECEIVED_LAST.
 pub(crate) const SHORT_LAST: u8 = 4 << 3;
 
+/// Whether a time and a length fit the 19 bits of a short item.
+pub(crate) fn short_fits(delta_ns: u64, length: usize) -> bool {
+    delta_ns < 1 << 14 && length < 32
+}
+
+/// The 19 bits of a short item: the time in the low 14, the length above; only where they fit.
+pub(crate) fn short_bits(delta_ns: u64, length: usize) -> u32 {
+    (length as u32) << 14 | delta_ns as u32
+}
+
+/// Time and length of a short item, from the low three bits of its tag and the two bytes behind it.
+pub(crate) fn short_parts(tag: u8, low: [u8; 2]) -> (u64, usize) {
+    let bits = u32::from(tag & 7) << 16 | u32::from(u16::from_le_bytes(low));
+    (u64::from(bits & 0x3fff), (bits >> 14) as usize)
+}
+
 impl ShortPacket {
     /// Whether a packet is small and soon enough.
     pub(crate) fn fits(endpoint: usize, delta_ns: u64, length: usize) -> bool {
-        endpoint < 4 && delta_ns < 1 << 14 && length < 32
+        endpoint < 4 && short_fits(delta_ns, length)
     }
 
     /// The three bytes; only for a packet that [`fits`](ShortPacket::fits).
@@ -96,7 +116,7 @@ impl ShortPacket {
             .iter()
             .position(|kind| *kind == self.kind)
             .unwrap_or(0);
-        let bits = (self.length as u32) << 14 | self.delta_ns as u32;
+        let bits = short_bits(self.delta_ns, self.length);
         let low = (bits as u16).to_le_bytes();
         let tag = usize::from(SHORT) + (((kind * 4) + self.endpoint) << 3) + (bits >> 16) as usize;
         [tag as u8, low[0], low[1]]
@@ -106,13 +126,12 @@ impl ShortPacket {
     pub(crate) fn read(bytes: [u8; 3]) -> Option<ShortPacket> {
         let number = bytes[0].checked_sub(SHORT)?;
         let combined = usize::from(number >> 3);
-        let low = u32::from(u16::from_le_bytes([bytes[1], bytes[2]]));
-        let bits = u32::from(number & 7) << 16 | low;
+        let (delta_ns, length) = short_parts(number, [bytes[1], bytes[2]]);
         Some(ShortPacket {
             kind: *SHORT_KINDS.get(combined / 4)?,
             endpoint: combined % 4,
-            delta_ns: u64::from(bits & 0x3fff),
-            length: (bits >> 14) as usize,
+            delta_ns,
+            length,
         })
     }
 }

@@ -53,11 +53,11 @@ pub enum WriteError {
 }
 
 /// A block is sealed when its events span this many nanoseconds.
-const BLOCK_SPAN_NS: u64 = 250_000_000;
+const BLOCK_SPAN_NS: u64 = 500_000_000;
 
 /// Writes one reel: the header at once, then blocks as they fill, at last the index.
 ///
-/// A block is sealed at 64 KiB or when its events span 250 ms; [`seal`](ReelWriter::seal) does it
+/// A block is sealed at 64 KiB or when its events span 500 ms; [`seal`](ReelWriter::seal) does it
 /// earlier, for whoever watches a clock.
 #[derive(Debug)]
 pub struct ReelWriter<W: Append> {

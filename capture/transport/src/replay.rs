@@ -81,7 +81,10 @@ impl Step {
             Event::Received { .. } | Event::PollEmpty { .. } | Event::ReceiveFailed { .. } => {
                 Step::Receive
             }
-            Event::Sent { to, payload, .. } => Step::Send { to, packet: payload.to_vec() },
+            Event::Sent { to, payload, .. } => Step::Send {
+                to,
+                packet: payload.to_vec(),
+            },
             Event::SocketOpened { .. }
             | Event::SocketClosed { .. }
             | Event::SendResult { .. }
@@ -132,7 +135,11 @@ impl<E: Events> ReplayTransport<E> {
 
     /// The next event that a layer or its game had part in; skips what only the recorder said.
     pub fn peek(&mut self) -> Option<Record<'_>> {
-        while self.events.peek().is_some_and(|record| Step::of(&record.event).is_none()) {
+        while self
+            .events
+            .peek()
+            .is_some_and(|record| Step::of(&record.event).is_none())
+        {
             self.events.advance();
         }
         self.events.peek()
@@ -165,7 +172,12 @@ impl<E: Events> ReplayTransport<E> {
                 self.divergence = Some(Box::new(divergence));
             }
             None => {
-                let overrun = Divergence { number, time, expected: Step::Nothing, came };
+                let overrun = Divergence {
+                    number,
+                    time,
+                    expected: Step::Nothing,
+                    came,
+                };
                 self.overrun = Some(Box::new(overrun));
             }
         }
@@ -228,12 +240,17 @@ impl<E: Events> Transport for ReplayTransport<E> {
         }
         let number = self.peek().map(|record| record.number).unwrap_or_default();
         let compare = |event: &Event<'_>| match *event {
-            Event::Sent { to: recorded_to, payload, .. } => {
-                (recorded_to == to && payload == packet).then_some(())
-            }
+            Event::Sent {
+                to: recorded_to,
+                payload,
+                ..
+            } => (recorded_to == to && payload == packet).then_some(()),
             _ => None,
         };
-        let equal = self.answer(compare, || Step::Send { to, packet: packet.to_vec() });
+        let equal = self.answer(compare, || Step::Send {
+            to,
+            packet: packet.to_vec(),
+        });
         if equal.is_none() {
             return Ok(());
         }
@@ -304,7 +321,11 @@ mod tests {
     }
 
     fn replay(events: &[Event<'static>]) -> ReplayTransport<List> {
-        let numbered = events.iter().enumerate().map(|(n, event)| (n as u64, *event)).collect();
+        let numbered = events
+            .iter()
+            .enumerate()
+            .map(|(n, event)| (n as u64, *event))
+            .collect();
         ReplayTransport::new(List(numbered, 0))
     }
 
@@ -313,22 +334,46 @@ mod tests {
     }
 
     fn sent(payload: &'static [u8]) -> Event<'static> {
-        Event::Sent { socket: SocketId(0), to: peer(), payload }
+        Event::Sent {
+            socket: SocketId(0),
+            to: peer(),
+            payload,
+        }
     }
 
     #[test]
     fn the_clock_reads_what_it_read_then() {
-        let mut io = replay(&[Event::Clock { value: Time(7) }, Event::Clock { value: Time(9) }]);
-        assert_eq!((io.now(), io.now(), io.divergence()), (Time(7), Time(9), None));
+        let mut io = replay(&[
+            Event::Clock { value: Time(7) },
+            Event::Clock { value: Time(9) },
+        ]);
+        assert_eq!(
+            (io.now(), io.now(), io.divergence()),
+            (Time(7), Time(9), None)
+        );
     }
 
     #[test]
     fn a_packet_is_received_again() {
-        let received =
-            Event::Received { socket: SocketId(0), from: peer(), payload: b"hello" };
-        let mut io = replay(&[received, Event::PollEmpty { socket: SocketId(0) }]);
+        let received = Event::Received {
+            socket: SocketId(0),
+            from: peer(),
+            payload: b"hello",
+        };
+        let mut io = replay(&[
+            received,
+            Event::PollEmpty {
+                socket: SocketId(0),
+            },
+        ]);
         let mut buffer = [0; 8];
-        assert_eq!(io.receive(&mut buffer), Ok(Some(Datagram { from: peer(), length: 5 })));
+        assert_eq!(
+            io.receive(&mut buffer),
+            Ok(Some(Datagram {
+                from: peer(),
+                length: 5
+            }))
+        );
         assert_eq!(&buffer[..5], b"hello");
         assert_eq!(io.receive(&mut buffer), Ok(None));
     }
@@ -338,7 +383,10 @@ mod tests {
         let failed = SendOutcome::Failed(111);
         let mut io = replay(&[
             sent(b"one"),
-            Event::SendResult { of: EventNumber(0), outcome: failed },
+            Event::SendResult {
+                of: EventNumber(0),
+                outcome: failed,
+            },
             sent(b"two"),
         ]);
         assert_eq!(io.send(peer(), b"one"), Err(SendError::Os(111)));
@@ -353,15 +401,30 @@ mod tests {
         io.send(peer(), b"onE").unwrap();
         let divergence = io.divergence().unwrap();
         assert_eq!(divergence.number, EventNumber(1));
-        assert_eq!(divergence.expected, Step::Send { to: peer(), packet: b"one".to_vec() });
-        assert_eq!(divergence.came, Step::Send { to: peer(), packet: b"onE".to_vec() });
+        assert_eq!(
+            divergence.expected,
+            Step::Send {
+                to: peer(),
+                packet: b"one".to_vec()
+            }
+        );
+        assert_eq!(
+            divergence.came,
+            Step::Send {
+                to: peer(),
+                packet: b"onE".to_vec()
+            }
+        );
     }
 
     #[test]
     fn a_call_out_of_its_place_is_a_divergence() {
         let mut io = replay(&[sent(b"one")]);
         io.random();
-        assert_eq!(io.divergence().map(|found| &found.came), Some(&Step::Random));
+        assert_eq!(
+            io.divergence().map(|found| &found.came),
+            Some(&Step::Random)
+        );
     }
 
     #[test]
@@ -369,7 +432,10 @@ mod tests {
         let mut io = replay(&[sent(b"one")]);
         io.random();
         io.now();
-        assert_eq!(io.divergence().map(|found| &found.came), Some(&Step::Random));
+        assert_eq!(
+            io.divergence().map(|found| &found.came),
+            Some(&Step::Random)
+        );
     }
 
     #[test]
@@ -378,7 +444,10 @@ mod tests {
         io.now();
         assert_eq!(io.send(peer(), b"more"), Ok(()));
         let overrun = io.overrun().unwrap();
-        assert_eq!((overrun.number, &overrun.expected), (EventNumber(1), &Step::Nothing));
+        assert_eq!(
+            (overrun.number, &overrun.expected),
+            (EventNumber(1), &Step::Nothing)
+        );
         assert_eq!(io.divergence(), None);
     }
 
