@@ -39,27 +39,70 @@ fn the_cured_one_is_clean() {
     assert!(ran.out.contains("stale-message-ignored"), "{}", ran.out);
 }
 
-#[test]
-fn a_changed_constant_is_named_down_to_the_field() {
+/// Replays a node with another constant; its report.
+fn changed(mode: &str, node: &str, constant: &str) -> serde_json::Value {
     let ran = netreel(&[
         "replay",
-        &session("host"),
+        &session(mode),
         "--node",
-        "X",
+        node,
         "--tune",
-        "resend_delay_ns=20000000",
+        constant,
         "--json",
-    ])
-    .expect(1);
+    ]);
     let report = ran.json();
-    assert_eq!(report["result"], "divergence", "{report}");
-    let divergence = &report["divergence"];
-    assert!(divergence["event"].as_u64() > Some(20), "{report}");
-    assert_eq!(divergence["field"]["path"], "count", "{report}");
-    assert_ne!(
-        divergence["field"]["expected"], divergence["field"]["came"],
-        "{report}"
-    );
+    let exact = report["result"] == "exact";
+    assert_eq!(ran.code, Some(if exact { 0 } else { 1 }), "{report}");
+    report
+}
+
+#[test]
+fn a_changed_constant_is_a_divergence_at_the_nodes_that_resent() {
+    for mode in ["host", "owner"] {
+        for node in ["A", "X"] {
+            let report = changed(mode, node, "resend_delay_ns=20000000");
+            assert_eq!(report["result"], "divergence", "{mode}, {node}: {report}");
+            let divergence = &report["divergence"];
+            assert!(divergence["event"].as_u64() > Some(20), "{report}");
+            assert_ne!(divergence["expected"], divergence["came"], "{report}");
+        }
+    }
+}
+
+#[test]
+fn where_both_are_packets_the_divergence_is_named_down_to_the_field() {
+    let mut named = 0;
+    for mode in ["host", "owner"] {
+        for node in ["A", "X"] {
+            for delay in [
+                1,
+                5_000_000,
+                20_000_000,
+                40_000_000,
+                60_000_000,
+                300_000_000,
+            ] {
+                let report = changed(mode, node, &format!("resend_delay_ns={delay}"));
+                let divergence = &report["divergence"];
+                let is_packet = |side: &str| {
+                    divergence[side]
+                        .as_str()
+                        .is_some_and(|text| text.starts_with("a packet"))
+                };
+                let field = &divergence["field"];
+                assert_eq!(
+                    is_packet("expected") && is_packet("came"),
+                    !field.is_null(),
+                    "{report}"
+                );
+                if !field.is_null() {
+                    assert_ne!(field["expected"], field["came"], "{report}");
+                    named += 1;
+                }
+            }
+        }
+    }
+    assert!(named > 0, "no two packets were compared");
 }
 
 #[test]
