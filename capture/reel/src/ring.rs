@@ -304,16 +304,22 @@ impl RingReader {
     fn record<'a>(&mut self) -> Option<(RingRecord<'a>, u64)> {
         if self.at == self.tail_seen {
             self.tail_seen = self.head().tail.0.load(Ordering::Acquire);
-            if self.at == self.tail_seen {
-                return None;
-            }
         }
-        // SAFETY: the data is mapped for as long as this reader lives, and what is borrowed from
-        // it here is published: the writer does not touch it until `give_back`, which needs
-        // `&mut self`. Only `next` hands it out, bound to the borrow of `self`.
-        let data = unsafe { core::slice::from_raw_parts(self.memory.data, self.memory.capacity) };
-        let (record, after) = read_record(data, self.at, self.tail_seen)?;
-        Some((record, after))
+        walk(
+            self.memory.capacity,
+            self.at,
+            self.tail_seen,
+            |place, length| {
+                // SAFETY: `walk` keeps inside the data, which is mapped for as long as this reader
+                // lives, and before the tail: those bytes are published, and the writer does not
+                // touch them until `give_back`, which needs `&mut self`. Only `next` hands out
+                // what is borrowed here, bound to the borrow of `self`.
+                let published = unsafe {
+                    core::slice::from_raw_parts(self.memory.data.add(place).cast_const(), length)
+                };
+                Some(published)
+            },
+        )
     }
 
     /// The place behind the latest event taken, in bytes ever published.
@@ -347,23 +353,36 @@ impl RingReader {
 /// `tail`; returns it with the place behind it. `None` at the end and for bytes that make no
 /// sense.
 pub fn read_record(data: &[u8], at: u64, tail: u64) -> Option<(RingRecord<'_>, u64)> {
-    let capacity = data.len() as u64;
-    let mut at = at;
+    walk(data.len(), at, tail, |place, length| {
+        data.get(place..place.checked_add(length)?)
+    })
+}
+
+/// [`read_record`] over `published`, which gives the bytes from a place in the data on; it is asked
+/// only for bytes that lie inside the data and before `tail`.
+#[inline]
+fn walk<'a>(
+    capacity: usize,
+    mut at: u64,
+    tail: u64,
+    published: impl Fn(usize, usize) -> Option<&'a [u8]>,
+) -> Option<(RingRecord<'a>, u64)> {
     loop {
-        if at >= tail || tail - at > capacity {
-            return None;
-        }
-        let place = usize::try_from(at % capacity).ok()?;
-        let rest = data.get(place..)?;
-        let number = u64::from_le_bytes(rest.get(..8)?.try_into().ok()?);
+        let left = tail.checked_sub(at).filter(|&left| left > 0)?;
+        let left = usize::try_from(left)
+            .ok()
+            .filter(|&left| left <= capacity)?;
+        let place = (at % capacity as u64) as usize;
+        let bytes = published(place, left.min(capacity - place))?;
+        let number = u64::from_le_bytes(bytes.get(..8)?.try_into().ok()?);
         if number == SKIP {
-            at = at.checked_add(rest.len() as u64)?;
+            at = at.checked_add(bytes.len() as u64)?;
             continue;
         }
-        let time = u64::from_le_bytes(rest.get(8..16)?.try_into().ok()?);
-        let length = u32::from_le_bytes(rest.get(16..20)?.try_into().ok()?) as usize;
-        let kind = *rest.get(20)?;
-        let body = rest.get(RECORD_HEAD..RECORD_HEAD.checked_add(length)?)?;
+        let time = u64::from_le_bytes(bytes.get(8..16)?.try_into().ok()?);
+        let length = u32::from_le_bytes(bytes.get(16..20)?.try_into().ok()?) as usize;
+        let kind = *bytes.get(20)?;
+        let body = bytes.get(RECORD_HEAD..RECORD_HEAD.checked_add(length)?)?;
         let after = at.checked_add(record_length(length) as u64)?;
         if after > tail {
             return None;
