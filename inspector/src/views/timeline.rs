@@ -215,9 +215,12 @@ fn traffic(
             }
         }
     }
-    for (node, time, _) in model.duplicates(scale) {
-        let at = arrows::point(lanes.time, scale.x(time), lanes.y(node));
-        glyph::twice(painter, at, theme::WARNING);
+    // Among bars of density single marks would hide more than they tell.
+    if buckets.is_empty() {
+        for (node, time, _) in model.duplicates(scale) {
+            let at = arrows::point(lanes.time, scale.x(time), lanes.y(node));
+            glyph::twice(painter, at, theme::WARNING);
+        }
     }
     let outside = match model.hover() {
         Some(Hover::Packet(packet)) if nearest.is_none() => model.arrow(packet),
