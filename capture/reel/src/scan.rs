@@ -26,8 +26,10 @@ pub(crate) struct Scan {
     pub(crate) why: Option<CutWhy>,
 }
 
-/// How many bytes are looked at in one go for the start of the next block.
-const WINDOW: usize = 1 << 20;
+/// How many bytes are looked at in one go for the start of the next block: few at first, because
+/// it mostly stands close behind the damage and a reel may be damaged at many places.
+const WINDOW_MIN: usize = 4 << 10;
+const WINDOW_MAX: usize = 1 << 20;
 
 enum Found {
     Block(Vec<u8>),
@@ -45,7 +47,7 @@ pub(crate) fn scan(source: &dyn ReadAt, start: u64, length: u64) -> Result<Scan,
     let mut at = start;
     // Bytes that may still be checked in vain: a file of nothing but block starts, each claiming
     // to be long, must not cost the square of its length.
-    let mut budget = length.saturating_mul(4).saturating_add(WINDOW as u64);
+    let mut budget = length.saturating_mul(4).saturating_add(WINDOW_MAX as u64);
     let mut last_region = None;
     while at < length {
         match frame_at(source, at, length)? {
@@ -191,8 +193,11 @@ fn next_block(
     budget: &mut u64,
 ) -> Result<Option<u64>, ReadError> {
     let mut at = from;
+    let mut window_max = WINDOW_MIN;
     while at < length {
-        let window = usize::try_from(length - at).unwrap_or(WINDOW).min(WINDOW);
+        let left = usize::try_from(length - at).unwrap_or(usize::MAX);
+        let window = left.min(window_max);
+        window_max = WINDOW_MAX.min(window_max * 2);
         let bytes = read_vec(source, at, window)?;
         for (place, four) in bytes.windows(4).enumerate() {
             if four != BLOCK_MAGIC && four != INDEX_MAGIC {

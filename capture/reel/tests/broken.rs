@@ -1,11 +1,12 @@
 //! Bad input is normal input: a reel that is cut, flipped, foreign or from the future.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use netreel_reel::{
     Append, AppendError, CutWhy, Ending, Event, EventNumber, GapWhy, Header, OpenError,
-    OwnedRecord, Record, Reel, ReelWriter, SendOutcome, SocketId, ThreadId, Time, WireText,
-    WriteError, block_frame,
+    OwnedRecord, ReadAt, ReadError, Record, Reel, ReelWriter, SendOutcome, SocketId, ThreadId,
+    Time, WireText, WriteError, block_frame,
 };
 use proptest::prelude::*;
 
@@ -578,10 +579,18 @@ fn a_full_disk_is_an_error_and_what_it_took_opens() {
     }
 }
 
+/// A reel without blocks, index and footer.
+fn header_alone() -> Vec<u8> {
+    let mut bytes = write(&[], 1);
+    let footer = bytes.split_off(bytes.len() - 16);
+    let index_at = u64::from_le_bytes(footer[..8].try_into().unwrap());
+    bytes.truncate(index_at as usize);
+    bytes
+}
+
 #[test]
 fn block_starts_that_claim_to_be_long_do_not_cost_the_square_of_the_file() {
-    let mut bytes = write(&[], 1);
-    bytes.truncate(bytes.len() - 16);
+    let mut bytes = header_alone();
     // A megabyte of starts, each claiming half a megabyte: a quarter million checksums of that.
     for _ in 0..(1 << 20) / 8 {
         bytes.extend_from_slice(b"\xf7Blk\x00\x00\x08\x00");
@@ -589,6 +598,37 @@ fn block_starts_that_claim_to_be_long_do_not_cost_the_square_of_the_file() {
     let reel = open(&bytes).unwrap();
     assert!(reel.is_empty());
     assert!(matches!(reel.ending(), Ending::Cut { .. }));
+}
+
+#[test]
+fn damage_at_many_places_costs_what_is_read_around_it() {
+    struct Counted(Vec<u8>, AtomicU64);
+    impl ReadAt for Counted {
+        fn length(&self) -> Result<u64, ReadError> {
+            self.0.length()
+        }
+        fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize, ReadError> {
+            self.1.fetch_add(buffer.len() as u64, Ordering::Relaxed);
+            self.0.read_at(offset, buffer)
+        }
+    }
+
+    let mut bytes = header_alone();
+    // A megabyte of blocks without events, each behind a byte that belongs to none.
+    let block = block_frame(&[0, 0]);
+    let count = (1 << 20) / (block.len() + 1);
+    for _ in 0..count {
+        bytes.push(0);
+        bytes.extend_from_slice(&block);
+    }
+    let source = Arc::new(Counted(bytes, AtomicU64::new(0)));
+    let reel = Reel::open(source.clone()).unwrap();
+    assert_eq!(reel.damage().len(), count);
+    let read = source.1.load(Ordering::Relaxed);
+    assert!(
+        read < 5000 * count as u64,
+        "{read} bytes for {count} places"
+    );
 }
 
 /// What can be asked of a reel, without a panic and without an end to memory.
