@@ -106,10 +106,11 @@ impl Session {
             let stamp = match crossing.way {
                 Way::Out => packet.sent?,
                 Way::In => packet.received?,
-                Way::Again => *packet
-                    .duplicates
-                    .iter()
-                    .find(|each| each.number == crossing.number)?,
+                Way::Again => {
+                    let again = &packet.duplicates;
+                    let place = again.binary_search_by_key(&crossing.number, |each| each.number);
+                    *again.get(place.ok()?)?
+                }
             };
             Some((crossing, stamp))
         })

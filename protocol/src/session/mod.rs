@@ -143,7 +143,7 @@ pub struct Packet {
     pub sent: Option<Stamp>,
     /// When it was first received.
     pub received: Option<Stamp>,
-    /// Further receipts of the same datagram.
+    /// Further receipts of the same datagram, in the order of the receiver's reel.
     pub duplicates: Vec<Stamp>,
     /// What became of it.
     pub fate: Fate,
