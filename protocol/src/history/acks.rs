@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::sequence::unwrap;
-use crate::session::{NodeId, PacketId, Session, Stamp, Way};
+use crate::session::{NodeId, Packet, PacketId, Session, Stamp, Way};
 
 /// The packets of each directed link by their place on the line of sequence numbers.
 pub(super) struct Acks {
@@ -34,15 +34,23 @@ impl Acks {
                 let near = newest.entry(packet.from).or_insert(first);
                 let ack = unwrap(ack, *near);
                 *near = ack.max(*near);
-                learn(line, ack, packet.ack_bits, stamp, &mut acked);
+                learn(
+                    &session.packets,
+                    line,
+                    ack,
+                    packet.ack_bits,
+                    stamp,
+                    &mut acked,
+                );
             }
         }
         Acks { acked, places }
     }
 }
 
-/// Marks what one ack names.
+/// Marks what one ack names: of packets with the same number, the latest that had been sent.
 fn learn(
+    packets: &[Packet],
     line: &[(i64, PacketId)],
     ack: i64,
     bits: Option<(u64, u8)>,
@@ -51,11 +59,14 @@ fn learn(
 ) {
     let (bits, count) = bits.unwrap_or((0, 0));
     let oldest = ack.saturating_sub(i64::from(count));
-    let end = line.partition_point(|&(place, _)| place <= ack);
-    for &(place, packet) in line.iter().take(end).rev() {
-        if place < oldest {
-            break;
-        }
+    let had_been_sent = |packet: PacketId| {
+        let sent = packets.get(packet.0 as usize).and_then(|each| each.sent);
+        sent.is_none_or(|sent| sent.number < stamp.number)
+    };
+    let (mut rest, _) = line.split_at(line.partition_point(|&(place, _)| place <= ack));
+    while let Some(&(place, _)) = rest.last().filter(|&&(place, _)| place >= oldest) {
+        let (before, same) = rest.split_at(rest.partition_point(|&(each, _)| each < place));
+        rest = before;
         let named = match ack.saturating_sub(place).checked_sub(1) {
             Some(-1) => true,
             Some(bit) => {
@@ -63,11 +74,12 @@ fn learn(
             }
             None => false,
         };
-        let Some(known) = acked.get_mut(packet.0 as usize) else {
-            continue;
-        };
-        if named && known.is_none() {
-            *known = Some(stamp);
+        let sent = same.partition_point(|&(_, packet)| had_been_sent(packet));
+        let latest = same.get(..sent).and_then(<[_]>::last);
+        if let (true, Some(&(_, packet))) = (named, latest)
+            && let Some(known) = acked.get_mut(packet.0 as usize)
+        {
+            *known = known.or(Some(stamp));
         }
     }
 }
@@ -105,7 +117,7 @@ mod tests {
     use netreel_wire::Sequence;
 
     use super::*;
-    use crate::session::{Crossing, Node, Packet, SessionTime};
+    use crate::session::{Crossing, Node, SessionTime};
 
     fn sequence(value: u64) -> Option<Sequence> {
         Some(Sequence {
@@ -188,6 +200,11 @@ mod tests {
             0b110,
             &[65_534, 65_535, 65_537],
         );
+    }
+
+    #[test]
+    fn of_packets_with_the_same_number_an_ack_names_one() {
+        check(&[1, 2, 3, 1, 2], 2, 0, &[2]);
     }
 
     #[test]
