@@ -12,7 +12,7 @@ pub struct Driver {
     cut: bool,
     ticks: u64,
     inputs: u64,
-    rejected: Option<String>,
+    rejected: Option<(EventNumber, String)>,
 }
 
 /// What a replay came to.
@@ -39,7 +39,7 @@ pub enum Outcome {
     Exact,
     /// The first step that was not.
     Diverged(Divergence),
-    /// The layer could not read a recorded call; the sentence says why.
+    /// The layer could not read this recorded call; the sentence says why.
     InputRejected(EventNumber, String),
 }
 
@@ -81,11 +81,11 @@ impl Driver {
                 layer.tick(&mut self.io);
             }
             Event::Input { call } => {
-                let call = call.to_vec();
+                let (number, call) = (record.number, call.to_vec());
                 self.io.advance();
                 self.inputs += 1;
                 if let Err(error) = layer.input(&call, &mut self.io) {
-                    self.rejected = Some(error.to_string());
+                    self.rejected = Some((number, error.to_string()));
                 }
             }
             // The layer returned before it did what the recording has next.
@@ -101,11 +101,10 @@ impl Driver {
     }
 
     /// What the replay has come to so far.
-    pub fn report(&mut self) -> Report {
+    pub fn report(&self) -> Report {
         let (sends, bytes) = self.io.compared();
-        let next = self.io.peek().map(|record| record.number);
-        let outcome = if let Some(why) = &self.rejected {
-            Outcome::InputRejected(next.unwrap_or_default(), why.clone())
+        let outcome = if let Some((number, why)) = &self.rejected {
+            Outcome::InputRejected(*number, why.clone())
         } else if let Some(divergence) = self.io.divergence() {
             Outcome::Diverged(divergence.clone())
         } else if let Some(overrun) = self.io.overrun().filter(|_| !self.cut) {
@@ -121,5 +120,56 @@ impl Driver {
             bytes,
             cut: self.cut,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use netreel_reel::{Header, Record, ReelWriter, ThreadId, Time};
+    use netreel_transport::{InputError, Transport};
+
+    use super::*;
+
+    /// Takes no call.
+    struct Refuses;
+
+    impl Layer for Refuses {
+        fn tick(&mut self, _: &mut dyn Transport) {}
+
+        fn input(&mut self, call: &[u8], _: &mut dyn Transport) -> Result<(), InputError> {
+            let (length, why) = (call.len(), "no such call".to_owned());
+            Err(InputError { length, why })
+        }
+    }
+
+    fn reel(events: &[Event<'_>]) -> Arc<Reel> {
+        let header = Header {
+            start: b"start".to_vec(),
+            ..Header::default()
+        };
+        let mut writer = ReelWriter::create(Vec::new(), &header).unwrap();
+        for (number, &event) in (0..).map(EventNumber).zip(events) {
+            let (time, thread) = (Time::ZERO, ThreadId(0));
+            writer
+                .push(&Record {
+                    number,
+                    time,
+                    thread,
+                    event,
+                })
+                .unwrap();
+        }
+        Arc::new(Reel::from_bytes(writer.finish().unwrap()).unwrap())
+    }
+
+    #[test]
+    fn a_rejected_call_is_named_by_its_own_event() {
+        let (tick, time) = (0, Time::ZERO);
+        let events = [Event::Tick { tick, time }, Event::Input { call: b"call" }];
+        let report = Driver::new(reel(&events)).unwrap().run(&mut Refuses);
+        let Outcome::InputRejected(number, _) = report.outcome else {
+            panic!("{report:?}");
+        };
+        assert_eq!(number, EventNumber(1));
     }
 }
