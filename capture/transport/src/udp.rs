@@ -5,6 +5,7 @@ use std::net::UdpSocket;
 
 use netreel_reel::{Endpoint, Time};
 
+use crate::recorded::monotonic_now;
 use crate::{Datagram, Draw, ReceiveError, SendError, Transport};
 
 /// A UDP socket with the machine's monotonic clock. Nothing in it ever waits.
@@ -56,7 +57,7 @@ impl UdpTransport {
 
 impl Transport for UdpTransport {
     fn now(&mut self) -> Time {
-        monotonic()
+        monotonic_now()
     }
 
     fn random(&mut self) -> u64 {
@@ -84,17 +85,6 @@ impl Transport for UdpTransport {
     fn input(&mut self, _call: &[u8]) {}
 
     fn note(&mut self, _text: &str) {}
-}
-
-/// Reads the machine's monotonic clock.
-fn monotonic() -> Time {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-    let seconds = u64::try_from(now.tv_sec).unwrap_or(0);
-    Time(
-        seconds
-            .saturating_mul(1_000_000_000)
-            .saturating_add(u64::try_from(now.tv_nsec).unwrap_or(0)),
-    )
 }
 
 fn system_seed() -> std::io::Result<u64> {
