@@ -205,15 +205,20 @@ impl<E: Events> ReplayTransport<E> {
         answer
     }
 
-    /// The result of the send that was just compared. A recording that was cut may lack it.
+    /// The result of the send that was just compared; between the two the recorder may have said
+    /// that it stalled. A recording that was cut may lack it.
     fn send_outcome(&mut self, of: EventNumber) -> SendOutcome {
-        match self.events.peek().map(|record| record.event) {
-            Some(Event::SendResult { of: sent, outcome }) if sent == of => {
-                self.events.advance();
-                outcome
+        while let Some(record) = self.events.peek() {
+            match record.event {
+                Event::SendResult { of: sent, outcome } if sent == of => {
+                    self.events.advance();
+                    return outcome;
+                }
+                ref other if Step::of(other).is_some() => break,
+                _ => self.events.advance(),
             }
-            _ => SendOutcome::Sent,
         }
+        SendOutcome::Sent
     }
 }
 
@@ -392,6 +397,19 @@ mod tests {
         assert_eq!(io.send(peer(), b"one"), Err(SendError::Os(111)));
         assert_eq!(io.send(peer(), b"two"), Ok(()));
         assert_eq!((io.compared(), io.divergence()), ((2, 6), None));
+    }
+
+    #[test]
+    fn a_send_fails_again_though_the_recorder_stalled_before_its_result() {
+        let mut io = replay(&[
+            sent(b"one"),
+            Event::Stalled { nanos: 5 },
+            Event::SendResult {
+                of: EventNumber(0),
+                outcome: SendOutcome::Failed(111),
+            },
+        ]);
+        assert_eq!(io.send(peer(), b"one"), Err(SendError::Os(111)));
     }
 
     #[test]
