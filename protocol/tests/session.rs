@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use netreel_protocol::history::{History, Level};
-use netreel_protocol::session::{Fate, Node, ReelInput, Session, SessionError};
+use netreel_protocol::session::{Fate, Node, ReelInput, Session, SessionError, SessionTime};
 use netreel_reel::{
     ClockAnchor, Endpoint, Event, EventNumber, Header, Record, Reel, ReelWriter, SendOutcome,
     SocketId, ThreadId, Time, WireText,
@@ -180,6 +180,16 @@ fn a_send_and_its_receipt_are_one_packet() {
         (session.name(packet.from), session.name(packet.to)),
         ("A".into(), "B".into())
     );
+}
+
+#[test]
+fn times_that_no_clock_shows_are_kept_within_what_can_be_subtracted() {
+    let (a, b) = pair();
+    let (a, b) = (a.sent(u64::MAX, 2, b"late"), b.sent(1 << 63, 1, b"late"));
+    let session = session(vec![a.on(1), b.on(2)]);
+    let (first, last) = (session.span.start.0, session.span.end.0);
+    assert_eq!((first, last), (0, SessionTime::MAX.0));
+    assert_eq!(History::build(&session).acked.len(), 4);
 }
 
 #[test]

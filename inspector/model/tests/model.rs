@@ -4,10 +4,10 @@ mod fixture;
 
 use fixture::{A, B, BOX, CREATE, DESTROY, HOST, MIGRATE, X};
 use netreel_inspector_model::{
-    ARROWS_MAX, Command, Hover, Model, Row, Scale, Shown, Step, Traffic,
+    ARROWS_MAX, Command, Hover, Model, Row, Scale, Shown, Step, Traffic, ticks,
 };
 use netreel_protocol::history::{Belief, Level};
-use netreel_protocol::session::{NodeId, PacketId, SessionTime};
+use netreel_protocol::session::{NodeId, PacketId, Session, SessionTime};
 use netreel_wire::KindId;
 
 fn packet(model: &Model, kind: u16, from: u16, to: u16) -> PacketId {
@@ -95,6 +95,21 @@ fn an_empty_session_can_be_shown() {
     }
     assert!(model.traffic(&model.scale(1000.0)).arrows.is_empty());
     assert_eq!(model.selection(), Default::default());
+}
+
+#[test]
+fn the_longest_session_there_can_be_is_shown_and_zoomed() {
+    let session = Session {
+        span: SessionTime(0)..SessionTime::MAX,
+        ..Session::default()
+    };
+    let mut model = Model::new(session.into(), Default::default());
+    for (at, factor) in [(SessionTime::MAX, 1e-9), (SessionTime(0), 1e9)] {
+        model.apply(Command::Zoom { at, factor });
+        let scale = model.scale(800.0);
+        assert!(!ticks(&scale, 100.0).is_empty());
+        assert!(scale.time(800.0) > scale.time(0.0));
+    }
 }
 
 #[test]

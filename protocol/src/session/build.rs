@@ -132,7 +132,8 @@ impl<'a> Builder<'a> {
         let zero_ns = first.min().unwrap_or(0);
         let anchor = sources.first().map(|source| &source.reel.header().clock);
         let start_utc_ns = anchor.map_or(0, |anchor| {
-            clamp(i128::from(anchor.utc_ns) + zero_ns - i128::from(anchor.monotonic.0))
+            let utc_ns = i128::from(anchor.utc_ns) + zero_ns - i128::from(anchor.monotonic.0);
+            utc_ns.clamp(i128::from(i64::MIN), i128::from(i64::MAX)) as i64
         });
         let session = Session {
             wire,
@@ -153,7 +154,9 @@ impl<'a> Builder<'a> {
 
     fn time(&self, reel: usize, time: Time) -> SessionTime {
         let offset_ns = self.clocks.get(reel).map_or(0, |clock| clock.offset_ns);
-        SessionTime(clamp(i128::from(time.0) + offset_ns - self.zero_ns))
+        let nanos = i128::from(time.0) + offset_ns - self.zero_ns;
+        let max = i128::from(SessionTime::MAX.0);
+        SessionTime(nanos.clamp(-max, max) as i64)
     }
 
     /// Fills in the nodes, ordered, and the session's span.
@@ -523,8 +526,4 @@ pub(crate) fn packets(count: u64) -> String {
     } else {
         format!("{count} packets")
     }
-}
-
-fn clamp(nanos: i128) -> i64 {
-    i64::try_from(nanos).unwrap_or(if nanos < 0 { i64::MIN } else { i64::MAX })
 }

@@ -38,6 +38,12 @@ pub struct MessageId(pub u32);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SessionTime(pub i64);
 
+impl SessionTime {
+    /// No time of a session lies further from its zero, before or after: 146 years. A broken reel
+    /// may claim any time; the difference of two that are within this fits 64 bits.
+    pub const MAX: SessionTime = SessionTime(1 << 62);
+}
+
 /// One play-through, as all its reels tell it.
 #[derive(Default)]
 pub struct Session {
