@@ -8,8 +8,8 @@ use super::acks::Acks;
 use super::join::Joins;
 use super::nodes::{Facts, NodeHistory};
 use super::streams::Streams;
-use super::{Belief, History, Span, finding, lanes, links};
-use crate::session::{MessageId, NodeId, Session, SessionTime};
+use super::{Belief, Finding, History, Span, finding, lanes, links};
+use crate::session::{MessageId, NodeId, PacketId, Session, SessionTime};
 
 impl History {
     /// Works out what followed from the packets of a session.
@@ -54,6 +54,7 @@ impl History {
         history.delivered.sort_unstable();
         lanes::orphan(session, &mut history);
         history.findings = finding::all(session, &history);
+        history.proofs = proofs(&history.findings);
         history
     }
 
@@ -80,6 +81,16 @@ impl History {
             .map(|(_, place)| place)
     }
 
+    /// The findings that a packet is evidence of, in their order.
+    pub fn findings_of(&self, packet: PacketId) -> impl Iterator<Item = &Finding> {
+        let start = self.proofs.partition_point(|&(each, _)| each < packet);
+        self.proofs
+            .iter()
+            .skip(start)
+            .take_while(move |&&(each, _)| each == packet)
+            .filter_map(|&(_, place)| self.findings.get(place as usize))
+    }
+
     /// What a node believed of an object at a moment; `None` before it heard of it.
     pub fn belief_at(&self, object: u64, node: NodeId, time: SessionTime) -> Option<&Span> {
         let lane = self.objects.get(&object)?.lanes.get(&node)?;
@@ -91,6 +102,20 @@ impl History {
     pub fn last_belief(&self, object: u64, node: NodeId) -> Option<Belief> {
         Some(self.objects.get(&object)?.lanes.get(&node)?.last()?.belief)
     }
+}
+
+/// See [`History::proofs`].
+fn proofs(findings: &[Finding]) -> Vec<(PacketId, u32)> {
+    let mut proofs: Vec<(PacketId, u32)> = (0u32..)
+        .zip(findings)
+        .flat_map(|(place, finding)| {
+            let evidence = finding.evidence.iter();
+            evidence.map(move |evidence| (evidence.packet, place))
+        })
+        .collect();
+    proofs.sort_unstable();
+    proofs.dedup();
+    proofs
 }
 
 /// When each object was first spoken of: sent, or received where the send is not recorded.

@@ -41,6 +41,9 @@ pub struct History {
     pub links: BTreeMap<(NodeId, NodeId), Link>,
     /// Ordered by time, then node, then rule.
     pub findings: Vec<Finding>,
+    /// For each packet that is a finding's evidence, the findings: places in
+    /// [`History::findings`], ordered by packet.
+    pub proofs: Vec<(PacketId, u32)>,
     /// Messages that travelled in fragments, ordered by link, then by place in the stream.
     pub joined: Vec<Joined>,
     /// For each copy of each fragment, what it is a part of: a place in [`History::joined`].

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use super::{Comparison, Expr, Field, Literal, Word};
 use crate::history::{Effect, History};
-use crate::session::{Fate, MessageId, NodeId, Packet, PacketId, Session};
+use crate::session::{Fate, MessageId, Node, NodeId, Packet, PacketId, Session};
 
 /// What [`effect_name`] can give.
 pub(super) const EFFECTS: [&str; 12] = [
@@ -175,18 +175,8 @@ impl Subject<'_> {
     }
 
     fn rules(&self) -> impl Iterator<Item = &str> {
-        let id = self.id;
-        let proves = move |finding: &&crate::history::Finding| {
-            finding
-                .evidence
-                .iter()
-                .any(|evidence| evidence.packet == id)
-        };
-        self.history
-            .findings
-            .iter()
-            .filter(proves)
-            .map(|finding| finding.rule)
+        let findings = self.history.findings_of(self.id);
+        findings.map(|finding| finding.rule)
     }
 
     fn effects(&self) -> impl Iterator<Item = &'static str> {
@@ -202,14 +192,14 @@ impl Subject<'_> {
 
     fn is_named(&self, node: NodeId, name: &str) -> bool {
         let node = self.session.nodes.get(usize::from(node.0));
-        node.is_some_and(|node| {
-            node.name == name
-                || node
-                    .endpoints
-                    .iter()
-                    .any(|endpoint| endpoint.to_string() == name)
-        })
+        node.is_some_and(|node| is_named(node, name))
     }
+}
+
+/// Whether a filter may call a node so: by its name, or by an endpoint of it.
+fn is_named(node: &Node, name: &str) -> bool {
+    let mut endpoints = node.endpoints.iter();
+    node.name == name || endpoints.any(|endpoint| endpoint.to_string() == name)
 }
 
 /// The word for an effect in filters and exports.
@@ -233,14 +223,7 @@ pub(crate) fn effect_name(effect: Effect) -> &'static str {
 /// See [`super::Query::unknown_names`].
 pub(super) fn unknown_names(expr: &Expr, session: &Session, sentences: &mut Vec<String>) {
     let mut check_node = |name: &str| {
-        let known = session.nodes.iter().any(|node| {
-            node.name == name
-                || node
-                    .endpoints
-                    .iter()
-                    .any(|endpoint| endpoint.to_string() == name)
-        });
-        if !known {
+        if !session.nodes.iter().any(|node| is_named(node, name)) {
             let nodes: Vec<&str> = session
                 .nodes
                 .iter()
