@@ -36,14 +36,14 @@ pub(crate) struct MappedRing {
 impl RingFile {
     /// Makes the file with one ring in it. `capacity` is a multiple of a page.
     pub(crate) fn create(path: &Path, capacity: usize, identity: u64) -> io::Result<RingFile> {
+        // A ring file without its reel, or of a reel that is being replaced, is of no use. It is
+        // not cut short: another recorder that still has it mapped would share it, or be killed.
+        match std::fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
         let mut options = File::options();
-        // A ring file without its reel, or of a reel that is being replaced, is of no use.
-        let file = options
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .open(path)?;
+        let file = options.read(true).write(true).create_new(true).open(path)?;
         preallocate(&file, 0, RING_PAGE)?;
         let mut control = map(&file, 0, RING_PAGE)?;
         let fixed = RingFixed {

@@ -332,6 +332,22 @@ fn a_reel_that_is_there_is_not_overwritten_unless_asked() {
 }
 
 #[test]
+fn a_recorder_whose_reel_was_taken_away_shares_no_ring_with_its_successor() {
+    let folder = Folder::new();
+    let first = folder.recorder("A.reel", small());
+    let mut pusher = first.pusher().unwrap();
+    std::fs::remove_file(folder.path("A.reel")).unwrap();
+    let second = folder.recorder("A.reel", small());
+    pusher.push(Time(0), Event::Random { value: 1 });
+    let number = second
+        .pusher()
+        .unwrap()
+        .push(Time(0), Event::Random { value: 2 });
+    assert_eq!(number.map(|number| number.0), Some(0));
+    assert_eq!(second.finish().unwrap().events, 1);
+}
+
+#[test]
 fn a_reel_can_be_read_while_it_is_written() {
     let folder = Folder::new();
     let recorder = folder.recorder("A.reel", small());
