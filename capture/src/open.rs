@@ -10,6 +10,7 @@ use netreel_reel::{Ending, ReadAt, ReadError, Reel};
 
 use crate::file::FileSource;
 use crate::recorder::ring_path;
+use crate::rings::RINGS_MAX;
 
 /// A reel with the path that it came from.
 #[derive(Clone, Debug)]
@@ -58,9 +59,6 @@ pub enum OpenWhy {
     #[error("name a reel, or a folder of reels")]
     NoPath,
 }
-
-/// A ring file that is longer is not read: no recorder makes one.
-const RINGS_MAX: u64 = 4 << 30;
 
 /// Opens a reel with what its ring file (`NAME.reel.ring` beside it) still holds.
 pub fn open(path: impl AsRef<Path>) -> Result<Reel, OpenError> {

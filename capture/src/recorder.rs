@@ -40,7 +40,8 @@ pub struct Options {
     /// at least 256 KiB. An event may fill a little less than half of it; a larger one is counted
     /// as dropped. Default 4 MiB.
     pub ring_capacity: usize,
-    /// How many pushers there may be at a time. Default 16. Their rings are made as they come.
+    /// How many pushers there may be at a time. Default 16. Their rings are made as they come, as
+    /// long as all together stay below 4 GiB.
     pub pushers_max: usize,
     /// What a push does when there is no room. Default: wait.
     pub when_full: WhenFull,

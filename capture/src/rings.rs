@@ -14,6 +14,9 @@ use netreel_transport::{Gate, GateRef};
 
 use crate::file::within_limit;
 
+/// No ring file is longer, so that a reader can refuse one that is.
+pub(crate) const RINGS_MAX: u64 = 4 << 30;
+
 /// The ring file of one recorder.
 pub(crate) struct RingFile {
     file: File,
@@ -95,10 +98,13 @@ impl RingFile {
         })
     }
 
-    /// Adds a ring to the file.
+    /// Adds a ring to the file, which may grow to [`RINGS_MAX`].
     pub(crate) fn grow(&mut self) -> io::Result<&Arc<MappedRing>> {
         let length = RING_PAGE + self.capacity;
         let offset = RING_PAGE + self.rings.len() * length;
+        if (offset + length) as u64 > RINGS_MAX {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
         preallocate(&self.file, offset, length)?;
         let map = map(&self.file, offset, length)?;
         let ring = MappedRing {
