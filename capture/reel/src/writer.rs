@@ -113,11 +113,6 @@ impl<W: Append> ReelWriter<W> {
         self.offset
     }
 
-    /// How many bytes are in the block that is still open.
-    pub fn open_length(&self) -> usize {
-        self.open.body().len()
-    }
-
     /// What was written so far, in sum.
     pub fn totals(&self) -> &Totals {
         &self.totals
