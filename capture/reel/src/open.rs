@@ -78,7 +78,11 @@ pub(crate) fn open(source: Arc<dyn ReadAt>, rings: Option<&[u8]>) -> Result<Reel
                 recovery.rings = Some(error);
                 None
             }
-            None => None,
+            None => {
+                let had_rings = head.identity != 0;
+                recovery.rings = had_rings.then_some(RingError::Missing);
+                None
+            }
         };
         let mut at_byte = scan.end;
         let mut why = scan.why.unwrap_or(CutWhy::NoFooter);

@@ -40,6 +40,9 @@ pub(crate) struct Pushed<'a> {
 /// Why bytes are not a ring file that can be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RingError {
+    /// The reel was made beside a ring file, and none was given.
+    #[error("it is not beside the reel: up to the last 500 ms before the cut are lost with it")]
+    Missing,
     /// Too short, or it starts with something else.
     #[error("it is not a ring file")]
     NotRings,
