@@ -30,14 +30,13 @@ impl<'a> Settlement<'a> {
             .iter()
             .filter(|node| node.recorded)
             .find_map(|node| {
-                if !node.complete {
-                    return Some(format!("the reel of {} was cut", node.name));
+                if let Some(hole) = node.holes.first() {
+                    return Some(format!(
+                        "the reel of {} has a hole ({})",
+                        node.name, hole.why
+                    ));
                 }
-                let hole = node.holes.first()?;
-                Some(format!(
-                    "the reel of {} has a hole ({})",
-                    node.name, hole.why
-                ))
+                (!node.complete).then(|| format!("the reel of {} was cut", node.name))
             });
         Settlement {
             session,

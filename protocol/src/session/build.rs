@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use netreel_reel::{Ending, Header, Time};
+use netreel_reel::{Header, Time};
 use netreel_wire::{PacketFacts, RulesId, Wire};
 
 use super::cast::{Cast, utc_ns};
@@ -12,7 +12,7 @@ use super::clock::{Alignment, align};
 use super::matching::{End, Matched, Side, assign, groups, samples, sort};
 use super::meeting::{met, one_meeting};
 use super::scan::{RawHole, Scan};
-use super::source::{ReelInput, Source, drop_copies, one_session, sources, wire_inside};
+use super::source::{ReelInput, Source, drop_copies, is_closed, one_session, sources, wire_inside};
 use super::{
     Crossing, Fate, Hole, Message, MessageId, Node, NodeId, Packet, PacketId, Session,
     SessionError, SessionTime, Stamp, Turn, Way, fate,
@@ -210,7 +210,8 @@ impl<'a> Builder<'a> {
         let Some(reel) = member.reel else { return node };
         let scan = &self.scans[reel];
         node.recorded = true;
-        node.complete = matches!(self.sources[reel].reel.ending(), Ending::Clean) && !scan.open_end;
+        let closed = is_closed(&self.sources[reel].reel);
+        node.complete = closed && !scan.open_end && !scan.damaged;
         node.span = match scan.span {
             Some((first, last)) => self.time(reel, first)..self.time(reel, last),
             None => SessionTime(0)..SessionTime(0),
@@ -240,7 +241,13 @@ impl<'a> Builder<'a> {
     }
 
     fn hole(&self, reel: usize, hole: &RawHole) -> Hole {
-        let time = self.time(reel, hole.from)..self.time(reel, hole.until);
+        let until = self.time(reel, hole.until);
+        // Where nothing is around, the node may have taken part from the session's start.
+        let from = match hole.from {
+            Some(from) => self.time(reel, from),
+            None => SessionTime(0).min(until),
+        };
+        let time = from..until;
         Hole {
             time,
             before: hole.before,

@@ -127,13 +127,16 @@ impl Cast {
                 // A socket bound to every address of its machine is reached at each of them.
                 self.own(endpoint, *only);
             } else if let Some(&reel) = translated.get(&endpoint) {
-                warnings.push(format!(
-                    "{endpoint} is {}, seen through an address translation: the packets are the \
-                     same",
-                    self.members
-                        .get(reel)
-                        .map_or("", |member| member.name.as_str()),
-                ));
+                // A damaged reel may have lost the word of where its socket was bound.
+                if !scans.get(reel).is_some_and(|scan| scan.damaged) {
+                    warnings.push(format!(
+                        "{endpoint} is {}, seen through an address translation: the packets are \
+                         the same",
+                        self.members
+                            .get(reel)
+                            .map_or("", |member| member.name.as_str()),
+                    ));
+                }
                 self.own(endpoint, reel);
             } else {
                 let member = self.members.len();

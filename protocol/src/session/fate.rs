@@ -9,8 +9,13 @@ const WAIT_NS_MIN: i64 = 100_000_000;
 
 /// Fills in [`Packet::fate`]. `from_start` tells of each node whether nothing can have reached it
 /// before its reel began.
+///
+/// The last that a reel holds is not an outcome where the reel is not complete: what is missing
+/// there may have been held back on its way and have come with what followed. A packet is lost
+/// there only where one that was sent later on the same link did arrive.
 pub(super) fn decide(packets: &mut [Packet], nodes: &[Node], from_start: &[bool]) {
     let waits = waits(packets);
+    let overtakers = last_arrived(packets);
     for packet in packets {
         let Some(sent) = packet.sent else { continue };
         if packet.received.is_some() || packet.fate == Fate::SendFailed {
@@ -28,7 +33,12 @@ pub(super) fn decide(packets: &mut [Packet], nodes: &[Node], from_start: &[bool]
         let until = SessionTime(sent.time.0.saturating_add(wait_ns));
         let began = from_start || receiver.span.start <= sent.time;
         let holds = |hole: &super::Hole| hole.time.start <= until && sent.time <= hole.time.end;
-        if began && until <= receiver.span.end && !receiver.holes.iter().any(holds) {
+        let settled = receiver.complete
+            || overtakers
+                .get(&(packet.from, packet.to))
+                .is_some_and(|&last| last > sent.time);
+        let waited = until <= receiver.span.end;
+        if began && settled && waited && !receiver.holes.iter().any(holds) {
             packet.fate = Fate::Lost;
         }
     }
@@ -51,6 +61,17 @@ fn waits(packets: &[Packet]) -> BTreeMap<(NodeId, NodeId), i64> {
         *wait_ns = twice_ns.max(*wait_ns);
     }
     waits
+}
+
+/// For each link, when the last packet that is known to have arrived was sent.
+fn last_arrived(packets: &[Packet]) -> BTreeMap<(NodeId, NodeId), SessionTime> {
+    let mut last = BTreeMap::new();
+    for packet in packets.iter().filter(|packet| packet.received.is_some()) {
+        let Some(sent) = packet.sent else { continue };
+        let latest = last.entry((packet.from, packet.to)).or_insert(sent.time);
+        *latest = sent.time.max(*latest);
+    }
+    last
 }
 
 #[cfg(test)]
@@ -132,6 +153,29 @@ mod tests {
     #[test]
     fn a_send_before_the_receiver_opened_its_socket_is_lost() {
         check(vec![packet(0)], receiver(10, SECOND), true, Fate::Lost);
+    }
+
+    #[test]
+    fn a_reel_that_was_cut_leaves_unknown_what_nothing_overtook() {
+        let cut = Node {
+            complete: false,
+            ..receiver(0, SECOND)
+        };
+        check(vec![packet(0)], cut, false, Fate::Unknown);
+    }
+
+    #[test]
+    fn a_packet_that_a_later_one_overtook_is_lost_in_a_cut_reel_too() {
+        let cut = Node {
+            complete: false,
+            ..receiver(0, SECOND)
+        };
+        let mut later = packet(1);
+        later.received = Some(Stamp {
+            number: EventNumber(9),
+            time: SessionTime(2),
+        });
+        check(vec![packet(0), later], cut, false, Fate::Lost);
     }
 
     #[test]

@@ -14,6 +14,7 @@ mod source;
 pub(crate) use build::packets;
 pub use error::SessionError;
 pub use source::ReelInput;
+pub(crate) use source::is_closed;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -116,7 +117,8 @@ pub struct Node {
     pub endpoints: Vec<Endpoint>,
     /// From its first event to its last.
     pub span: Range<SessionTime>,
-    /// Whether its recording reached its end. What a cut reel shows at its end is not an outcome.
+    /// Whether its recording reached its end and no byte of it is damaged that held events. What
+    /// another reel shows at its end is not an outcome.
     pub complete: bool,
     /// The rules that its packets say it goes by.
     pub rules: Option<RulesId>,
@@ -130,7 +132,8 @@ pub struct Node {
 /// A stretch of a node's time that its reel does not hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hole {
-    /// Between the events around it. It starts or ends where the reel does if nothing is around.
+    /// Between the events around it. It starts where the session does if the reel has none before
+    /// it, and ends where the reel does if there is none after it.
     pub time: Range<SessionTime>,
     /// The first event after it.
     pub before: EventNumber,

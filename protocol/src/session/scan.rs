@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use netreel_reel::{Endpoint, Event, EventNumber, Record, Reel, SendOutcome, SocketId, Time};
+use netreel_reel::{
+    BlockError, Damage, Endpoint, Event, EventNumber, Record, Reel, SendOutcome, SocketId, Time,
+    Walk,
+};
 
 /// What one reel holds of packets, on its own clock.
 #[derive(Default)]
@@ -25,8 +28,12 @@ pub(super) struct Scan {
     pub holes: Vec<RawHole>,
     /// Whether events were missing at the very end, though the reel was closed in order.
     pub open_end: bool,
+    /// Whether bytes of the reel that held events could not be read.
+    pub damaged: bool,
     /// How many events were read.
     pub events: u64,
+    /// The number after the last event that was read.
+    pub expected: EventNumber,
 }
 
 /// A packet at one end of its way.
@@ -48,7 +55,8 @@ pub(super) struct RawPacket {
 /// See [`super::Hole`].
 #[derive(Clone, Debug)]
 pub(super) struct RawHole {
-    pub from: Time,
+    /// `None` where the reel holds nothing before it.
+    pub from: Option<Time>,
     pub until: Time,
     pub before: EventNumber,
     pub why: String,
@@ -58,8 +66,10 @@ impl Scan {
     /// Reads the whole reel. Blocks that cannot be read become holes.
     pub fn new(reel: &Reel) -> Scan {
         let mut pass = Pass::default();
-        reel.for_each(|record| pass.take(record));
-        pass.finish()
+        let walk = reel.for_each(|record| pass.take(record));
+        let mut scan = pass.finish();
+        scan.damages(reel, &walk);
+        scan
     }
 
     /// The payload of one of its packets.
@@ -67,13 +77,92 @@ impl Scan {
         let end = packet.start.saturating_add(packet.length as usize);
         self.bytes.get(packet.start..end).unwrap_or(&[])
     }
+
+    /// Ties what is damaged to the holes that it left, and takes from the index what the damaged
+    /// blocks would have said.
+    fn damages(&mut self, reel: &Reel, walk: &Walk) {
+        let infos = reel.block_infos();
+        let at_opening = reel.damage().iter().map(|Damage { bytes, why }| {
+            let next = infos.iter().find(|info| info.offset >= bytes.end);
+            (next.map(|info| info.first), format_damage(bytes, why))
+        });
+        let in_walk = walk.damaged.iter().map(|error| match error {
+            BlockError::Damaged { index, bytes, why } => (
+                infos.get(index.saturating_add(1)).map(|info| info.first),
+                format_damage(bytes, why),
+            ),
+            BlockError::NoSuchBlock { index, .. } => (
+                infos.get(index.saturating_add(1)).map(|info| info.first),
+                error.to_string(),
+            ),
+            BlockError::Read(read) => {
+                let next = infos.iter().find(|info| info.offset > read.offset);
+                (next.map(|info| info.first), error.to_string())
+            }
+        });
+        let mut damages: Vec<(Option<EventNumber>, String)> = at_opening.chain(in_walk).collect();
+        damages.dedup();
+        if damages.is_empty() {
+            return;
+        }
+        self.damaged = true;
+        for &(socket, local) in reel.endpoints() {
+            self.sockets.entry(socket).or_insert(local);
+        }
+        let missing_at_end: u64 = walk
+            .gaps
+            .iter()
+            .filter(|gap| gap.first >= self.expected)
+            .map(|gap| gap.count)
+            .fold(0, u64::saturating_add);
+        if missing_at_end > 0 {
+            let end = reel.span().map(|(_, last)| last);
+            let last = self.span.map(|(_, last)| last);
+            let before = EventNumber(self.expected.0.saturating_add(missing_at_end));
+            self.holes.push(RawHole {
+                from: last,
+                until: end.max(last).unwrap_or_default(),
+                before,
+                why: format!("{missing_at_end} events at its end could not be read"),
+            });
+            self.open_end = true;
+        }
+        let mut told: BTreeMap<usize, Vec<String>> = BTreeMap::new();
+        for (next, words) in damages {
+            // A hole lies before the first event that can be read again.
+            let place = match next {
+                Some(next) => self.holes.iter().position(|hole| hole.before >= next),
+                None if missing_at_end > 0 => self.holes.len().checked_sub(1),
+                None => None,
+            };
+            if let Some(place) = place {
+                told.entry(place).or_default().push(words);
+            }
+        }
+        for (place, words) in told {
+            if let Some(hole) = self.holes.get_mut(place) {
+                let more = match words.len().saturating_sub(DAMAGES_TOLD) {
+                    0 => String::new(),
+                    more => format!(", and {more} more"),
+                };
+                let words: Vec<String> = words.into_iter().take(DAMAGES_TOLD).collect();
+                hole.why = format!("{} ({}{more})", hole.why, words.join(", "));
+            }
+        }
+    }
+}
+
+/// More damages of one hole are counted, not listed.
+const DAMAGES_TOLD: usize = 3;
+
+fn format_damage(bytes: &std::ops::Range<u64>, why: &str) -> String {
+    format!("bytes {} to {}: {why}", bytes.start, bytes.end)
 }
 
 /// A scan under way.
 #[derive(Default)]
 struct Pass {
     scan: Scan,
-    expected: EventNumber,
     last: Option<Time>,
     off_since: Option<Time>,
     /// The last call of the game since the last tick.
@@ -83,9 +172,9 @@ struct Pass {
 impl Pass {
     fn take(&mut self, record: &Record<'_>) {
         let time = record.time;
-        let before = self.last.unwrap_or(time);
-        if record.number > self.expected {
-            let count = record.number.0 - self.expected.0;
+        let before = self.last;
+        if record.number > self.scan.expected {
+            let count = record.number.0 - self.scan.expected.0;
             self.hole(
                 before,
                 time,
@@ -93,10 +182,11 @@ impl Pass {
                 format!("{count} events could not be read"),
             );
         }
-        self.expected = record.number.next();
+        self.scan.expected = record.number.next();
         match record.event {
             Event::SocketOpened { socket, local } => {
-                if self.scan.sends.is_empty() && self.scan.receives.is_empty() {
+                let first = self.scan.sends.is_empty() && self.scan.receives.is_empty();
+                if first && self.scan.holes.is_empty() {
                     self.scan.from_start = true;
                 }
                 self.scan.sockets.insert(socket, local);
@@ -115,12 +205,12 @@ impl Pass {
             Event::Switched { on: false } => self.off_since = self.off_since.or(Some(time)),
             Event::Switched { on: true } => {
                 if let Some(since) = self.off_since.take() {
-                    self.hole(since, time, record.number, "switched off".to_owned());
+                    self.hole(Some(since), time, record.number, "switched off".to_owned());
                 }
             }
             Event::Dropped { count } => {
                 self.hole(
-                    before,
+                    before.or(Some(time)),
                     time,
                     record.number,
                     format!("{count} events were dropped"),
@@ -129,7 +219,7 @@ impl Pass {
             Event::WriteFailed { code } => {
                 let error = std::io::Error::from_raw_os_error(code);
                 self.hole(
-                    time,
+                    Some(time),
                     time,
                     record.number.next(),
                     format!("writing failed: {error}"),
@@ -174,7 +264,7 @@ impl Pass {
         }
     }
 
-    fn hole(&mut self, from: Time, until: Time, before: EventNumber, why: String) {
+    fn hole(&mut self, from: Option<Time>, until: Time, before: EventNumber, why: String) {
         self.scan.holes.push(RawHole {
             from,
             until,
@@ -187,9 +277,9 @@ impl Pass {
         if let Some(since) = self.off_since {
             let end = self.last.unwrap_or(since);
             self.hole(
-                since,
+                Some(since),
                 end,
-                self.expected,
+                self.scan.expected,
                 "switched off until its end".to_owned(),
             );
             self.scan.open_end = true;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use netreel_reel::{Ending, Reel};
+use netreel_reel::{CutWhy, Ending, Reel};
 use netreel_wire::Wire;
 
 use super::SessionError;
@@ -39,7 +39,13 @@ pub(super) fn sources(reels: Vec<ReelInput>, warnings: &mut Vec<String>) -> Vec<
         if scan.events == 0 {
             warnings.push(format!("{name} holds no event"));
         }
-        if let Ending::Cut { at_byte, why } = reel.ending() {
+        if is_closed(&reel) {
+            if let Ending::Cut { at_byte, why } = reel.ending() {
+                warnings.push(format!(
+                    "{name} is damaged from byte {at_byte} on: {why}; no event is missing"
+                ));
+            }
+        } else if let Ending::Cut { at_byte, why } = reel.ending() {
             warnings.push(format!(
                 "{name} was cut at byte {at_byte} ({why}): what {node} shows at its end is not an \
                  outcome"
@@ -59,6 +65,14 @@ pub(super) fn sources(reels: Vec<ReelInput>, warnings: &mut Vec<String>) -> Vec<
         });
     }
     sources
+}
+
+/// Whether the recording was ended in order: only then is there an index, be it whole or damaged.
+pub(crate) fn is_closed(reel: &Reel) -> bool {
+    match reel.ending() {
+        Ending::Clean => true,
+        Ending::Cut { why, .. } => *why == CutWhy::BrokenIndex,
+    }
 }
 
 /// All reels that name a session name the same one.

@@ -1,7 +1,7 @@
 //! `incomplete-reel`: a reel was cut or lacks a stretch, so that the story has gaps.
 
 use crate::history::{Finding, History, Level};
-use crate::session::{NodeId, Session};
+use crate::session::{NodeId, Session, is_closed};
 
 pub(super) const RULE: &str = "incomplete-reel";
 
@@ -22,7 +22,8 @@ pub(super) fn find(session: &Session, _: &History) -> Vec<Finding> {
                 why.push(format!("and {} more holes", node.holes.len() - 3));
             }
         }
-        if !node.complete {
+        let reel = session.reels.get(place).and_then(Option::as_ref);
+        if !reel.is_none_or(|reel| is_closed(reel)) {
             time = node.span.end;
             why.push("it ends before the recording was closed".to_owned());
         }

@@ -1,0 +1,140 @@
+//! The sample sessions, whole and damaged on purpose: what is told of a damaged one is no more than
+//! its bytes tell.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use netreel_protocol::export;
+use netreel_protocol::history::{Finding, History, Level};
+use netreel_protocol::session::{Fate, Node, NodeId, ReelInput, Session, SessionTime};
+use netreel_reel::Reel;
+
+fn samples() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../samples")
+}
+
+/// One of the sample sessions, in which the bytes of X's reel were changed.
+fn damaged(name: &str, change: impl FnOnce(&mut Vec<u8>)) -> (Session, History) {
+    let mut change = Some(change);
+    let inputs = ["HOST", "A", "B", "X"].map(|node| {
+        let path = samples().join(format!("sessions/{name}/{node}.reel"));
+        let mut bytes = std::fs::read(path).expect("the samples are there");
+        if node == "X"
+            && let Some(change) = change.take()
+        {
+            change(&mut bytes);
+        }
+        ReelInput {
+            name: format!("{node}.reel"),
+            reel: Arc::new(Reel::from_bytes(bytes).expect("the header is good")),
+        }
+    });
+    let session = Session::build(inputs.into(), None).expect("one session");
+    let history = History::build(&session);
+    (session, history)
+}
+
+fn host(change: impl FnOnce(&mut Vec<u8>)) -> (Session, History) {
+    damaged("host", change)
+}
+
+/// The bytes of the first or the last block of X's reel.
+fn block_of_x(last: bool) -> std::ops::Range<usize> {
+    let path = samples().join("sessions/host/X.reel");
+    let reel = Reel::from_bytes(std::fs::read(path).unwrap()).unwrap();
+    let infos = reel.block_infos();
+    let info = if last { infos.last() } else { infos.first() }.expect("a block");
+    info.offset as usize..(info.offset + info.length) as usize
+}
+
+fn x(session: &Session) -> (NodeId, &Node) {
+    let place = session.nodes.iter().position(|node| node.name == "X");
+    let place = place.expect("X is there");
+    (NodeId(place as u16), &session.nodes[place])
+}
+
+fn finding<'a>(history: &'a History, rule: &str) -> &'a Finding {
+    let mut findings = history.findings.iter();
+    findings.find(|finding| finding.rule == rule).expect(rule)
+}
+
+fn lost(session: &Session) -> usize {
+    let packets = session.packets.iter();
+    packets.filter(|each| each.fate == Fate::Lost).count()
+}
+
+#[test]
+fn packets_that_were_held_back_until_after_a_cut_are_not_lost() {
+    let (whole, _) = host(|_| {});
+    let (session, _) = host(|bytes| bytes.truncate(12_000));
+    assert!(!x(&session).1.complete);
+    assert_eq!((lost(&whole), lost(&session)), (0, 0));
+}
+
+#[test]
+fn a_first_block_that_is_damaged_is_a_hole_from_the_sessions_start_on() {
+    let block = block_of_x(false);
+    let (session, history) = host(|bytes| bytes[block.start + 500] ^= 1);
+    let (_, node) = x(&session);
+    assert!(!node.complete);
+    let [hole] = node.holes.as_slice() else {
+        panic!("{:?}", node.holes)
+    };
+    assert_eq!(hole.time, SessionTime(0)..node.span.start);
+    let words = format!("bytes {} to {}: the checksum", block.start, block.end);
+    assert!(hole.why.contains(&words), "{}", hole.why);
+    let sentence = &finding(&history, "incomplete-reel").sentence;
+    assert!(sentence.contains(&words), "{sentence}");
+    assert!(!sentence.contains("ends before"), "{sentence}");
+    assert!(session.warnings.iter().any(|each| each.contains(&words)));
+}
+
+#[test]
+fn a_socket_that_only_a_damaged_block_opened_is_its_nodes_own() {
+    let block = block_of_x(false);
+    let (whole, _) = host(|_| {});
+    for broken_index in [false, true] {
+        let (session, _) = host(|bytes| {
+            bytes[block.start + 500] ^= 1;
+            let length = bytes.len();
+            bytes[length - 20] ^= u8::from(broken_index);
+        });
+        assert_eq!(session.nodes.len(), 4);
+        assert_eq!(x(&session).1.endpoints, x(&whole).1.endpoints);
+        let translated = |each: &&String| each.contains("translation");
+        assert_eq!(session.warnings.iter().find(translated), None);
+    }
+}
+
+#[test]
+fn a_last_block_that_is_damaged_is_a_hole_up_to_the_reels_end() {
+    let block = block_of_x(true);
+    let (whole, _) = host(|_| {});
+    let (session, history) = host(|bytes| bytes[block.end - 50] ^= 1);
+    let (_, node) = x(&session);
+    assert!(!node.complete);
+    let hole = node.holes.last().expect("a hole");
+    assert_eq!(hole.time, node.span.end..x(&whole).1.span.end);
+    assert!(hole.why.contains("at its end"), "{}", hole.why);
+    assert_eq!(lost(&session), 0);
+    let zombie = history.findings.iter().find(|f| f.rule == "zombie-object");
+    assert!(zombie.is_none_or(|zombie| zombie.level < Level::Error));
+}
+
+#[test]
+fn a_damaged_index_takes_nothing_from_what_is_found() {
+    let (_, whole) = host(|_| {});
+    let (session, history) = host(|bytes| {
+        let length = bytes.len();
+        bytes[length - 20] ^= 1;
+    });
+    assert!(x(&session).1.complete);
+    assert_eq!(finding(&history, "zombie-object").level, Level::Error);
+    assert_eq!(history.findings, whole.findings);
+    let [warning] = session.warnings.as_slice() else {
+        panic!("{:?}", session.warnings)
+    };
+    assert!(warning.contains("the index is damaged"), "{warning}");
+    let info = export::info(&session, &history);
+    assert!(info.nodes.iter().all(|node| node.complete));
+}
