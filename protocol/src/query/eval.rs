@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use super::{Comparison, Expr, Field, Literal, Word};
-use crate::history::{Effect, History};
+use crate::history::{Effect, Finding, History, Level};
 use crate::session::{Fate, MessageId, Node, NodeId, Packet, PacketId, Session};
 
 /// What [`effect_name`] can give.
@@ -28,8 +28,11 @@ pub(super) struct Subject<'a> {
     pub session: &'a Session,
     pub history: &'a History,
     pub id: PacketId,
-    pub packet: &'a Packet,
+    /// `None` for a finding without evidence.
+    pub packet: Option<&'a Packet>,
     pub message: Option<MessageId>,
+    /// The finding that is asked about; the packet and the message are of its evidence.
+    pub finding: Option<&'a Finding>,
 }
 
 impl Subject<'_> {
@@ -47,30 +50,34 @@ impl Subject<'_> {
 
     fn word(&self, word: Word) -> bool {
         match word {
-            Word::Lost => self.packet.fate == Fate::Lost,
-            Word::Received => self.packet.fate == Fate::Received,
-            Word::Unknown => self.packet.fate == Fate::Unknown,
-            Word::Failed => self.packet.fate == Fate::SendFailed,
-            Word::Duplicated => !self.packet.duplicates.is_empty(),
+            Word::Lost => self.has_fate(Fate::Lost),
+            Word::Received => self.has_fate(Fate::Received),
+            Word::Unknown => self.has_fate(Fate::Unknown),
+            Word::Failed => self.has_fate(Fate::SendFailed),
+            Word::Duplicated => self
+                .packet
+                .is_some_and(|packet| !packet.duplicates.is_empty()),
             Word::Acked => self.acked_ns().is_some(),
-            Word::Reliable => self.facts(|facts| facts.reliable.then_some(1)).is_some(),
+            Word::Reliable => self.is_reliable() == Some(true),
+            Word::Unreliable => self.is_reliable() == Some(false),
             Word::Resent => self.message.is_some_and(|message| {
                 self.history
                     .resends
                     .get(message.0 as usize)
                     .is_some_and(Option::is_some)
             }),
-            Word::Undecodable => self.packet.diagnostics > 0,
-            Word::Finding => self.rules().next().is_some(),
+            Word::Undecodable => self.packet.is_some_and(|packet| packet.diagnostics > 0),
+            Word::Finding => self.findings().next().is_some(),
         }
     }
 
     fn present(&self, field: Field) -> bool {
         match field {
-            Field::From | Field::To | Field::Node | Field::Link => true,
+            Field::From | Field::To | Field::Link => self.packet.is_some(),
+            Field::Node => self.packet.is_some() || self.finding.is_some(),
             Field::Kind => self.kind().is_some(),
             Field::Channel => self.message.is_some(),
-            Field::Rule => self.rules().next().is_some(),
+            Field::Rule | Field::Level => self.findings().next().is_some(),
             Field::Effect => self.effects().next().is_some(),
             _ => self.number(field).is_some(),
         }
@@ -78,21 +85,32 @@ impl Subject<'_> {
 
     fn compare(&self, field: Field, comparison: Comparison, literal: &Literal) -> bool {
         let equal = match (field, literal) {
-            (Field::From, Literal::Name(name)) => Some(self.is_named(self.packet.from, name)),
-            (Field::To, Literal::Name(name)) => Some(self.is_named(self.packet.to, name)),
-            (Field::Node, Literal::Name(name)) => {
-                Some(self.is_named(self.packet.from, name) || self.is_named(self.packet.to, name))
+            (Field::From, Literal::Name(name)) => {
+                self.packet.map(|packet| self.is_named(packet.from, name))
             }
-            (Field::Link, Literal::Link(from, to)) => {
-                Some(self.is_named(self.packet.from, from) && self.is_named(self.packet.to, to))
+            (Field::To, Literal::Name(name)) => {
+                self.packet.map(|packet| self.is_named(packet.to, name))
             }
+            (Field::Node, Literal::Name(name)) => match (self.finding, self.packet) {
+                (Some(finding), _) => Some(self.is_named(finding.node, name)),
+                (None, Some(packet)) => {
+                    Some(self.is_named(packet.from, name) || self.is_named(packet.to, name))
+                }
+                (None, None) => None,
+            },
+            (Field::Link, Literal::Link(from, to)) => self
+                .packet
+                .map(|packet| self.is_named(packet.from, from) && self.is_named(packet.to, to)),
             (Field::Kind, Literal::Name(name)) => {
                 self.kind().map(|kind| kind.eq_ignore_ascii_case(name))
             }
-            (Field::Channel, Literal::Name(name)) => self.message.map(|_| {
-                (name == "reliable") == self.facts(|facts| facts.reliable.then_some(1)).is_some()
-            }),
-            (Field::Rule, Literal::Name(name)) => any_equal(self.rules(), name),
+            (Field::Channel, Literal::Name(name)) => self
+                .is_reliable()
+                .map(|reliable| reliable == (name == "reliable")),
+            (Field::Rule, Literal::Name(name)) => {
+                any_equal(self.findings().map(|finding| finding.rule), name)
+            }
+            (Field::Level, Literal::Level(level)) => return self.has_level(comparison, *level),
             (Field::Effect, Literal::Name(name)) => any_equal(self.effects(), name),
             (Field::Owner | Field::Origin, Literal::Name(name)) => self
                 .number(field)
@@ -116,20 +134,38 @@ impl Subject<'_> {
         let Some(found) = self.number(field) else {
             return false;
         };
-        let ordering = found.cmp(&value);
+        holds(comparison, found.cmp(&value))
+    }
+
+    /// Of several findings one is enough; for `!=` there must be some, and none of this level.
+    fn has_level(&self, comparison: Comparison, level: Level) -> bool {
+        let mut levels = self.findings().map(|finding| finding.level);
         match comparison {
-            Comparison::Equal => ordering == Ordering::Equal,
-            Comparison::NotEqual => ordering != Ordering::Equal,
-            Comparison::Less => ordering == Ordering::Less,
-            Comparison::LessOrEqual => ordering != Ordering::Greater,
-            Comparison::Greater => ordering == Ordering::Greater,
-            Comparison::GreaterOrEqual => ordering != Ordering::Less,
+            Comparison::NotEqual => {
+                let mut levels = levels.peekable();
+                levels.peek().is_some() && levels.all(|each| each != level)
+            }
+            _ => levels.any(|each| holds(comparison, each.cmp(&level))),
         }
+    }
+
+    fn has_fate(&self, fate: Fate) -> bool {
+        self.packet.is_some_and(|packet| packet.fate == fate)
+    }
+
+    fn is_reliable(&self) -> Option<bool> {
+        self.message?;
+        Some(self.facts(|facts| facts.reliable.then_some(1)).is_some())
     }
 
     /// The value of a field that is a number or a time in nanoseconds.
     fn number(&self, field: Field) -> Option<i128> {
-        let packet = self.packet;
+        match (self.finding, field) {
+            (Some(finding), Field::Object) => return finding.object.map(i128::from),
+            (Some(finding), Field::Time) => return Some(i128::from(finding.time.0)),
+            _ => {}
+        }
+        let packet = self.packet?;
         let sent_ns = packet.sent.map(|stamp| stamp.time.0);
         let received_ns = packet.received.map(|stamp| stamp.time.0);
         let from_u64 = |value: Option<u64>| value.map(i128::from);
@@ -166,6 +202,7 @@ impl Subject<'_> {
     }
 
     fn acked_ns(&self) -> Option<i64> {
+        self.packet?;
         self.history
             .acked
             .get(self.id.0 as usize)
@@ -174,9 +211,15 @@ impl Subject<'_> {
             .map(|stamp| stamp.time.0)
     }
 
-    fn rules(&self) -> impl Iterator<Item = &str> {
-        let findings = self.history.findings_of(self.id);
-        findings.map(|finding| finding.rule)
+    /// The finding that is asked about, or those of which the packet is evidence.
+    fn findings(&self) -> impl Iterator<Item = &Finding> {
+        let of_packet = match (self.finding, self.packet) {
+            (None, Some(_)) => Some(self.history.findings_of(self.id)),
+            _ => None,
+        };
+        self.finding
+            .into_iter()
+            .chain(of_packet.into_iter().flatten())
     }
 
     fn effects(&self) -> impl Iterator<Item = &'static str> {
@@ -269,6 +312,17 @@ pub(super) fn unknown_names(expr: &Expr, session: &Session, sentences: &mut Vec<
             }
         }
         _ => {}
+    }
+}
+
+fn holds(comparison: Comparison, ordering: Ordering) -> bool {
+    match comparison {
+        Comparison::Equal => ordering == Ordering::Equal,
+        Comparison::NotEqual => ordering != Ordering::Equal,
+        Comparison::Less => ordering == Ordering::Less,
+        Comparison::LessOrEqual => ordering != Ordering::Greater,
+        Comparison::Greater => ordering == Ordering::Greater,
+        Comparison::GreaterOrEqual => ordering != Ordering::Less,
     }
 }
 

@@ -15,12 +15,14 @@
 //! | `time`, `received` | a length of time | when it was sent (or first seen), when received |
 //! | `late`, `rtt` | a length of time | from send to receipt, from send to learning of it |
 //! | `rule` | a finding's rule | the packet is a finding's evidence |
+//! | `level` | `error`, `warning`, `info`, in this order | the packet is a finding's evidence |
 //! | `effect` | `created`, `stale`, ... | the message did that somewhere |
 //!
 //! Alone, a field is true where it has a value; `lost`, `received`, `unknown`, `failed`,
-//! `duplicated`, `acked`, `reliable`, `resent`, `undecodable` and `finding` are words of their own.
-//! A comparison with a field that has no value is false, whatever it compares. A packet passes
-//! where one of its messages does, or where it has none and passes without.
+//! `duplicated`, `acked`, `reliable`, `unreliable`, `resent`, `undecodable` and `finding` are words
+//! of their own. A comparison with a field that has no value is false, whatever it compares. A
+//! packet passes where one of its messages does, or where it has none and passes without; a finding
+//! where a piece of its evidence does, or where it has none and passes without.
 
 mod error;
 mod eval;
@@ -30,7 +32,7 @@ mod token;
 pub use error::QueryError;
 pub(crate) use eval::effect_name;
 
-use crate::history::History;
+use crate::history::{Finding, History, Level};
 use crate::session::{MessageId, PacketId, Session};
 
 /// A filter that was understood.
@@ -57,8 +59,9 @@ impl Query {
             session,
             history,
             id: packet,
-            packet: found,
+            packet: Some(found),
             message: None,
+            finding: None,
         };
         if found.messages.is_empty() {
             return subject.passes(&self.root);
@@ -81,10 +84,37 @@ impl Query {
             session,
             history,
             id,
-            packet,
+            packet: Some(packet),
             message: Some(message),
+            finding: None,
         }
         .passes(&self.root)
+    }
+
+    /// Whether a finding passes: with one of the messages of its evidence, or without any where it
+    /// has none. `rule`, `level`, `node`, `object` and `time` are its own; every other field and
+    /// word is about the message of the evidence and its packet.
+    pub fn finding(&self, session: &Session, history: &History, finding: &Finding) -> bool {
+        let mut subject = eval::Subject {
+            session,
+            history,
+            id: PacketId::default(),
+            packet: None,
+            message: None,
+            finding: Some(finding),
+        };
+        if finding.evidence.is_empty() {
+            return subject.passes(&self.root);
+        }
+        finding.evidence.iter().any(|piece| {
+            let message = session.message(piece.message);
+            subject.id = piece.packet;
+            subject.packet = session.packet(piece.packet);
+            subject.message = message
+                .filter(|message| message.packet == piece.packet)
+                .map(|_| piece.message);
+            subject.passes(&self.root)
+        })
     }
 
     /// The names in the filter that nothing in the session has: a sentence each.
@@ -117,6 +147,7 @@ enum Word {
     Duplicated,
     Acked,
     Reliable,
+    Unreliable,
     Resent,
     Undecodable,
     Finding,
@@ -144,6 +175,7 @@ enum Field {
     Late,
     Rtt,
     Rule,
+    Level,
     Effect,
 }
 
@@ -165,6 +197,7 @@ enum Literal {
     Number(u64),
     /// Nanoseconds.
     Nanos(i64),
+    Level(Level),
 }
 
 /// What a field can be compared with.
@@ -175,10 +208,11 @@ enum Takes {
     Number,
     NumberOrName,
     Time,
+    Level,
 }
 
 impl Field {
-    const ALL: [(&'static str, Field); 20] = [
+    const ALL: [(&'static str, Field); 21] = [
         ("from", Field::From),
         ("to", Field::To),
         ("node", Field::Node),
@@ -198,6 +232,7 @@ impl Field {
         ("late", Field::Late),
         ("rtt", Field::Rtt),
         ("rule", Field::Rule),
+        ("level", Field::Level),
         ("effect", Field::Effect),
     ];
 
@@ -206,6 +241,7 @@ impl Field {
             Field::From | Field::To | Field::Node => Takes::Name,
             Field::Kind | Field::Channel | Field::Rule | Field::Effect => Takes::Name,
             Field::Link => Takes::Link,
+            Field::Level => Takes::Level,
             Field::Owner | Field::Origin => Takes::NumberOrName,
             Field::Packet | Field::Object | Field::Counter => Takes::Number,
             Field::Sequence | Field::Ack | Field::Length => Takes::Number,
@@ -215,7 +251,7 @@ impl Field {
 }
 
 impl Word {
-    const ALL: [(&'static str, Word); 10] = [
+    const ALL: [(&'static str, Word); 11] = [
         ("lost", Word::Lost),
         ("received", Word::Received),
         ("unknown", Word::Unknown),
@@ -223,6 +259,7 @@ impl Word {
         ("duplicated", Word::Duplicated),
         ("acked", Word::Acked),
         ("reliable", Word::Reliable),
+        ("unreliable", Word::Unreliable),
         ("resent", Word::Resent),
         ("undecodable", Word::Undecodable),
         ("finding", Word::Finding),

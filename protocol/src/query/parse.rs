@@ -2,6 +2,10 @@
 
 use super::token::{Token, What, tokens};
 use super::{Comparison, Expr, Field, Literal, QueryError, Takes, Word};
+use crate::history::Level;
+
+/// What `level` can be compared with.
+const LEVELS: [Level; 3] = [Level::Error, Level::Warning, Level::Info];
 
 /// Parentheses and `!` may nest so deep.
 const DEPTH_MAX: usize = 64;
@@ -92,7 +96,11 @@ impl Parser {
             .find(|(known, _)| *known == name)
             .map(|&(_, word)| word);
         if field.is_none() && word.is_none() {
-            return Err(self.expected(&format!("one of {}", all_names())));
+            let mut error = self.expected(&format!("one of {}", all_names().join(", ")));
+            if let Some(meant) = nearest(&name) {
+                error.found.push_str(&format!(": did you mean `{meant}`?"));
+            }
+            return Err(error);
         }
         self.at += 1;
         let comparison = self.comparison();
@@ -129,10 +137,10 @@ impl Parser {
         Some(comparison)
     }
 
-    /// Names are equal or not; only numbers and times have an order.
+    /// Names are equal or not; only numbers, times and levels have an order.
     fn ordered(&mut self, field: Field, comparison: Comparison) -> Result<(), QueryError> {
         let equality = matches!(comparison, Comparison::Equal | Comparison::NotEqual);
-        if equality || matches!(field.takes(), Takes::Number | Takes::Time) {
+        if equality || matches!(field.takes(), Takes::Number | Takes::Time | Takes::Level) {
             return Ok(());
         }
         self.at -= 1;
@@ -172,6 +180,13 @@ impl Parser {
                     _ => return Err(self.expected("the receiving node's name")),
                 }
             }
+            (Takes::Level, What::Name(text) | What::Quoted(text)) => {
+                match LEVELS.into_iter().find(|level| level.name() == text) {
+                    Some(level) => Literal::Level(level),
+                    None => return Err(self.expected("one of error, warning, info")),
+                }
+            }
+            (Takes::Level, _) => return Err(self.expected("one of error, warning, info")),
             (Takes::Name, _) => return Err(self.expected(&format!("a name for `{name}`"))),
             (Takes::Link, _) => return Err(self.expected("a link, as `A->X`")),
             (Takes::Number, _) => return Err(self.expected(&format!("a number for `{name}`"))),
@@ -239,12 +254,50 @@ fn nanos(digits: &str, unit: &str) -> Option<i64> {
     (nanos.is_finite() && nanos < i64::MAX as f64).then_some(nanos as i64)
 }
 
-fn all_names() -> String {
-    let mut names: Vec<&str> = Field::ALL.iter().map(|(name, _)| *name).collect();
+/// The known name that a mistyped one is closest to, where one is close.
+fn nearest(typed: &str) -> Option<&'static str> {
+    let length = typed.chars().count();
+    let near = all_names()
+        .into_iter()
+        .map(|name| (distance(typed, name), name))
+        .filter(|&(distance, name)| distance <= 2 && distance < name.len().min(length));
+    near.min().map(|(_, name)| name)
+}
+
+/// How many characters must be put in, taken out, changed or swapped with the next to make one
+/// text of the other (optimal string alignment). Anything long is far.
+fn distance(one: &str, other: &str) -> usize {
+    const LONG: usize = 32;
+    let (one, other): (Vec<char>, Vec<char>) = (
+        one.chars().take(LONG).collect(),
+        other.chars().take(LONG).collect(),
+    );
+    let mut earlier: Vec<usize> = Vec::new();
+    let mut above: Vec<usize> = (0..=other.len()).collect();
+    for (row, &mine) in one.iter().enumerate() {
+        let mut line = vec![row + 1];
+        for (column, &theirs) in other.iter().enumerate() {
+            let mut least = (above[column] + usize::from(mine != theirs))
+                .min(above[column + 1] + 1)
+                .min(line[column] + 1);
+            let swapped =
+                row > 0 && column > 0 && one[row - 1] == theirs && mine == other[column - 1];
+            if swapped {
+                least = least.min(earlier[column - 1] + 1);
+            }
+            line.push(least);
+        }
+        earlier = std::mem::replace(&mut above, line);
+    }
+    above.last().copied().unwrap_or(0)
+}
+
+fn all_names() -> Vec<&'static str> {
+    let mut names: Vec<&'static str> = Field::ALL.iter().map(|(name, _)| *name).collect();
     names.extend(Word::ALL.iter().map(|(name, _)| *name));
     names.sort_unstable();
     names.dedup();
-    names.join(", ")
+    names
 }
 
 #[cfg(test)]
@@ -386,6 +439,27 @@ mod tests {
             "channel == fast",
             "column 12: expected one of reliable, unreliable, found `fast`",
         );
+    }
+
+    #[test]
+    fn levels_have_an_order_and_are_three() {
+        check("level >= warning", "Level GreaterOrEqual Level(Warning)");
+        check(
+            "level == bad",
+            "column 10: expected one of error, warning, info, found `bad`",
+        );
+    }
+
+    #[test]
+    fn a_mistyped_name_is_told_what_it_may_have_meant() {
+        let found = |text: &str| parse(text).unwrap_err().found;
+        assert_eq!(found("form == A"), "`form`: did you mean `from`?");
+        assert_eq!(found("lost && objct"), "`objct`: did you mean `object`?");
+        assert_eq!(
+            found("unrelaible"),
+            "`unrelaible`: did you mean `unreliable`?"
+        );
+        assert_eq!(found("zzzzz"), "`zzzzz`");
     }
 
     #[test]
