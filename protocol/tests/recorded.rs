@@ -6,15 +6,20 @@ use std::sync::Arc;
 
 use netreel_protocol::export;
 use netreel_protocol::history::{Finding, History, Level};
-use netreel_protocol::session::{Fate, Node, NodeId, ReelInput, Session, SessionTime};
+use netreel_protocol::session::{Fate, Node, NodeId, PacketId, ReelInput, Session, SessionTime};
 use netreel_reel::Reel;
+use netreel_wire::Wire;
 
 fn samples() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../samples")
 }
 
-/// One of the sample sessions, in which the bytes of X's reel were changed.
-fn damaged(name: &str, change: impl FnOnce(&mut Vec<u8>)) -> (Session, History) {
+/// A sample session with the bytes of X's reel changed, read with the wire inside it or another.
+fn opened(
+    name: &str,
+    wire: Option<Arc<Wire>>,
+    change: impl FnOnce(&mut Vec<u8>),
+) -> (Session, History) {
     let mut change = Some(change);
     let inputs = ["HOST", "A", "B", "X"].map(|node| {
         let path = samples().join(format!("sessions/{name}/{node}.reel"));
@@ -29,13 +34,13 @@ fn damaged(name: &str, change: impl FnOnce(&mut Vec<u8>)) -> (Session, History) 
             reel: Arc::new(Reel::from_bytes(bytes).expect("the header is good")),
         }
     });
-    let session = Session::build(inputs.into(), None).expect("one session");
+    let session = Session::build(inputs.into(), wire).expect("one session");
     let history = History::build(&session);
     (session, history)
 }
 
 fn host(change: impl FnOnce(&mut Vec<u8>)) -> (Session, History) {
-    damaged("host", change)
+    opened("host", None, change)
 }
 
 /// The bytes of the first or the last block of X's reel.
@@ -137,4 +142,47 @@ fn a_damaged_index_takes_nothing_from_what_is_found() {
     assert!(warning.contains("the index is damaged"), "{warning}");
     let info = export::info(&session, &history);
     assert!(info.nodes.iter().all(|node| node.complete));
+}
+
+/// The session, read with a wire that takes the bits of each byte from the other end.
+fn misread() -> (Session, History) {
+    let text = std::fs::read_to_string(samples().join("wires/boxes.wire")).unwrap();
+    let text = text.replacen("bit_order = lsb", "bit_order = msb", 1);
+    let wire = Wire::compile("msb.wire", &text).expect("it compiles");
+    opened("host", Some(Arc::new(wire)), |_| {})
+}
+
+#[test]
+fn how_many_packets_do_not_fit_the_wire_is_one_warning() {
+    let (session, _) = misread();
+    let unfit = session.packets.iter().filter(|each| each.diagnostics > 0);
+    let words = format!("{} of {} packets", unfit.count(), session.packets.len());
+    let about = |each: &&String| each.contains("not fit the wire");
+    let about: Vec<&String> = session.warnings.iter().filter(about).collect();
+    assert_eq!(about.len(), 1, "{about:?}");
+    assert!(about[0].starts_with(&words), "{about:?}");
+    let (right, _) = host(|_| {});
+    assert!(!right.warnings.iter().any(|each| each.contains("fit")));
+}
+
+#[test]
+fn a_finding_that_rests_on_a_packet_that_does_not_fit_the_wire_is_no_error() {
+    let (session, history) = misread();
+    let mut doubted = 0;
+    for finding in history.findings.iter().filter(|each| each.object.is_some()) {
+        let unfit = |id: PacketId| session.packets[id.0 as usize].diagnostics > 0;
+        let Some(piece) = finding.evidence.iter().find(|each| unfit(each.packet)) else {
+            continue;
+        };
+        doubted += 1;
+        assert!(finding.level <= Level::Warning, "{finding:?}");
+        let says = finding
+            .sentence
+            .contains(&format!("; packet {}", piece.packet.0))
+            && finding.sentence.contains("not fit the wire");
+        assert!(says || finding.evidence.len() > 1, "{}", finding.sentence);
+    }
+    assert!(doubted > 0, "{:?}", history.findings);
+    let errors = history.findings.iter().filter(|f| f.level == Level::Error);
+    assert_eq!(errors.count(), 0);
 }

@@ -461,6 +461,21 @@ impl<'a> Builder<'a> {
                 ));
             }
         }
+        let unfit = session
+            .packets
+            .iter()
+            .filter(|each| each.diagnostics > 0)
+            .count();
+        if unfit > 0 {
+            let wire = session.wire.as_ref().map_or("", |wire| wire.name());
+            session.warnings.push(format!(
+                "{unfit} of {} not fit the wire {wire}: what is said of them may be wrong",
+                match session.packets.len() {
+                    1 => "1 packet does".to_owned(),
+                    count => format!("{count} packets do"),
+                },
+            ));
+        }
         let mut strays = BTreeMap::new();
         let mut early = BTreeMap::new();
         for packet in &session.packets {

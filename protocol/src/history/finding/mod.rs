@@ -9,8 +9,8 @@ mod undecodable_packet;
 mod words;
 mod zombie_object;
 
-use super::{Finding, History};
-use crate::session::Session;
+use super::{Finding, History, Level};
+use crate::session::{PacketId, Session};
 
 /// The ids of all rules.
 pub const RULES: [&str; 7] = [
@@ -38,6 +38,38 @@ pub(super) fn all(session: &Session, history: &History) -> Vec<Finding> {
         .iter()
         .flat_map(|rule| rule(session, history))
         .collect();
+    for finding in &mut findings {
+        doubt(session, finding);
+    }
     findings.sort_by(|a, b| (a.time, a.node, a.rule).cmp(&(b.time, b.node, b.rule)));
     findings
+}
+
+/// What is said of objects rests on what the wire says of packets: where it does not fit one of
+/// them, the finding may be of the wire alone.
+fn doubt(session: &Session, finding: &mut Finding) {
+    let unfit: std::collections::BTreeSet<PacketId> = finding
+        .evidence
+        .iter()
+        .map(|piece| piece.packet)
+        .filter(|&id| {
+            session
+                .packet(id)
+                .is_some_and(|packet| packet.diagnostics > 0)
+        })
+        .collect();
+    let Some(first) = unfit.first() else { return };
+    if finding.object.is_none() {
+        return;
+    }
+    finding.level = finding.level.min(Level::Warning);
+    let words = match unfit.len() {
+        1 => format!("; packet {} does not fit the wire", first.0),
+        count => format!(
+            "; packet {} and {} more do not fit the wire",
+            first.0,
+            count - 1
+        ),
+    };
+    finding.sentence.push_str(&words);
 }
