@@ -52,16 +52,16 @@ pub struct NodeJson {
     pub endpoints: Vec<String>,
     /// The wire's name of the rules that it goes by.
     pub rules: Option<String>,
-    /// Its first event.
-    pub start_ns: i64,
-    /// Its last event.
-    pub end_ns: i64,
+    /// Its first event; `null` for a node that was not recorded.
+    pub start_ns: Option<i64>,
+    /// Its last event; `null` for a node that was not recorded.
+    pub end_ns: Option<i64>,
     /// How far its clock may be off; `null` where nothing tells.
     pub clock_error_ns: Option<u64>,
-    /// Packets that it sent.
-    pub sent: u64,
-    /// Packets that it received, each once.
-    pub received: u64,
+    /// Packets that its reel says it sent; `null` without a reel.
+    pub sent: Option<u64>,
+    /// Packets that its reel says it received, each once; `null` without a reel.
+    pub received: Option<u64>,
     /// Stretches that its reel does not hold.
     pub holes: Vec<HoleJson>,
 }
@@ -170,11 +170,14 @@ fn node(session: &Session, id: NodeId, node: &Node) -> NodeJson {
             .get(usize::from(rules.0))
             .map(|rules| rules.name.clone())
     });
+    // Of a node without a reel nothing is known but what the others say.
+    let recorded = node.recorded.then_some(node);
     let count = |way| {
-        session
-            .crossings(id)
+        let crossings = session.crossings(id);
+        let count = crossings
             .filter(|(crossing, _)| crossing.way == way)
-            .count()
+            .count();
+        recorded.map(|_| count as u64)
     };
     NodeJson {
         name: node.name.clone(),
@@ -183,11 +186,13 @@ fn node(session: &Session, id: NodeId, node: &Node) -> NodeJson {
         complete: node.complete,
         endpoints: node.endpoints.iter().map(ToString::to_string).collect(),
         rules,
-        start_ns: node.span.start.0,
-        end_ns: node.span.end.0,
-        clock_error_ns: Some(node.clock_error_ns).filter(|&error| error != u64::MAX),
-        sent: count(Way::Out) as u64,
-        received: count(Way::In) as u64,
+        start_ns: recorded.map(|node| node.span.start.0),
+        end_ns: recorded.map(|node| node.span.end.0),
+        clock_error_ns: recorded
+            .map(|node| node.clock_error_ns)
+            .filter(|&error| error != u64::MAX),
+        sent: count(Way::Out),
+        received: count(Way::In),
         holes: node
             .holes
             .iter()

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::history::{Belief, Effect, History, Object, Span};
 use crate::query::effect_name;
-use crate::session::{NodeId, Session, SessionTime};
+use crate::session::{Node, NodeId, Session, SessionTime};
 
 /// The answer of `netreel objects --json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -23,7 +23,8 @@ pub struct ObjectJson {
     /// The protocol's number of its type.
     #[serde(rename = "type")]
     pub object_type: Option<u64>,
-    /// In the session's order of nodes; a node that had not heard of it has none.
+    /// In the session's order of nodes; a node that never heard of it has none. At a moment, each
+    /// node has one.
     pub lanes: Vec<LaneJson>,
     /// What happened to it, in order, without the UPDATEs that were taken.
     pub deliveries: Vec<DeliveryJson>,
@@ -47,7 +48,8 @@ pub struct SpanJson {
     pub from_ns: i64,
     /// Where it ends.
     pub to_ns: i64,
-    /// `owned`, `orphaned`, `destroyed`, `unknown`.
+    /// `owned`, `orphaned`, `destroyed`, `unknown`; at a moment also `none`: the node does not know
+    /// the object.
     pub belief: &'static str,
     /// The believed owner.
     pub owner: Option<String>,
@@ -95,23 +97,20 @@ fn object(
     object: &Object,
     at: Option<SessionTime>,
 ) -> ObjectJson {
-    let lane = |(&node, spans): (&NodeId, &Vec<Span>)| {
-        let spans: Vec<SpanJson> = match at {
-            None => spans
-                .iter()
-                .map(|each| span(session, history, each))
-                .collect(),
-            Some(time) => {
-                let at = history.belief_at(id, node, time);
-                at.map(|each| span(session, history, each))
-                    .into_iter()
-                    .collect()
-            }
-        };
-        LaneJson {
-            node: session.name(node),
-            spans,
-        }
+    let lanes = match at {
+        None => object
+            .lanes
+            .iter()
+            .map(|(&node, spans)| LaneJson {
+                node: session.name(node),
+                spans: spans
+                    .iter()
+                    .map(|each| span(session, history, each))
+                    .collect(),
+            })
+            .filter(|lane| !lane.spans.is_empty())
+            .collect(),
+        Some(time) => lanes_at(session, history, id, object, time),
     };
     let mut updates = 0;
     let mut deliveries = Vec::new();
@@ -150,14 +149,59 @@ fn object(
     ObjectJson {
         object: id,
         object_type: object.object_type,
-        lanes: object
-            .lanes
-            .iter()
-            .map(lane)
-            .filter(|lane| !lane.spans.is_empty())
-            .collect(),
+        lanes,
         deliveries,
         updates,
+    }
+}
+
+/// What every node of the session believed of an object at a moment; nothing where no node knew it.
+fn lanes_at(
+    session: &Session,
+    history: &History,
+    id: u64,
+    object: &Object,
+    time: SessionTime,
+) -> Vec<LaneJson> {
+    let mut known = false;
+    let mut lanes = Vec::with_capacity(session.nodes.len());
+    for (node, each) in (0u16..).map(NodeId).zip(&session.nodes) {
+        let believed = history.belief_at(id, node, time);
+        known |= believed.is_some();
+        let first = object.lanes.get(&node).and_then(|lane| lane.first());
+        lanes.push(LaneJson {
+            node: each.name.clone(),
+            spans: vec![match believed {
+                Some(believed) => span(session, history, believed),
+                None => unheard(session, each, first, time),
+            }],
+        });
+    }
+    if known { lanes } else { Vec::new() }
+}
+
+/// The stretch around a moment at which a node had not heard of an object, as far as its reel tells:
+/// whether it knows the object is unknown where it was not recorded, and behind a hole.
+fn unheard(session: &Session, node: &Node, first: Option<&Span>, time: SessionTime) -> SpanJson {
+    let end = first.map_or(node.span.end, |first| first.time.start);
+    let hole = node.holes.iter().map(|hole| hole.time.start).min();
+    let (belief, stretch) = match hole {
+        _ if !node.recorded => ("unknown", session.span.clone()),
+        Some(hole) if hole <= time => ("unknown", hole..end.max(hole)),
+        _ if time < node.span.start => ("unknown", session.span.start..node.span.start),
+        _ if time > node.span.end => ("unknown", node.span.end..session.span.end),
+        hole => (
+            "none",
+            node.span.start..hole.map_or(end, |hole| hole.min(end)),
+        ),
+    };
+    SpanJson {
+        from_ns: stretch.start.0,
+        to_ns: stretch.end.0,
+        belief,
+        owner: None,
+        counter: None,
+        packet: None,
     }
 }
 

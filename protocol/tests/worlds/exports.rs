@@ -154,6 +154,83 @@ fn objects_show_lanes_over_all_time_or_at_a_moment() {
 }
 
 #[test]
+fn of_a_node_without_a_reel_info_says_null_and_not_zero() {
+    let start = SimWorldStart::new(7, Mode::Host, Topology::PeerToPeer, Script::Demonstration);
+    let mut reels = Played::to_rest(&start).reels;
+    reels.retain(|(name, _)| name != "A");
+    let (session, history) = read(&reels);
+    let info = json(export::info(&session, &history));
+    let nodes = info["nodes"].as_array().unwrap();
+    for node in nodes {
+        for field in ["start_ns", "end_ns", "sent", "received", "clock_error_ns"] {
+            let recorded = node["recorded"] == true;
+            assert_eq!(node[field].is_null(), !recorded, "{field} of {node}");
+        }
+    }
+    assert_eq!(
+        nodes
+            .iter()
+            .filter(|node| node["recorded"] == false)
+            .count(),
+        1
+    );
+}
+
+/// At a moment, each node's one belief of an object.
+fn beliefs(session: &Session, history: &History, object: u64, at: SessionTime) -> Vec<Value> {
+    let objects = json(export::objects(session, history, Some(at)));
+    let mut all = objects["objects"].as_array().unwrap().iter();
+    let found = all
+        .find(|each| each["object"] == object)
+        .expect("somebody knows it");
+    let lanes = found["lanes"].as_array().unwrap();
+    let names: Vec<&str> = lanes
+        .iter()
+        .map(|lane| lane["node"].as_str().unwrap())
+        .collect();
+    let nodes: Vec<&str> = session
+        .nodes
+        .iter()
+        .map(|node| node.name.as_str())
+        .collect();
+    assert_eq!(names, nodes);
+    let belief = |lane: &Value| {
+        let spans = lane["spans"].as_array().unwrap();
+        assert_eq!(spans.len(), 1);
+        let within =
+            spans[0]["from_ns"].as_i64() <= Some(at.0) && spans[0]["to_ns"].as_i64() >= Some(at.0);
+        assert!(within, "{lane} at {at:?}");
+        spans[0]["belief"].clone()
+    };
+    lanes.iter().map(belief).collect()
+}
+
+#[test]
+fn at_a_moment_a_node_that_does_not_know_an_object_is_named_too() {
+    let (session, history) = &*PLAYED;
+    // X drops what comes before CREATE: between the two it is the only one that does not know it.
+    let early = history
+        .findings
+        .iter()
+        .find(|finding| finding.rule == "migrate-before-create")
+        .expect("the demonstration goes wrong");
+    let believed = beliefs(session, history, 42, early.evidence[0].time);
+    assert_eq!(believed[3], "none");
+    assert!(believed[..3].iter().all(|belief| belief != "none"));
+}
+
+#[test]
+fn whether_a_node_without_a_reel_knows_an_object_is_unknown() {
+    let start = SimWorldStart::new(7, Mode::Host, Topology::PeerToPeer, Script::Demonstration);
+    let played = Played::to_rest(&start);
+    let early = played.findings("migrate-before-create")[0].evidence[0].time;
+    let mut reels = played.reels.clone();
+    reels.retain(|(name, _)| name != "X");
+    let (session, history) = read(&reels);
+    assert_eq!(beliefs(&session, &history, 42, early)[3], "unknown");
+}
+
+#[test]
 fn the_joined_message_of_fragments_is_shown_whole() {
     let name = "n".repeat(250);
     let mut start = SimWorldStart::new(1, Mode::Host, Topology::PeerToPeer, Script::Idle);

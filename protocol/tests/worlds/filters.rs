@@ -2,9 +2,9 @@
 
 use std::sync::LazyLock;
 
-use netreel_protocol::history::History;
+use netreel_protocol::history::{Finding, History, Level};
 use netreel_protocol::query::Query;
-use netreel_protocol::session::{MessageId, PacketId, Session};
+use netreel_protocol::session::{MessageId, PacketId, Session, SessionTime};
 use netreel_sample_engine::{Mode, Script, SimWorldStart, Topology};
 
 use crate::played::{Played, read};
@@ -103,6 +103,83 @@ fn rule_is_about_the_evidence_of_findings() {
             finding.rule == "zombie-object" && finding.evidence.iter().any(|e| e.packet == id)
         })
     });
+}
+
+#[test]
+fn level_is_about_the_findings_that_a_packet_is_evidence_of() {
+    let has = |h: &History, id, level| h.findings_of(id).any(|each| each.level >= level);
+    check("level == error", |_, h, id| has(h, id, Level::Error));
+    check("level >= info && rule", |_, h, id| has(h, id, Level::Info));
+}
+
+#[test]
+fn unreliable_is_what_a_message_is_that_is_not_reliable() {
+    let all = passing("kind || channel == reliable || channel == unreliable");
+    assert_eq!(passing("reliable || unreliable"), all);
+    check("unreliable", |s, _, id| {
+        let packet = &s.packets[id.0 as usize];
+        let mut messages = packet.messages.clone();
+        messages.any(|each| !s.message(MessageId(each)).unwrap().facts.reliable)
+    });
+    assert_eq!(passing("unreliable && reliable"), []);
+}
+
+/// The findings that pass are exactly those that the condition holds for.
+fn check_findings(text: &str, count: usize, holds: impl Fn(&Session, &Finding) -> bool) {
+    let (session, history) = &*PLAYED;
+    let query = parse(text);
+    for finding in &history.findings {
+        let passes = query.finding(session, history, finding);
+        assert_eq!(passes, holds(session, finding), "{text}: {finding:?}");
+    }
+    let found = history.findings.iter().filter(|each| holds(session, each));
+    assert!(found.count() >= count, "{text} finds too little");
+}
+
+#[test]
+fn a_finding_passes_by_its_own_rule_level_node_object_and_time() {
+    check_findings("rule == zombie-object", 1, |_, f| f.rule == "zombie-object");
+    check_findings("level < error", 0, |_, f| f.level < Level::Error);
+    check_findings("level == error && finding", 1, |_, f| {
+        f.level == Level::Error
+    });
+    check_findings("node == X", 1, |s, f| name(s, f.node) == "X");
+    check_findings("object == 42", 1, |_, f| f.object == Some(42));
+    let (_, history) = &*PLAYED;
+    let last = history.findings.last().unwrap().time;
+    check_findings(&format!("time >= {}ns", last.0), 1, |_, f| f.time >= last);
+}
+
+#[test]
+fn a_finding_passes_by_the_messages_of_its_evidence() {
+    check_findings("kind == create && from == A", 1, |s, f| {
+        f.evidence.iter().any(|piece| {
+            let kind = s.kind(piece.message).map(|kind| kind.name.as_str());
+            let packet = s.packet(piece.packet).unwrap();
+            kind == Some("create") && name(s, packet.from) == "A"
+        })
+    });
+}
+
+#[test]
+fn a_finding_without_evidence_passes_by_what_it_has_itself() {
+    let (session, history) = &*PLAYED;
+    let bare = Finding {
+        rule: "incomplete-reel",
+        level: Level::Warning,
+        node: session.node_of_peer(3).unwrap(),
+        object: None,
+        time: SessionTime(5),
+        sentence: String::new(),
+        evidence: Vec::new(),
+    };
+    let passes = |text: &str| parse(text).finding(session, history, &bare);
+    assert!(passes("level == warning && node == X && time == 5ns"));
+    assert!(passes("!(from == HOST) && !lost"));
+    assert!(passes("level < error && level > info && level != error"));
+    for absent in ["from", "packet", "from != HOST", "object", "acked", "kind"] {
+        assert!(!passes(absent), "{absent}");
+    }
 }
 
 #[test]
