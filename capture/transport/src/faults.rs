@@ -172,6 +172,7 @@ impl<T: Transport> Transport for Faults<T> {
             return self.inner.send(to, packet);
         };
         if self.egress.passes(end) && !self.gates.is_shut(self.own, end) {
+            self.egress.count(end);
             return self.inner.send(to, packet);
         }
         let now = self.inner.now();
@@ -270,6 +271,15 @@ impl Lane {
             && !self.delayed.values().any(|held| held.end == end)
     }
 
+    /// The number of a link's next packet, from 0, which is now taken: also that of a packet that
+    /// is not held, so that faults set later begin where the link is.
+    fn count(&mut self, end: LinkEnd) -> u64 {
+        let next = self.counts.entry(end).or_insert(0);
+        let n = *next;
+        *next += 1;
+        n
+    }
+
     fn take(
         &mut self,
         now: Time,
@@ -278,10 +288,9 @@ impl Lane {
         endpoint: Endpoint,
         packet: &[u8],
     ) {
-        let n = self.counts.entry(end).or_insert(0);
+        let n = self.count(end);
         let faults = self.faults.get(&end).copied().unwrap_or_default();
-        let verdict = faults.verdict(self.seed, from, to, *n);
-        *n += 1;
+        let verdict = faults.verdict(self.seed, from, to, n);
         if verdict.lost {
             return;
         }

@@ -146,6 +146,42 @@ fn a_verdict_is_a_function_of_seed_link_and_number() {
     );
 }
 
+/// Which of 64 packets from A to X arrive where the faults of A's or X's side are set only after
+/// the first `clean`, and all pass before.
+fn arrived_with_late_faults(clean: u8, set: fn(&mut Pair, LinkFaults)) -> Vec<u8> {
+    let loss = LinkFaults {
+        loss: 0.5,
+        ..LinkFaults::default()
+    };
+    let net = SimNet::new(1, Duration::ZERO);
+    let mut pair = (node(&net, A, 7), node(&net, X, 7));
+    let mut seen = Vec::new();
+    for n in 0..64 {
+        if n == clean {
+            set(&mut pair, loss);
+        }
+        pair.0.send(endpoint(X), &[n]).expect("sent");
+        seen.extend(drain(&mut pair.1));
+    }
+    seen
+}
+
+type Pair = (Faults<SimTransport>, Faults<SimTransport>);
+
+#[test]
+fn faults_set_late_begin_at_the_packet_where_the_link_is() {
+    let sides: [fn(&mut Pair, LinkFaults); 2] = [
+        |pair, loss| pair.0.set_egress(X, loss),
+        |pair, loss| pair.1.set_ingress(A, loss),
+    ];
+    for set in sides {
+        let from_the_start = arrived_with_late_faults(0, set);
+        let mut expected: Vec<u8> = (0..5).collect();
+        expected.extend(from_the_start.iter().filter(|&&n| n >= 5));
+        assert_eq!(arrived_with_late_faults(5, set), expected);
+    }
+}
+
 #[test]
 fn a_gate_at_ingress_holds_packets_and_gives_them_back_in_order() {
     let net = SimNet::new(1, MS);
