@@ -76,7 +76,7 @@ pub struct Tuning {
     /// How long a peer may take to say its first word. ns.
     pub first_word_ns: u64,
     /// How long a node waits to hear of a new owner after an owner has left, before it asks HOST
-    /// what became of the object (mode `owner`). ns.
+    /// what became of the object (mode `owner`; not while time-outs are off). ns.
     pub orphan_ns: u64,
     /// The most bytes of a packet, 256 to 1200. Below 1200, an UPDATE that is larger is not sent.
     pub packet_bytes: u64,

@@ -196,6 +196,30 @@ fn with_time_outs_off_nobody_is_ever_dropped() {
     }
 }
 
+/// Whether X asks HOST what became of A's box when A has left and X cannot hear the heir.
+fn x_asks_for_the_orphan(time_outs: bool) -> bool {
+    let mut world = with_box(Mode::Owner, Topology::PeerToPeer, |start| {
+        if !time_outs {
+            start.without_time_outs.extend([HOST, A, B, X]);
+        }
+    });
+    cut(&world, B, X);
+    world.call(A, &Call::Leave);
+    world.run(60 * SECOND);
+    assert_eq!(owner(&world, HOST), Some(B), "the heir");
+    let asked = Event::Requested {
+        object: OBJECT,
+        by: X,
+    };
+    world.events(HOST).contains(&asked)
+}
+
+#[test]
+fn with_time_outs_off_nobody_asks_what_became_of_an_object() {
+    assert!(x_asks_for_the_orphan(true));
+    assert!(!x_asks_for_the_orphan(false));
+}
+
 #[test]
 fn a_peer_that_never_says_a_word_is_dropped_later_than_one_that_falls_silent() {
     let mut world = world(|_| {}, Mode::Owner, Topology::PeerToPeer);

@@ -128,6 +128,9 @@ impl NetLayer {
     /// In mode `owner`, asks HOST about objects of peers that are gone where no new owner has
     /// spoken up: the old one may have died with its CREATE or DESTROY half told.
     pub(super) fn ask_for_orphans(&mut self) {
+        if !self.start.time_outs {
+            return;
+        }
         if self.is_host() || !self.counts() || self.gone.is_empty() || self.ended {
             return;
         }
