@@ -1,5 +1,6 @@
 //! Sessions and histories of simulated worlds: what the packets tell is what happened.
 
+mod alone;
 mod beliefs;
 mod counts;
 mod cut;
@@ -7,5 +8,6 @@ mod damaged;
 mod demonstration;
 mod exports;
 mod filters;
+mod outcomes;
 mod owners;
 mod played;

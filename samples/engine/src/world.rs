@@ -186,7 +186,7 @@ impl SimWorld {
             let name = node_name(peer);
             let game: Box<dyn Game> = match start.script {
                 Script::Boxes { ticks } => Box::new(Boxes::new(start.seed, &name, ticks)),
-                Script::Demonstration => Box::new(Demonstration::new()),
+                Script::Demonstration => Box::new(Demonstration::new(start.seed, &name)),
                 Script::Idle => Box::new(Idle),
             };
             let node = SimNode {

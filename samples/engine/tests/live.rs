@@ -40,7 +40,7 @@ fn has_zombie(mode: Mode, topology: Topology) -> bool {
         let layer = NetLayer::new(start).expect("good conditions");
         Node {
             layer,
-            game: Demonstration::new(),
+            game: Demonstration::new(7, &node_name(Peer(own))),
             io,
             gates,
         }

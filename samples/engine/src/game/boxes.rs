@@ -214,6 +214,33 @@ pub(super) fn place(object: ObjectId, position: [f64; 3]) -> Call {
     }
 }
 
+/// The call that turns a box. Degrees, -180 to 180.
+pub(super) fn turn(object: ObjectId, yaw: f64) -> Call {
+    Call::Set {
+        object,
+        field: BOX_YAW,
+        value: Value::Number(yaw),
+    }
+}
+
+/// The call that paints a box. 0 to 255.
+pub(super) fn paint(object: ObjectId, color: i64) -> Call {
+    Call::Set {
+        object,
+        field: BOX_COLOR,
+        value: Value::Integer(color),
+    }
+}
+
+/// The call that hurts or heals a player. 0 to 100.
+pub(super) fn heal(object: ObjectId, health: i64) -> Call {
+    Call::Set {
+        object,
+        field: PLAYER_HEALTH,
+        value: Value::Integer(health),
+    }
+}
+
 /// The call that takes a box in hand or lets it go.
 pub(super) fn hold(object: ObjectId, held: bool) -> Call {
     Call::Set {

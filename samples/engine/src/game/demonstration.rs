@@ -1,18 +1,26 @@
 //! The race, played so that it never flakes: every step waits for an event, not for a time.
 //!
-//! Four players push their own boxes about. When all have all, X shuts the link from A at its own
-//! end. A creates a box, pushes it, and offers it when all but X have it as it is; B asks for it;
-//! HOST makes B its owner; B pushes it, and destroys it when everybody has heard of the new owner. X, who has processed the DESTROY, opens the link again,
-//! and hears at last that A created the box. Whether X believes it is up to the mode.
+//! All players push their own boxes about. When all have all, X shuts the link from A at its own
+//! end. A creates a box and pushes it. When all but X have it as it is, A tells them so, and when
+//! they have answered, no UPDATE of A is under way any more on links that keep the order: A offers
+//! the box. B asks for it; HOST makes B its owner; B pushes it, and destroys it when everybody has
+//! heard of the new owner. X, who has processed the DESTROY, opens the link again, and hears at
+//! last that A created the box. Whether X believes it is up to the mode.
+//!
+//! In mode `host` A and B hear of the new owner each from HOST. So that A always stops before B
+//! starts, HOST holds back what it sends to B until A has said that it has heard. In mode `owner`
+//! A hears it from B, and always later.
 
 use std::collections::BTreeSet;
 
-use super::boxes::{cube, hold, place, player, rpc};
+use super::background::Background;
+use super::boxes::{cube, hold, place, rpc};
 use super::{Game, Hands};
 use crate::call::Call;
 use crate::event::{Event, ObjectMessage};
 use crate::layer::NetLayer;
 use crate::message::{ObjectId, Peer};
+use crate::start::{Mode, Topology};
 
 const A: Peer = Peer(1);
 const B: Peer = Peer(2);
@@ -23,22 +31,28 @@ const FIRST_PUSH_TICKS: u64 = 16;
 const PUSH_TICKS: u64 = 24;
 const AFTER_TICKS: u64 = 30;
 
-/// How many objects each player spawns at the start.
-const BACKGROUND: usize = 2;
-
 /// One player of the demonstration; which, follows from its number. Needs four or more players.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Demonstration {
+    background: Background,
     tick: u64,
-    /// The player's own objects, and the one that it all is about.
-    background: Vec<ObjectId>,
+    progress: Progress,
+}
+
+/// How far the race has come, as one player sees it.
+#[derive(Debug, Default)]
+struct Progress {
     said_ready: bool,
     /// Who has all that there was at the start.
     ready: BTreeSet<Peer>,
+    /// X: whether the link from A is shut. HOST: whether the link to B is.
     gate_is_shut: bool,
     created: bool,
     /// A: when the object was created.
     created_at: u64,
+    /// A: whether it has said that it pushes the object no more, and who has answered.
+    said_pushed: bool,
+    seen: BTreeSet<Peer>,
     offered: bool,
     wanted_by: Option<Peer>,
     said_migrated: bool,
@@ -58,98 +72,93 @@ impl Demonstration {
     /// With fewer players the race cannot be run.
     pub const PLAYERS_MIN: u8 = 4;
 
-    /// A player before the first tick.
-    pub fn new() -> Demonstration {
-        Demonstration::default()
+    /// A player before the first tick. What it does beside the race follows from `seed` and its
+    /// `name`; how the race ends does not.
+    pub fn new(seed: u64, name: &str) -> Demonstration {
+        Demonstration {
+            background: Background::new(seed, name),
+            tick: 0,
+            progress: Progress::default(),
+        }
     }
 
     fn is_done(&self) -> bool {
-        self.done_since
+        self.progress
+            .done_since
             .is_some_and(|since| self.tick >= since + AFTER_TICKS)
     }
 
     fn heard_migrate(&mut self, owner: Option<Peer>, hands: &mut Hands<'_>) {
         if hands.layer().own() == B {
             if owner == Some(B) {
-                self.owned_since.get_or_insert(self.tick + 1);
+                self.progress.owned_since.get_or_insert(self.tick + 1);
             }
-        } else if !self.said_migrated {
-            self.said_migrated = true;
-            hands.call(&rpc(Some(B), true, "migrated", Vec::new()));
+        } else if !self.progress.said_migrated {
+            self.progress.said_migrated = true;
+            match (hands.layer().own(), hands.layer().start().mode) {
+                (A, Mode::Host) => tell(&[Peer::HOST, B], "migrated", hands),
+                _ => tell(&[B], "migrated", hands),
+            }
+        }
+    }
+
+    /// A has heard who owns the object: in mode `host` B may hear it now.
+    fn heard_that_a_knows(&mut self, hands: &mut Hands<'_>) {
+        if self.progress.gate_is_shut {
+            self.progress.gate_is_shut = false;
+            hands.open_to(B);
         }
     }
 
     fn heard_destroy(&mut self, hands: &mut Hands<'_>) {
-        self.destroy_seen = true;
-        if hands.layer().own() == X && self.gate_is_shut {
-            self.gate_is_shut = false;
+        self.progress.destroy_seen = true;
+        if hands.layer().own() == X && self.progress.gate_is_shut {
+            self.progress.gate_is_shut = false;
             hands.open(A);
         }
     }
 
     fn grant(&mut self, hands: &mut Hands<'_>) {
         let object = Demonstration::OBJECT;
-        if let Some(to) = self.wanted_by
+        if let Some(to) = self.progress.wanted_by
             && hands.layer().object(object).is_some()
         {
-            self.wanted_by = None;
+            self.progress.wanted_by = None;
+            if hands.layer().start().mode == Mode::Host {
+                self.progress.gate_is_shut = true;
+                hands.shut_to(B);
+            }
             hands.call(&Call::Migrate { object, to });
-        }
-    }
-
-    fn play_background(&mut self, hands: &mut Hands<'_>) {
-        let own = f64::from(hands.layer().own().0);
-        if self.background.is_empty() {
-            self.background.push(hands.layer().next_object());
-            hands.call(&player(&format!("player {own}"), [own * 20.0, 0.0, 0.0]));
-            self.background.push(hands.layer().next_object());
-            hands.call(&cube([own * 20.0, 10.0, 0.0], 40 * own as i64));
-        }
-        // The phases differ so that not everybody sends in the same tick.
-        let phase = self.tick + 2 * own as u64;
-        let angle = self.tick as f64 / 20.0;
-        let around = [
-            own * 20.0 + 8.0 * angle.cos(),
-            10.0 + 8.0 * angle.sin(),
-            0.5,
-        ];
-        if let [player, cube] = self.background[..] {
-            if phase.is_multiple_of(6) {
-                hands.call(&place(cube, around));
-            }
-            if phase % 12 == 3 {
-                hands.call(&place(player, [around[0], around[1] - 1.5, 0.0]));
-            }
         }
     }
 
     fn get_ready(&mut self, hands: &mut Hands<'_>) {
         let layer = hands.layer();
-        let objects = layer.start().peers.len() * BACKGROUND;
+        let objects = layer.start().peers.len() * Background::OBJECTS;
         let has_all = layer.is_everybody_here() && layer.objects().count() >= objects;
-        if !self.said_ready && has_all && layer.is_acked() {
-            self.said_ready = true;
-            self.ready.insert(layer.own());
+        if !self.progress.said_ready && has_all && layer.is_acked() {
+            self.progress.said_ready = true;
+            self.progress.ready.insert(layer.own());
             hands.call(&rpc(None, true, "ready", Vec::new()));
         }
     }
 
     fn play_x(&mut self, hands: &mut Hands<'_>) {
-        let all_ready = self.ready.len() == hands.layer().start().peers.len();
-        if all_ready && !self.created {
-            self.created = true; // once
-            self.gate_is_shut = true;
+        let all_ready = self.progress.ready.len() == hands.layer().start().peers.len();
+        if all_ready && !self.progress.created {
+            self.progress.created = true; // once
+            self.progress.gate_is_shut = true;
             hands.shut(A);
-            hands.call(&rpc(Some(A), true, "go", Vec::new()));
+            tell(&[A], "go", hands);
         }
     }
 
     fn play_b(&mut self, hands: &mut Hands<'_>) {
         let object = Demonstration::OBJECT;
-        let Some(since) = self.owned_since else {
+        let Some(since) = self.progress.owned_since else {
             return;
         };
-        if self.destroy_seen || hands.layer().object(object).is_none_or(|o| o.owner != B) {
+        if self.progress.destroy_seen || hands.layer().object(object).is_none_or(|o| o.owner != B) {
             return;
         }
         if self.tick == since {
@@ -160,8 +169,8 @@ impl Demonstration {
             hands.call(&place(object, [40.0 + step, 20.0 + step / 2.0, 1.0]));
         }
         let others = hands.layer().start().peers.len() - 1;
-        if self.tick >= since + PUSH_TICKS && self.migrated.len() >= others {
-            self.destroy_seen = true;
+        if self.tick >= since + PUSH_TICKS && self.progress.migrated.len() >= others {
+            self.progress.destroy_seen = true;
             hands.call(&Call::Destroy { object });
         }
     }
@@ -172,26 +181,39 @@ impl Demonstration {
             .layer()
             .object(id)
             .is_some_and(|object| object.owner == A);
-        if !owned || self.offered {
+        if !owned || self.progress.offered {
             return;
         }
-        let age = self.tick - self.created_at;
+        let age = self.tick - self.progress.created_at;
         if age < FIRST_PUSH_TICKS {
             if age.is_multiple_of(2) {
                 hands.call(&place(id, [25.0 + age as f64 / 2.0, 15.0, 0.0]));
             }
             return;
         }
-        // No UPDATE of A may still be under way when the owner changes.
+        // No UPDATE of A may be under way when the owner changes: not one that is not acked, and
+        // not one that was sent again before its ack came.
         let layer = hands.layer();
-        if layer
-            .others()
-            .filter(|&peer| peer != X)
-            .all(|peer| layer.is_up_to_date(id, peer))
-        {
-            self.offered = true;
-            hands.call(&rpc(Some(B), true, "take it", Vec::new()));
+        let others: Vec<Peer> = layer.others().filter(|&peer| peer != X).collect();
+        if !self.progress.said_pushed {
+            if others.iter().all(|&peer| layer.is_up_to_date(id, peer)) {
+                self.progress.said_pushed = true;
+                tell(&others, "pushed", hands);
+            }
+        } else if others.iter().all(|peer| self.progress.seen.contains(peer)) {
+            self.progress.offered = true;
+            tell(&[B], "take it", hands);
         }
+    }
+}
+
+/// Tells players something; in client-server all hear it, as a client can tell nobody alone.
+fn tell(peers: &[Peer], what: &str, hands: &mut Hands<'_>) {
+    match hands.layer().start().topology {
+        Topology::ClientServer => hands.call(&rpc(None, true, what, Vec::new())),
+        Topology::PeerToPeer => peers
+            .iter()
+            .for_each(|&peer| hands.call(&rpc(Some(peer), true, what, Vec::new()))),
     }
 }
 
@@ -201,13 +223,17 @@ impl Game for Demonstration {
         match event {
             Event::Called { from, name, .. } => match name.as_str() {
                 "ready" => {
-                    self.ready.insert(*from);
+                    self.progress.ready.insert(*from);
                 }
-                "go" if own == A && *from == X && !self.created => {
-                    self.created = true;
-                    self.created_at = self.tick + 1;
-                    self.create_seen = true;
+                "go" if own == A && *from == X && !self.progress.created => {
+                    self.progress.created = true;
+                    self.progress.created_at = self.tick + 1;
+                    self.progress.create_seen = true;
                     hands.call(&cube([25.0, 15.0, 0.0], 200));
+                }
+                "pushed" if own != X && *from == A => tell(&[A], "seen", hands),
+                "seen" if own == A => {
+                    self.progress.seen.insert(*from);
                 }
                 "take it" if own == B && *from == A => {
                     hands.call(&Call::Request {
@@ -215,16 +241,17 @@ impl Game for Demonstration {
                     });
                 }
                 "migrated" if own == B => {
-                    self.migrated.insert(*from);
+                    self.progress.migrated.insert(*from);
                 }
+                "migrated" if own == Peer::HOST && *from == A => self.heard_that_a_knows(hands),
                 _ => {}
             },
             Event::Requested { object, by } if *object == Demonstration::OBJECT => {
-                self.wanted_by = Some(*by);
+                self.progress.wanted_by = Some(*by);
                 self.grant(hands);
             }
             Event::Created { object, .. } if *object == Demonstration::OBJECT => {
-                self.create_seen = true;
+                self.progress.create_seen = true;
                 self.grant(hands);
             }
             Event::Migrated { object, owner, .. } if *object == Demonstration::OBJECT => {
@@ -236,7 +263,7 @@ impl Game for Demonstration {
             Event::Ignored {
                 message, object, ..
             } if *object == Demonstration::OBJECT => match message {
-                ObjectMessage::Create => self.create_seen = true,
+                ObjectMessage::Create => self.progress.create_seen = true,
                 ObjectMessage::Migrate => self.heard_migrate(None, hands),
                 ObjectMessage::Destroy => self.heard_destroy(hands),
                 ObjectMessage::Update | ObjectMessage::Order => {}
@@ -250,7 +277,7 @@ impl Game for Demonstration {
         if self.is_done() || hands.layer().is_ended() {
             return;
         }
-        self.play_background(hands);
+        self.background.play(tick, hands);
         self.get_ready(hands);
         match hands.layer().own() {
             A => self.play_a(hands),
@@ -258,8 +285,8 @@ impl Game for Demonstration {
             X => self.play_x(hands),
             _ => {}
         }
-        if self.create_seen && self.destroy_seen {
-            self.done_since.get_or_insert(tick);
+        if self.progress.create_seen && self.progress.destroy_seen {
+            self.progress.done_since.get_or_insert(tick);
         }
     }
 

@@ -1,5 +1,6 @@
 //! Games on the layer: what they see, what they can do, and one tick of the loop around both.
 
+mod background;
 mod boxes;
 mod demonstration;
 
@@ -68,24 +69,39 @@ impl<'a> Hands<'a> {
 
     /// Shuts the gate of the link from `from` to this node.
     pub fn shut(&mut self, from: Peer) {
-        let (from, to) = (link_end(from), link_end(self.layer.own()));
-        self.gates.shut(from, to);
-        self.io.note(&format!(
-            "gate {} -> {} shut",
-            self.name(from),
-            self.name(to)
-        ));
+        self.shut_link(from, self.layer.own());
     }
 
     /// Opens it again.
     pub fn open(&mut self, from: Peer) {
-        let (from, to) = (link_end(from), link_end(self.layer.own()));
+        self.open_link(from, self.layer.own());
+    }
+
+    /// Shuts the gate of the link from this node to `to`.
+    pub fn shut_to(&mut self, to: Peer) {
+        self.shut_link(self.layer.own(), to);
+    }
+
+    /// Opens it again.
+    pub fn open_to(&mut self, to: Peer) {
+        self.open_link(self.layer.own(), to);
+    }
+
+    fn shut_link(&mut self, from: Peer, to: Peer) {
+        let (from, to) = (link_end(from), link_end(to));
+        self.gates.shut(from, to);
+        self.note_gate(from, to, "shut");
+    }
+
+    fn open_link(&mut self, from: Peer, to: Peer) {
+        let (from, to) = (link_end(from), link_end(to));
         self.gates.open(from, to);
-        self.io.note(&format!(
-            "gate {} -> {} opened",
-            self.name(from),
-            self.name(to)
-        ));
+        self.note_gate(from, to, "opened");
+    }
+
+    fn note_gate(&mut self, from: LinkEnd, to: LinkEnd, what: &str) {
+        let note = format!("gate {} -> {} {what}", self.name(from), self.name(to));
+        self.io.note(&note);
     }
 
     fn name(&self, end: LinkEnd) -> &str {
