@@ -43,8 +43,12 @@ pub enum Call {
     },
     /// Calls a procedure of other peers.
     Rpc {
-        /// One peer, or everybody. What a client says in client-server, the server relays to
-        /// everybody where it is reliable, and keeps for itself where it is not.
+        /// One peer, or everybody.
+        ///
+        /// In client-server a client's call goes to the server, who relays it to everybody where
+        /// it is reliable and keeps it for itself where it is not; there a client's call to one
+        /// peer is refused, [`OnlyToAll`](crate::Refusal::OnlyToAll), but for an unreliable one
+        /// to HOST. HOST itself can call anyone.
         to: Option<Peer>,
         /// Unreliable calls are sent once; the events `Arrived` and `Lost` tell what became of
         /// them.

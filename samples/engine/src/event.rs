@@ -158,6 +158,8 @@ pub enum Refusal {
     Unfit,
     /// The peer does not exist, has left, or is this node itself.
     NoPeer,
+    /// In client-server, a client cannot call one peer: the server relays to everybody.
+    OnlyToAll,
     /// The message takes more than 255 pieces, or an UPDATE of the object more than a packet.
     TooLarge,
 }

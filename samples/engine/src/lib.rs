@@ -19,7 +19,8 @@
 //! - Mode `owner` holds also when a peer dies with something half told: HOST says again what the
 //!   peer had destroyed, and whoever holds an object of a dead peer of which no new owner speaks
 //!   asks HOST for it; what HOST has never heard of and can never hear of ends.
-//! - In client-server, what a client says by RPC goes to everybody: a message has no addressee.
+//! - In client-server, what a client says by reliable RPC goes to everybody: a message has no
+//!   addressee. A client's call to one peer is refused.
 //! - The ids of a creator come in runs of 40, so that they stay short and never meet.
 
 mod bits;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use netreel_sample_engine::{
-    Argument, Call, Event, Mode, Peer, Script, SimWorld, SimWorldStart, Topology,
+    Argument, Call, Event, Mode, Peer, Refusal, Script, SimWorld, SimWorldStart, Topology,
 };
 use netreel_transport::LinkFaults;
 
@@ -84,11 +84,33 @@ fn reliable_calls_come_once_and_in_order_under_all_faults() {
 #[test]
 fn a_client_speaks_through_the_server_in_its_own_name() {
     let mut world = world(LinkFaults::default(), Topology::ClientServer);
-    call(&mut world, true, Some(B), 5, 0);
+    call(&mut world, true, None, 5, 0);
     world.run(60);
     assert_eq!(counted(&world, B), [5], "from A, not from HOST");
     assert_eq!(counted(&world, Peer::HOST), [5]);
     assert_eq!(counted(&world, A), [], "the server sends nothing back");
+}
+
+/// What comes of A's call to one peer in client-server: refused or not, and who hears it.
+fn of_call_to(to: Peer, reliable: bool) -> (bool, Vec<Peer>) {
+    let mut world = world(LinkFaults::default(), Topology::ClientServer);
+    world.run(60);
+    call(&mut world, reliable, Some(to), 1, 5);
+    world.run(60);
+    let refused = Event::Refused {
+        because: Refusal::OnlyToAll,
+    };
+    let heard = [Peer::HOST, A, B].into_iter();
+    let heard = heard.filter(|&peer| !counted(&world, peer).is_empty());
+    (world.events(A).contains(&refused), heard.collect())
+}
+
+#[test]
+fn a_clients_call_to_one_peer_is_refused_where_the_server_would_tell_all_or_none() {
+    assert_eq!(of_call_to(B, true), (true, vec![]));
+    assert_eq!(of_call_to(B, false), (true, vec![]));
+    assert_eq!(of_call_to(Peer::HOST, true), (true, vec![]));
+    assert_eq!(of_call_to(Peer::HOST, false), (false, vec![Peer::HOST]));
 }
 
 #[test]

@@ -158,6 +158,10 @@ impl NetLayer {
     ) -> Result<(), Refusal> {
         let own = self.start.own;
         let client = self.start.topology == Topology::ClientServer && !self.is_host();
+        // A message has no addressee: the server passes on to all what is reliable, and only that.
+        if client && to.is_some_and(|peer| reliable || peer != Peer::HOST) {
+            return Err(Refusal::OnlyToAll);
+        }
         let to = if client { Some(Peer::HOST) } else { to };
         let peers: Vec<Peer> = match to {
             Some(peer) => vec![peer],
