@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use netreel_wire::Role;
 
 use super::nodes::{NodeHistory, is_about_object};
+use super::settled::unrecorded;
 use super::{Belief, History, Span};
-use crate::session::{NodeId, Session, SessionTime};
+use crate::session::{NodeId, Session, SessionTime, Way};
 
 /// Brings the nodes' deliveries into one order and their lanes together.
 pub(super) fn merge(session: &Session, nodes: Vec<(NodeId, NodeHistory)>, history: &mut History) {
@@ -60,6 +61,9 @@ pub(super) fn merge(session: &Session, nodes: Vec<(NodeId, NodeHistory)>, histor
 /// Marks the ends of lanes in which a node believes in an owner that destroyed the object or left:
 /// no message that would end it is under way.
 pub(super) fn orphan(session: &Session, history: &mut History) {
+    if unrecorded(session).is_some() {
+        return; // what is under way from whoever was not recorded cannot be seen
+    }
     let awaited = awaited(session, history);
     let left = departures(session, history);
     let mut objects = std::mem::take(&mut history.objects);
@@ -164,9 +168,25 @@ fn departures(session: &Session, history: &History) -> BTreeMap<(NodeId, u64), (
     left
 }
 
-/// When each node left: when it said so first, or another said it of it.
-pub(super) fn departures_of_nodes(session: &Session) -> BTreeMap<NodeId, SessionTime> {
-    let mut left = BTreeMap::new();
+/// When each node's part in the session ended, as it knew itself: when it sent that it leaves, was
+/// told that it is out, or sent its last packet while the others went on without it.
+///
+/// What others say of a node does not count: who is cut off from them plays on.
+pub(super) fn departures_of_nodes(
+    session: &Session,
+    history: &History,
+) -> BTreeMap<NodeId, SessionTime> {
+    let mut left: BTreeMap<NodeId, SessionTime> = BTreeMap::new();
+    let mut leaves = |node: NodeId, time: SessionTime| {
+        let first = left.entry(node).or_insert(time);
+        *first = time.min(*first);
+    };
+    let peer = |node: NodeId| {
+        session
+            .nodes
+            .get(usize::from(node.0))
+            .and_then(|node| node.peer)
+    };
     for message in &session.messages {
         if session.role(&message.facts) != Role::Disconnect {
             continue;
@@ -174,14 +194,73 @@ pub(super) fn departures_of_nodes(session: &Session) -> BTreeMap<NodeId, Session
         let Some(packet) = session.packet(message.packet) else {
             continue;
         };
-        let Some(sent) = packet.sent else { continue };
-        let node = match message.facts.origin {
-            Some(origin) => session.node_of_peer(origin),
-            None => Some(packet.from),
-        };
-        if let Some(node) = node {
-            left.entry(node).or_insert(sent.time);
+        let origin = message.facts.origin;
+        if let Some(sent) = packet.sent
+            && (origin.is_none() || origin == peer(packet.from))
+        {
+            leaves(packet.from, sent.time);
         }
     }
+    for delivery in &history.deliveries {
+        let Some(facts) = history.facts(session, delivery.message) else {
+            continue;
+        };
+        let is_own = facts.origin.is_some() && facts.origin == peer(delivery.node);
+        if is_own && session.role(facts) == Role::Disconnect {
+            leaves(delivery.node, delivery.at.time);
+        }
+    }
+    for (node, time) in fallen_silent(session) {
+        leaves(node, time);
+    }
     left
+}
+
+/// A node whose reel goes on for this long without a packet may have ended its part.
+const SILENT_NS: i64 = 1_000_000_000;
+
+/// Nodes that stopped sending while others went on, and when each sent last. A node that hears
+/// nothing of the others for too long ends its part without a word: then its silence is longer than
+/// any before, and longer than [`SILENT_NS`].
+fn fallen_silent(session: &Session) -> Vec<(NodeId, SessionTime)> {
+    let nodes = (0u16..).zip(&session.nodes);
+    let recorded: Vec<NodeId> = nodes
+        .filter(|(_, node)| node.recorded)
+        .map(|(place, _)| NodeId(place))
+        .collect();
+    let mut lasts: Vec<(NodeId, SessionTime, i64)> = Vec::new();
+    for &node in &recorded {
+        let sends = session
+            .crossings(node)
+            .filter(|(crossing, _)| crossing.way == Way::Out)
+            .map(|(_, stamp)| stamp.time);
+        let mut last: Option<SessionTime> = None;
+        let mut longest = 0;
+        for time in sends {
+            if let Some(before) = last {
+                longest = longest.max(time.0.saturating_sub(before.0));
+            }
+            last = last.max(Some(time));
+        }
+        lasts.extend(last.map(|last| (node, last, longest)));
+    }
+    let mut silent = Vec::new();
+    for &(node, last, longest) in &lasts {
+        let others = lasts.iter().filter(|(other, ..)| *other != node);
+        let Some(others_last) = others.map(|&(_, time, _)| time).max() else {
+            continue;
+        };
+        let Some(end) = session
+            .nodes
+            .get(usize::from(node.0))
+            .map(|node| node.span.end)
+        else {
+            continue;
+        };
+        let silence = end.min(others_last).0.saturating_sub(last.0);
+        if silence > SILENT_NS && silence > longest.saturating_mul(2) {
+            silent.push((node, last));
+        }
+    }
+    silent
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use netreel_protocol::history::{Finding, Level};
+use netreel_protocol::history::{Belief, Finding, Level};
 use netreel_sample_engine::{
     Call, Mode, ObjectId, Peer, Script, SimWorld, SimWorldStart, Topology, Value,
 };
@@ -116,4 +116,69 @@ fn in_mode_owner_the_new_owner_tells_a_itself() {
     );
     let end = played.history.last_belief(OBJECT.0, played.node(A));
     assert_eq!(end, played.history.last_belief(OBJECT.0, played.node(B)));
+}
+
+/// A owns an object. A and HOST cannot hear each other any more, all others hear everybody. HOST
+/// drops A, and A's object passes to an heir. Those in `patient` have no time-outs.
+fn partition_until_a_is_dropped(mode: Mode, patient: &[Peer], then: fn(&SimWorld)) -> Played {
+    let mut start = SimWorldStart::new(1, mode, Topology::PeerToPeer, Script::Idle);
+    start.without_time_outs.extend(patient);
+    Played::new(&start, |world| {
+        let values = vec![
+            Value::Vector(vec![1.0, 2.0, 3.0]),
+            Value::Number(0.0),
+            Value::Integer(5),
+            Value::Integer(0),
+            Value::Number(1.0),
+        ];
+        world.call(A, &Call::Spawn { kind: 0, values });
+        world.run(60);
+        shut(world, true);
+        world.run(600);
+        then(world);
+        world.run(120);
+    })
+}
+
+#[test]
+fn a_partition_between_a_and_host_alone_leaves_two_owners() {
+    for mode in [Mode::Host, Mode::Owner] {
+        let played = partition_until_a_is_dropped(mode, &[A], |_| {});
+        let heir = played.real(Peer(2))[&OBJECT.0];
+        assert_eq!(played.real(A)[&OBJECT.0], u64::from(A.0));
+        assert_eq!(played.real(Peer(3))[&OBJECT.0], heir);
+        let heir = played.session.peer_name(heir);
+        check(
+            &played,
+            Level::Error,
+            &[
+                &format!("A and {heir} both believed that they own object 40 for "),
+                "; still so when all is delivered",
+            ],
+        );
+        assert_eq!(played.named(Level::Error), ["two-owners at A"], "{mode:?}");
+        for (peer, owner) in [(A, played.node(A)), (B, played.node(B))] {
+            let believed = played.history.last_belief(OBJECT.0, owner);
+            let real = played.real(peer)[&OBJECT.0];
+            assert_eq!(believed, Some(Belief::Owned(real)), "{mode:?} {peer:?}");
+        }
+    }
+}
+
+#[test]
+fn a_node_that_is_told_that_it_was_dropped_owns_nothing_from_then_on() {
+    for mode in [Mode::Host, Mode::Owner] {
+        let played = partition_until_a_is_dropped(mode, &[A], |world| shut(world, false));
+        check(&played, Level::Info, &["A and ", "; until A left"]);
+    }
+}
+
+#[test]
+fn a_node_that_gives_up_itself_owns_nothing_from_then_on() {
+    for mode in [Mode::Host, Mode::Owner] {
+        let played = partition_until_a_is_dropped(mode, &[], |_| {});
+        let two_owners = played.findings("two-owners");
+        let worse = two_owners.iter().find(|each| each.level != Level::Info);
+        assert_eq!(worse, None, "{mode:?}");
+    }
 }

@@ -1,4 +1,13 @@
 //! `two-owners`: two nodes each believe that they own an object at the same time.
+//!
+//! While the newer MIGRATE is on its way to the older owner this must happen: info. It is an error
+//! where both hold the same counter, and where it outlasts everything that is on its way. A MIGRATE
+//! is on its way for as long as its sender sends it again. Once the sender has dropped the older
+//! owner, nothing is on its way. So it goes with a node that HOST alone cannot hear and that plays on:
+//! HOST tells the others that the node left and gives its objects away, and nobody tells the node,
+//! neither HOST nor, in a protocol where the new owner speaks for itself, the heir, which was told of
+//! the leaving before it was told of the object. That others say that a node left does not end what
+//! it claims; its own leaving does, being told that it is out, and falling silent.
 
 use super::words::{Told, length, told};
 use crate::history::settled::{Settled, Settlement};
@@ -8,7 +17,7 @@ use crate::session::{NodeId, Session, SessionTime};
 pub(super) const RULE: &str = "two-owners";
 
 pub(super) fn find(session: &Session, history: &History) -> Vec<Finding> {
-    let departed = crate::history::lanes::departures_of_nodes(session);
+    let departed = crate::history::lanes::departures_of_nodes(session, history);
     let settlement = Settlement::new(session, history);
     let mut findings = Vec::new();
     for (&id, object) in &history.objects {
@@ -59,6 +68,9 @@ fn claims<'a>(
                 .copied()
                 .unwrap_or(SessionTime(i64::MAX));
             let (start, end) = (span.time.start, span.time.end.min(left));
+            if end <= start {
+                continue;
+            }
             claims.push(Claim {
                 node,
                 start,
@@ -88,6 +100,7 @@ fn finding(
     let before = told(session, history, older.span.because)?;
     let (old, new) = (session.name(older.node), session.name(newer.node));
     let same_counter = older.span.counter.is_some() && older.span.counter == newer.span.counter;
+    // Who left or fell silent does not believe it to the end.
     let lasts = |claim: &Claim<'_>| claim.next.is_none() && claim.end == claim.span.time.end;
     let both_last = lasts(&older) && lasts(&newer);
     let (level, why) = if same_counter {
@@ -155,6 +168,6 @@ fn words_of_end(
             ended.words(session),
             ended.packet_words()
         ),
-        None => format!("until {} left", session.name(first.node)),
+        None => format!("until {} left or fell silent", session.name(first.node)),
     }
 }
