@@ -64,6 +64,9 @@ pub struct NodeJson {
     pub received: Option<u64>,
     /// Stretches that its reel does not hold.
     pub holes: Vec<HoleJson>,
+    /// Events of its reel that were skipped because their kind is not known here; `null` without a
+    /// reel.
+    pub unknown_events: Option<u64>,
 }
 
 /// A stretch that a reel does not hold.
@@ -202,6 +205,11 @@ fn node(session: &Session, id: NodeId, node: &Node) -> NodeJson {
                 why: hole.why.clone(),
             })
             .collect(),
+        unknown_events: session
+            .reels
+            .get(usize::from(id.0))
+            .and_then(Option::as_ref)
+            .map(|reel| reel.unknown().values().sum()),
     }
 }
 

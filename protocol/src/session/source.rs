@@ -1,5 +1,6 @@
 //! The reels of a session: that they belong together, and which wire they bring.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use netreel_reel::{CutWhy, Ending, Reel};
@@ -51,6 +52,7 @@ pub(super) fn sources(reels: Vec<ReelInput>, warnings: &mut Vec<String>) -> Vec<
                  outcome"
             ));
         }
+        warnings.extend(skipped(&name, reel.unknown()));
         for hole in &scan.holes {
             warnings.push(format!(
                 "{name} has a hole before event {}: {}",
@@ -73,6 +75,32 @@ pub(crate) fn is_closed(reel: &Reel) -> bool {
         Ending::Clean => true,
         Ending::Cut { why, .. } => *why == CutWhy::BrokenIndex,
     }
+}
+
+/// Says how many events of which kinds, by their numbers, were skipped; `None` if none was.
+fn skipped(file: &str, unknown: &BTreeMap<u8, u64>) -> Option<String> {
+    let count = |count: u64, kind: u8| match count {
+        1 => format!("1 event of kind {kind}"),
+        _ => format!("{count} events of kind {kind}"),
+    };
+    let mut counts: Vec<String> = unknown
+        .iter()
+        .map(|(&kind, &many)| count(many, kind))
+        .collect();
+    let last = counts.pop()?;
+    let list = match counts.len() {
+        0 => last,
+        _ => format!("{} and {last}", counts.join(", ")),
+    };
+    let were = if unknown.values().sum::<u64>() == 1 {
+        "was"
+    } else {
+        "were"
+    };
+    Some(format!(
+        "{file} was made by a newer recorder: {list}, which this version does not know, {were} \
+         skipped"
+    ))
 }
 
 /// All reels that name a session name the same one.

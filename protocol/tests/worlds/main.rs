@@ -8,6 +8,7 @@ mod damaged;
 mod demonstration;
 mod exports;
 mod filters;
+mod newer;
 mod outcomes;
 mod owners;
 mod played;
