@@ -52,7 +52,7 @@ pub struct Demo {
     /// Who talks to whom.
     #[arg(long, value_enum, default_value_t = Topology::P2p)]
     pub topology: Topology,
-    /// How many nodes play.
+    /// How many nodes play, 4 to 8.
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u8).range(4..=8))]
     pub nodes: u8,
     /// The seed of the game's scripts.
@@ -62,9 +62,12 @@ pub struct Demo {
     /// temporary folder.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// The first node's UDP port; the others follow. Default: whatever is free.
-    #[arg(long, value_name = "PORT")]
+    /// The first node's UDP port, 1 to 65535; the others follow. Default: whatever is free.
+    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
     pub port: Option<u16>,
+    /// Print one JSON object instead of sentences (docs/json.md).
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -78,6 +81,9 @@ pub struct DemoNode {
     /// The UDP port to bind, 0 for whatever is free.
     #[arg(long, default_value_t = 0)]
     pub port: u16,
+    /// The seed of the session.
+    #[arg(long)]
+    pub seed: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -92,15 +98,22 @@ pub enum Topology {
     ClientServer,
 }
 
-/// What every reading command takes.
+/// What is read, and with which wire.
 #[derive(Debug, Args)]
-pub struct Read {
+pub struct Source {
     /// Reels, or folders of reels.
     #[arg(required = true, value_name = "PATH")]
     pub paths: Vec<PathBuf>,
     /// Decode with this wire instead of the one inside the reels.
     #[arg(long, value_name = "FILE")]
     pub wire: Option<PathBuf>,
+}
+
+/// What every reading command takes.
+#[derive(Debug, Args)]
+pub struct Read {
+    #[command(flatten)]
+    pub source: Source,
     /// Print JSON (docs/json.md).
     #[arg(long)]
     pub json: bool,
@@ -110,7 +123,8 @@ pub struct Read {
 pub struct Filtered {
     #[command(flatten)]
     pub read: Read,
-    /// Only what fits, for example `from == A && kind == create && object == 42`.
+    /// Only what fits, for example `from == A && kind == create && object == 42`
+    /// (docs/filter.md).
     #[arg(long, value_name = "EXPR")]
     pub filter: Option<String>,
 }
@@ -119,9 +133,20 @@ pub struct Filtered {
 pub struct Show {
     #[command(flatten)]
     pub read: Read,
+    #[command(flatten)]
+    pub which: Which,
+}
+
+/// Which packets are shown.
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+pub struct Which {
     /// The packet's number, as `packets` prints it.
     #[arg(long, value_name = "N")]
-    pub packet: u32,
+    pub packet: Option<u32>,
+    /// Every packet that fits, for example `kind == migrate` (docs/filter.md).
+    #[arg(long, value_name = "EXPR")]
+    pub filter: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -156,7 +181,8 @@ pub struct Replay {
     /// The node to replay; may be left out where there is only one.
     #[arg(long, value_name = "NAME")]
     pub node: Option<String>,
-    /// Change one of the sample engine's constants first, to see where that shows.
+    /// Change one of the sample engine's constants first, to see where that shows, for example
+    /// `resend_delay_ns=20000000`; a name that is not one lists them all.
     #[arg(long, value_name = "NAME=VALUE")]
     pub tune: Vec<String>,
 }
@@ -165,14 +191,17 @@ pub struct Replay {
 #[derive(Debug, Args)]
 pub struct Inspect {
     #[command(flatten)]
-    pub filtered: Filtered,
+    pub source: Source,
+    /// Only what fits (docs/filter.md).
+    #[arg(long, value_name = "EXPR")]
+    pub filter: Option<String>,
     /// Draw into this file instead of opening a window.
     #[arg(long, value_name = "FILE.png")]
     pub screenshot: Option<PathBuf>,
     /// What to draw: `timeline`, `packets`, `objects` or `findings`.
     #[arg(long, value_name = "NAME", default_value = "timeline")]
     pub view: String,
-    /// The picture's size in pixels.
+    /// The picture's size in pixels, from 320x240 to 8192x8192.
     #[arg(long, value_name = "WxH", default_value = "1600x1000")]
     pub size: String,
 }

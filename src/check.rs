@@ -16,29 +16,33 @@ pub fn run(arguments: &Check, out: &mut dyn Write) -> Result<Answer, Failure> {
     let Story {
         session,
         mut history,
-    } = open::story(&arguments.filtered.read)?;
-    let query = open::query(arguments.filtered.filter.as_deref(), &session)?;
+        unread,
+    } = open::story(&arguments.filtered.read.source)?;
     let fail_on = match arguments.fail_on {
         FailOn::Info => Level::Info,
         FailOn::Warning => Level::Warning,
         FailOn::Error => Level::Error,
     };
-    let mut findings = std::mem::take(&mut history.findings);
-    if arguments.filtered.filter.is_some() {
-        findings.retain(|finding| {
-            let mut pieces = finding.evidence.iter();
-            pieces.any(|piece| query.message(&session, &history, piece.message))
-        });
+    if let Some(filter) = arguments.filtered.filter.as_deref() {
+        let query = open::query(Some(filter), &session)?;
+        let findings = history.findings.iter();
+        let fitting = findings.filter(|finding| query.finding(&session, &history, finding));
+        history.findings = fitting.cloned().collect();
     }
-    history.findings = findings;
     if arguments.filtered.read.json {
         json(&export::check(&session, &history, fail_on), out)?;
     } else {
         report(&session, &history.findings, out)?;
     }
     let findings = &history.findings;
-    let wrong = findings.iter().any(|finding| finding.level >= fail_on);
-    Ok(if wrong { Answer::Wrong } else { Answer::Clean })
+    if findings.iter().any(|finding| finding.level >= fail_on) {
+        return Ok(Answer::Wrong);
+    }
+    // Without all its reels a session cannot be called clean.
+    match unread.first() {
+        Some(why) => Err(Failure::new(format!("the answer is incomplete: {why}"))),
+        None => Ok(Answer::Clean),
+    }
 }
 
 /// Prints the findings for people.

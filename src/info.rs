@@ -12,7 +12,7 @@ use crate::packets::json;
 use crate::text;
 
 pub fn run(arguments: &Read, out: &mut dyn Write) -> Result<Answer, Failure> {
-    let story = open::story(arguments)?;
+    let story = open::story(&arguments.source)?;
     let (session, history) = (&story.session, &story.history);
     if arguments.json {
         json(&export::info(session, history), out)?;
@@ -29,6 +29,14 @@ pub fn run(arguments: &Read, out: &mut dyn Write) -> Result<Answer, Failure> {
     if let Some(wire) = &session.wire {
         writeln!(out, "wire       {}", wire.name())?;
     }
+    let unknown = session
+        .packets
+        .iter()
+        .filter(|packet| packet.fate == Fate::Unknown);
+    let unknown = match unknown.count() {
+        0 => String::new(),
+        number => format!(", {number} with an unknown fate"),
+    };
     let lost = session
         .packets
         .iter()
@@ -41,7 +49,7 @@ pub fn run(arguments: &Read, out: &mut dyn Write) -> Result<Answer, Failure> {
         .sum();
     writeln!(
         out,
-        "packets    {} of {}, {lost} lost",
+        "packets    {} of {}, {lost} lost{unknown}",
         session.packets.len(),
         text::bytes(payload)
     )?;
@@ -61,8 +69,9 @@ pub fn run(arguments: &Read, out: &mut dyn Write) -> Result<Answer, Failure> {
             .collect::<Vec<_>>();
         let reel = match (node.recorded, node.complete) {
             (false, _) => "none",
-            (true, true) => "complete",
             (true, false) => "cut",
+            (true, true) if !node.holes.is_empty() => "holes",
+            (true, true) => "complete",
         };
         writeln!(
             out,
@@ -77,7 +86,7 @@ pub fn run(arguments: &Read, out: &mut dyn Write) -> Result<Answer, Failure> {
     writeln!(
         out,
         "{:<14} {:>8} {:>10} {:>6} {:>6} {:>6} {:>7} {:>10} {:>10}",
-        "link", "packets", "bytes", "lost", "twice", "late", "resent", "latency", "rtt"
+        "link", "packets", "bytes", "lost", "dupl.", "reord.", "resent", "latency", "rtt"
     )?;
     for ((from, to), link) in &history.links {
         let middle = |values: Option<(i64, i64, i64)>| {

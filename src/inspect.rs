@@ -11,11 +11,11 @@ use crate::open::{self, Story};
 use crate::outcome::{Answer, Failure};
 
 pub fn run(arguments: &Inspect, out: &mut dyn Write) -> Result<Answer, Failure> {
-    let filter = arguments.filtered.filter.clone().unwrap_or_default();
+    let filter = arguments.filter.clone().unwrap_or_default();
     let view =
         View::named(&arguments.view).map_err(|why| Failure::new(format!("--view: {why}")))?;
     let size = size(&arguments.size)?;
-    let story = open::story(&arguments.filtered.read)?;
+    let story = open::story(&arguments.source)?;
     open::query(Some(&filter), &story.session)?;
     let model = model(story, &filter);
     match &arguments.screenshot {
@@ -24,7 +24,7 @@ pub fn run(arguments: &Inspect, out: &mut dyn Write) -> Result<Answer, Failure> 
             writeln!(out, "{}", file.display())?;
         }
         None => {
-            let paths = arguments.filtered.read.paths.iter();
+            let paths = arguments.source.paths.iter();
             let title = paths
                 .map(|path| path.display().to_string())
                 .collect::<Vec<_>>();

@@ -17,9 +17,18 @@ pub fn run(arguments: &Objects, out: &mut dyn Write) -> Result<Answer, Failure> 
     let Story {
         session,
         mut history,
-    } = open::story(&arguments.filtered.read)?;
+        ..
+    } = open::story(&arguments.filtered.read.source)?;
     let query = open::query(arguments.filtered.filter.as_deref(), &session)?;
     let at = arguments.at.as_deref().map(open::time).transpose()?;
+    if let Some(at) = at.filter(|at| !(session.span.start..=session.span.end).contains(at)) {
+        return Err(Failure::new(format!(
+            "--at {} s: the session lasts from {} to {} s",
+            text::time(at),
+            text::time(session.span.start),
+            text::time(session.span.end)
+        )));
+    }
     let mut objects = std::mem::take(&mut history.objects);
     objects.retain(|_, object| fits(&query, &session, &history, object));
     history.objects = objects;
@@ -29,8 +38,13 @@ pub fn run(arguments: &Objects, out: &mut dyn Write) -> Result<Answer, Failure> 
     }
     for (id, object) in &history.objects {
         writeln!(out, "object {id}")?;
-        for (node, spans) in &object.lanes {
-            lane(&session, *node, spans, at, out)?;
+        match at {
+            Some(at) => moment(&session, &history, *id, at, out)?,
+            None => {
+                for (node, spans) in &object.lanes {
+                    lane(&session, *node, spans, out)?;
+                }
+            }
         }
     }
     Ok(Answer::Clean)
@@ -43,18 +57,45 @@ fn fits(query: &Query, session: &Session, history: &History, object: &Object) ->
     messages.any(|delivery| query.message(session, history, delivery.message))
 }
 
+/// What each recorded node believed of an object at one time.
+fn moment(
+    session: &Session,
+    history: &History,
+    object: u64,
+    at: SessionTime,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    for (place, node) in session
+        .nodes
+        .iter()
+        .enumerate()
+        .filter(|(_, node)| node.recorded)
+    {
+        let span = history.belief_at(object, NodeId(place as u16), at);
+        let believed = match span {
+            _ if !(node.span.start..=node.span.end).contains(&at) => "not recorded then".to_owned(),
+            None => "does not know it".to_owned(),
+            Some(span) => {
+                let since = text::time(span.time.start);
+                format!(
+                    "{}{} since {since} s",
+                    belief(session, span.belief),
+                    counter(span)
+                )
+            }
+        };
+        writeln!(out, "  {:<6} {believed}", node.name)?;
+    }
+    Ok(())
+}
+
 fn lane(
     session: &Session,
     node: NodeId,
     spans: &[Span],
-    at: Option<SessionTime>,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
     for span in spans {
-        if at.is_some_and(|at| !(span.time.start..=span.time.end).contains(&at)) {
-            continue;
-        }
-        let counter = span.counter.map(|counter| format!("  counter {counter}"));
         writeln!(
             out,
             "  {:<6} {:>11} to {:>11} s  {}{}",
@@ -62,10 +103,16 @@ fn lane(
             text::time(span.time.start),
             text::time(span.time.end),
             belief(session, span.belief),
-            counter.unwrap_or_default(),
+            counter(span),
         )?;
     }
     Ok(())
+}
+
+fn counter(span: &Span) -> String {
+    span.counter
+        .map(|counter| format!(", counter {counter}"))
+        .unwrap_or_default()
 }
 
 fn belief(session: &Session, belief: Belief) -> String {

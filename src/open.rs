@@ -8,62 +8,105 @@ use netreel_protocol::query::Query;
 use netreel_protocol::session::{ReelInput, Session, SessionTime};
 use netreel_wire::Wire;
 
-use crate::arguments::Read;
+use crate::arguments::Source;
 use crate::outcome::Failure;
 
 /// A session and what followed from its packets.
 pub struct Story {
     pub session: Session,
     pub history: History,
+    /// Reels that could not be opened, a sentence each: whatever is said of the session is said
+    /// without them.
+    pub unread: Vec<String>,
 }
 
-/// Opens what `arguments` name. What is missing is said on the error output.
-pub fn story(arguments: &Read) -> Result<Story, Failure> {
-    let wire = arguments.wire.as_deref().map(wire).transpose()?;
-    build(reels(&arguments.paths)?, wire)
+/// The reels of a command line.
+pub struct Reels {
+    pub inputs: Vec<ReelInput>,
+    /// See [`Story::unread`].
+    pub unread: Vec<String>,
+}
+
+/// A wire that is longer is not read: the language takes no more than a mebibyte.
+const WIRE_BYTES_MAX: u64 = 1 << 20;
+
+/// Opens what `source` names. What is missing is said on the error output.
+pub fn story(source: &Source) -> Result<Story, Failure> {
+    let wire = source.wire.as_deref().map(wire).transpose()?;
+    build(reels(&source.paths)?, wire)
 }
 
 /// Makes a story of reels. What is missing is said on the error output.
-pub fn build(reels: Vec<ReelInput>, wire: Option<Arc<Wire>>) -> Result<Story, Failure> {
-    let session = Session::build(reels, wire).map_err(Failure::new)?;
+pub fn build(reels: Reels, wire: Option<Arc<Wire>>) -> Result<Story, Failure> {
+    let Reels { inputs, unread } = reels;
+    let rings = inputs.iter().filter_map(|input| {
+        let problem = input.reel.recovery().rings?;
+        Some(format!("{}.ring: {problem}", input.name))
+    });
+    let rings = rings.collect::<Vec<_>>();
+    let mut session = Session::build(inputs, wire).map_err(Failure::new)?;
+    session.warnings.extend(rings);
+    session.warnings.extend(unread.iter().cloned());
     for warning in &session.warnings {
         anstream::eprintln!("netreel: {warning}");
     }
     let history = History::build(&session);
-    Ok(Story { session, history })
+    Ok(Story {
+        session,
+        history,
+        unread,
+    })
 }
 
-/// Opens the reels that `paths` name. Those that cannot be opened are said on the error output,
-/// as long as there are others.
-pub fn reels(paths: &[impl AsRef<Path>]) -> Result<Vec<ReelInput>, Failure> {
+/// Opens the reels that `paths` name; fails where not one can be opened.
+pub fn reels(paths: &[impl AsRef<Path>]) -> Result<Reels, Failure> {
     let opened = netreel_capture::open_session(paths).map_err(Failure::new)?;
-    for failed in &opened.failed {
-        anstream::eprintln!("netreel: {failed}");
-    }
     let inputs = opened.reels.into_iter().map(|opened| ReelInput {
         name: opened.path.display().to_string(),
         reel: opened.reel,
     });
-    Ok(inputs.collect())
+    Ok(Reels {
+        inputs: inputs.collect(),
+        unread: opened.failed.iter().map(ToString::to_string).collect(),
+    })
 }
 
 /// Compiles a wire file.
 pub fn wire(path: &Path) -> Result<Arc<Wire>, Failure> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| Failure::new(format!("wire {}: {error}", path.display())))?;
+    let told = |why: &dyn std::fmt::Display| {
+        Failure::new(format!(
+            "--wire {}: {why}; name a file in the language of docs/wire-language.md",
+            path.display()
+        ))
+    };
+    let found = std::fs::metadata(path).map_err(|error| told(&error))?;
+    if !found.is_file() {
+        return Err(told(&"it is not a file"));
+    }
+    if found.len() > WIRE_BYTES_MAX {
+        return Err(told(&format!(
+            "it has {} bytes, a wire has at most {WIRE_BYTES_MAX}",
+            found.len()
+        )));
+    }
+    let bytes = std::fs::read(path).map_err(|error| told(&error))?;
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        told(&format!("byte {at} is not UTF-8 text"))
+    })?;
     let wire = Wire::compile(&path.display().to_string(), &text).map_err(Failure::new)?;
     Ok(Arc::new(wire))
 }
 
-/// The filter that was given, or one that everything fits. Names that the session does not have
-/// are said on the error output.
+/// The filter that was given, or one that everything fits. A name that the session does not have
+/// is a mistake: what it asks for would never be found.
 pub fn query(filter: Option<&str>, session: &Session) -> Result<Query, Failure> {
     let query = Query::parse(filter.unwrap_or_default())
         .map_err(|error| Failure::new(format!("--filter: {error}")))?;
-    for sentence in query.unknown_names(session) {
-        anstream::eprintln!("netreel: --filter: {sentence}");
+    match query.unknown_names(session).first() {
+        Some(sentence) => Err(Failure::new(format!("--filter: {sentence}"))),
+        None => Ok(query),
     }
-    Ok(query)
 }
 
 /// A time of the session: `1.25s`, `300ms`, or seconds without a unit.

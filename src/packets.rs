@@ -11,7 +11,7 @@ use crate::outcome::{Answer, Failure};
 use crate::text;
 
 pub fn run(arguments: &Filtered, out: &mut dyn Write) -> Result<Answer, Failure> {
-    let story = open::story(&arguments.read)?;
+    let story = open::story(&arguments.read.source)?;
     let query = open::query(arguments.filter.as_deref(), &story.session)?;
     if !arguments.read.json {
         writeln!(

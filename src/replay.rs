@@ -12,7 +12,7 @@ use netreel_wire::Wire;
 use serde_json::json;
 
 use crate::arguments::Replay;
-use crate::open;
+use crate::open::{self, Reels};
 use crate::outcome::{Answer, Failure};
 use crate::text;
 
@@ -20,9 +20,18 @@ use crate::text;
 pub const ENGINE: &str = "boxes";
 
 pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
-    let inputs = open::reels(&arguments.read.paths)?;
+    let Reels { inputs, unread } = open::reels(&arguments.read.source.paths)?;
+    for why in &unread {
+        anstream::eprintln!("netreel: {why}");
+    }
     let chosen = choose(&inputs, arguments.node.as_deref())?;
-    let given = arguments.read.wire.as_deref().map(open::wire).transpose()?;
+    let given = arguments
+        .read
+        .source
+        .wire
+        .as_deref()
+        .map(open::wire)
+        .transpose()?;
     let recorded = inputs
         .iter()
         .map(|input| Arc::clone(&input.reel))
@@ -43,9 +52,9 @@ pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
             .divergence()
             .map(|it| explain(it, wire.as_deref(), &names));
         if arguments.read.json {
-            writeln!(out, "{}", as_json(node, &report, explanation))?;
+            writeln!(out, "{}", as_json(node, &report, explanation.as_ref()))?;
         } else {
-            print(node, &report, explanation, out)?;
+            print(node, &report, explanation.as_ref(), out)?;
         }
     }
     Ok(answer)
@@ -70,12 +79,12 @@ pub fn replay(reel: &Arc<Reel>, tune: &[String]) -> Result<Report, Failure> {
     for change in tune {
         start.tuning = tuned(&start.tuning, change)?;
     }
-    let mut layer = NetLayer::new(start).map_err(|error| {
-        Failure::new(format!(
-            "the start conditions in the reel of {}: {error}",
-            header.node
-        ))
-    })?;
+    let asked = match tune {
+        [] => format!("the start conditions in the reel of {}", header.node),
+        _ => format!("--tune {}", tune.join(" --tune ")),
+    };
+    let mut layer =
+        NetLayer::new(start).map_err(|error| Failure::new(format!("{asked}: {error}")))?;
     Ok(driver.run(&mut layer))
 }
 
@@ -85,7 +94,10 @@ fn tuned(tuning: &Tuning, change: &str) -> Result<Tuning, Failure> {
     let (name, value) = change
         .split_once('=')
         .ok_or_else(|| wrong(&"write it as NAME=VALUE"))?;
-    let value = value.trim().parse::<u64>().map_err(|error| wrong(&error))?;
+    let value = value
+        .trim()
+        .parse::<u64>()
+        .map_err(|_| wrong(&format!("`{value}` is not a whole number")))?;
     let mut fields = serde_json::to_value(tuning).map_err(|error| wrong(&error))?;
     fields[name.trim()] = value.into();
     serde_json::from_value(fields).map_err(|error| wrong(&error))
@@ -132,7 +144,7 @@ fn embedded_wire(reel: &Reel) -> Result<Option<Arc<Wire>>, Failure> {
 pub fn print(
     node: &str,
     report: &Report,
-    explanation: Option<Explanation>,
+    explanation: Option<&Explanation>,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
     let played = format!(
@@ -171,10 +183,14 @@ pub fn print(
                 writeln!(out, "    expected  {expected}")?;
                 writeln!(out, "    came      {came}")?;
                 if let Some(field) = field {
+                    let bits = match field.bits.is_empty() {
+                        true => String::new(),
+                        false => format!(" (bits {}..{})", field.bits.start, field.bits.end),
+                    };
                     writeln!(
                         out,
-                        "    first difference: {} (bits {}..{}): expected {}, came {}",
-                        field.path, field.bits.start, field.bits.end, field.expected, field.came
+                        "    first difference: {}{bits}: expected {}, came {}",
+                        field.path, field.expected, field.came
                     )?;
                 }
             }
@@ -183,7 +199,12 @@ pub fn print(
     Ok(())
 }
 
-fn as_json(node: &str, report: &Report, explanation: Option<Explanation>) -> serde_json::Value {
+/// A replay as `--json` prints it.
+pub fn as_json(
+    node: &str,
+    report: &Report,
+    explanation: Option<&Explanation>,
+) -> serde_json::Value {
     let mut object = json!({
         "node": node,
         "result": match report.outcome {
@@ -213,7 +234,7 @@ fn as_json(node: &str, report: &Report, explanation: Option<Explanation>) -> ser
                 "event": divergence.number.0,
                 "expected": expected,
                 "came": came,
-                "field": field.map(|field| json!({
+                "field": field.as_ref().map(|field| json!({
                     "path": field.path,
                     "bits": [field.bits.start, field.bits.end],
                     "expected": field.expected,

@@ -6,30 +6,54 @@ use netreel_protocol::export;
 use netreel_protocol::session::PacketId;
 use netreel_wire::{Name, Tree, TreeNode};
 
-use crate::arguments::Show;
-use crate::open;
+use crate::arguments::{Show, Which};
+use crate::open::{self, Story};
 use crate::outcome::{Answer, Failure};
 use crate::packets::{fate, json, messages};
 use crate::text;
 
 pub fn run(arguments: &Show, out: &mut dyn Write) -> Result<Answer, Failure> {
-    let story = open::story(&arguments.read)?;
-    let id = PacketId(arguments.packet);
-    let session = &story.session;
-    let Some(packet) = session.packets.get(id.0 as usize) else {
-        let number = text::count(session.packets.len() as u64, "packet");
-        return Err(Failure::new(format!(
-            "there is no packet {}: the session has {number}, numbered from 0; \
-             `netreel packets` lists them",
-            id.0
-        )));
-    };
-    if arguments.read.json {
-        if let Some(whole) = export::show(session, &story.history, id) {
-            json(&whole, out)?;
+    let story = open::story(&arguments.read.source)?;
+    for (place, id) in chosen(&story, &arguments.which)?.into_iter().enumerate() {
+        if arguments.read.json {
+            if let Some(whole) = export::show(&story.session, &story.history, id) {
+                json(&whole, out)?;
+            }
+            continue;
         }
-        return Ok(Answer::Clean);
+        if place > 0 {
+            writeln!(out)?;
+        }
+        packet(&story, id, out)?;
     }
+    Ok(Answer::Clean)
+}
+
+/// The packets that were asked for.
+fn chosen(story: &Story, which: &Which) -> Result<Vec<PacketId>, Failure> {
+    let all = story.session.packets.len();
+    let Some(number) = which.packet else {
+        let query = open::query(which.filter.as_deref(), &story.session)?;
+        let ids = (0..all).map(|index| PacketId(index as u32));
+        return Ok(ids
+            .filter(|id| query.packet(&story.session, &story.history, *id))
+            .collect());
+    };
+    if (number as usize) < all {
+        return Ok(vec![PacketId(number)]);
+    }
+    let there = text::count(all as u64, "packet");
+    Err(Failure::new(format!(
+        "there is no packet {number}: the session has {there}, numbered from 0; \
+         `netreel packets` lists them"
+    )))
+}
+
+fn packet(story: &Story, id: PacketId, out: &mut dyn Write) -> Result<(), Failure> {
+    let session = &story.session;
+    let Some(packet) = session.packet(id) else {
+        return Ok(());
+    };
     writeln!(
         out,
         "packet {}  {}  {}",
@@ -74,7 +98,7 @@ pub fn run(arguments: &Show, out: &mut dyn Write) -> Result<Answer, Failure> {
     if let Some(payload) = session.payload(id) {
         hex(&payload, out)?;
     }
-    Ok(Answer::Clean)
+    Ok(())
 }
 
 fn tree(tree: &Tree, out: &mut dyn Write) -> Result<(), Failure> {

@@ -240,3 +240,69 @@ fn a_closed_pipe_is_no_error() {
         String::from_utf8_lossy(&output.stderr)
     );
 }
+
+#[test]
+fn a_session_with_an_unreadable_reel_is_not_called_clean() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for node in ["A.reel", "B.reel", "HOST.reel", "X.reel"] {
+        let mut bytes = std::fs::read(sample("owner", node)).expect("the sample session");
+        if node == "X.reel" {
+            bytes.truncate(3000);
+        }
+        std::fs::write(folder.path().join(node), bytes).expect("a file");
+    }
+    let path = folder.path().to_str().expect("a path in UTF-8");
+    let ran = netreel(&["check", path, "--json"]).expect(2);
+    assert!(
+        ran.err.contains("incomplete") && ran.err.contains("X.reel"),
+        "{}",
+        ran.err
+    );
+    let warnings = ran.json()["warnings"].to_string();
+    assert!(warnings.contains("X.reel"), "{warnings}");
+}
+
+#[test]
+fn a_wire_that_is_no_file_is_refused() {
+    let reel = sample("host", "X.reel");
+    let reel = reel.to_str().expect("a path in UTF-8");
+    refused(
+        &["info", reel, "--wire", "/dev/zero"],
+        &["/dev/zero", "not a file"],
+    );
+    refused(&["info", reel, "--wire", "/"], &["not a file"]);
+}
+
+#[test]
+fn a_name_that_is_not_in_the_session_is_a_mistake_in_the_filter() {
+    let reel = sample("host", "X.reel");
+    let reel = reel.to_str().expect("a path in UTF-8");
+    refused(
+        &["check", reel, "--filter", "node == Q"],
+        &["--filter", "Q", "X"],
+    );
+}
+
+#[test]
+fn a_time_outside_the_session_is_refused() {
+    let reel = sample("host", "X.reel");
+    let reel = reel.to_str().expect("a path in UTF-8");
+    refused(
+        &["objects", reel, "--at", "99s"],
+        &["--at 99.000000 s", "lasts from"],
+    );
+}
+
+#[test]
+fn a_constant_that_the_engine_lacks_names_those_that_it_has() {
+    let reel = sample("host", "X.reel");
+    let reel = reel.to_str().expect("a path in UTF-8");
+    refused(
+        &["replay", reel, "--tune", "resend=1"],
+        &["--tune resend=1", "resend_delay_ns"],
+    );
+    refused(
+        &["replay", reel, "--tune", "packet_bytes=1"],
+        &["--tune packet_bytes=1", "256"],
+    );
+}

@@ -153,3 +153,34 @@ fn a_port_in_use_is_named() {
         ran.err
     );
 }
+
+#[test]
+fn a_port_in_use_leaves_no_folder_behind() {
+    let taken = std::net::UdpSocket::bind("127.0.0.1:0").expect("a port");
+    let port = taken.local_addr().expect("its address").port().to_string();
+    let folder = folder();
+    let out = folder.path().join("reels");
+    netreel(&["demo", "--headless", "--port", &port, "--out", text(&out)]).expect(2);
+    assert!(!out.exists());
+}
+
+#[test]
+fn with_json_one_object_says_it_all() {
+    let folder = folder();
+    let ran = netreel(&[
+        "demo",
+        "--json",
+        "--migration",
+        "owner",
+        "--out",
+        text(folder.path()),
+    ]);
+    let report = ran.expect(0).json();
+    assert_eq!(report["check"]["result"], "clean", "{report}");
+    let replays = report["replays"].as_array().expect("replays");
+    assert!(
+        replays.iter().all(|replay| replay["result"] == "exact"),
+        "{report}"
+    );
+    assert_eq!(replays.len(), 4);
+}

@@ -140,3 +140,50 @@ fn both_together_are_under_a_megabyte() {
         .sum();
     assert!(bytes < 1_000_000, "{bytes} bytes");
 }
+
+#[test]
+fn check_takes_a_filter_on_the_rule() {
+    let ran = netreel(&[
+        "check",
+        &session("host"),
+        "--filter",
+        "rule == zombie-object",
+        "--json",
+    ]);
+    let report = ran.expect(1).json();
+    assert_eq!(
+        report["findings"].as_array().map(Vec::len),
+        Some(1),
+        "{report}"
+    );
+    assert_eq!(report["findings"][0]["rule"], "zombie-object");
+}
+
+#[test]
+fn show_takes_a_filter() {
+    let filter = "to == X && kind == migrate";
+    let ran = netreel(&["show", &session("host"), "--filter", filter, "--json"]).expect(0);
+    assert_eq!(ran.json()["to"], "X", "{}", ran.out);
+}
+
+#[test]
+fn a_node_that_does_not_know_an_object_is_named() {
+    let ran = netreel(&[
+        "objects",
+        &session("host"),
+        "--filter",
+        "object == 42",
+        "--at",
+        "0.5s",
+    ]);
+    let ran = ran.expect(0);
+    let x = ran
+        .out
+        .lines()
+        .find(|line| line.trim_start().starts_with("X "));
+    assert!(
+        x.is_some_and(|line| line.contains("does not know it")),
+        "{}",
+        ran.out
+    );
+}

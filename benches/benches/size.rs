@@ -124,7 +124,7 @@ fn play(game: &str, folder: &Path) -> Vec<std::path::PathBuf> {
             let start = Start::new(peer, peers.clone(), Topology::PeerToPeer, Mode::Owner);
             let game: Box<dyn Game + Send> = match game {
                 "boxes" => Box::new(Boxes::new(1, &node_name(peer), u64::MAX)),
-                _ => Box::new(Demonstration::new()),
+                _ => Box::new(Demonstration::new(1, &node_name(peer))),
             };
             (
                 path.clone(),

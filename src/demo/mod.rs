@@ -11,10 +11,12 @@ use std::time::Duration;
 
 #[cfg(feature = "gui")]
 use netreel_inspector::View;
-use netreel_protocol::history::History;
-use netreel_protocol::session::Session;
+use netreel_protocol::export;
+use netreel_protocol::history::Level;
+use netreel_reel::Reel;
 use netreel_replay::{Outcome, explain};
 use netreel_sample_engine::{Peer, node_name};
+use serde_json::json;
 
 use crate::arguments::{Demo, Migration, Topology};
 use crate::open::{self, Story};
@@ -27,46 +29,73 @@ const LIMIT: Duration = Duration::from_secs(60);
 
 pub fn run(arguments: &Demo, out: &mut dyn Write) -> Result<Answer, Failure> {
     let folder = prepare(arguments)?;
-    play(arguments, &folder, out).map_err(|failure| {
-        Failure::new(format!(
-            "{failure}; what was recorded is in {}",
-            folder.display()
-        ))
-    })?;
-
-    let reels = open::reels(&[&folder])?;
-    let recorded = reels
-        .iter()
-        .map(|input| Arc::clone(&input.reel))
-        .collect::<Vec<_>>();
-    let Story { session, history } = open::build(reels, None)?;
+    // With --json the object is all that is printed.
+    let mut told: Box<dyn Write + '_> = if arguments.json {
+        Box::new(std::io::sink())
+    } else {
+        Box::new(&mut *out)
+    };
+    if let Err(failure) = play(arguments, &folder, &mut told) {
+        // An empty folder says nothing and would be in the way of the next try.
+        return Err(match std::fs::remove_dir(&folder) {
+            Ok(()) => failure,
+            Err(_) => Failure::new(format!(
+                "{failure}; what was recorded is in {}",
+                folder.display()
+            )),
+        });
+    }
+    let (story, reels) = read(&folder)?;
+    let Story {
+        session, history, ..
+    } = &story;
     writeln!(
-        out,
+        told,
         "recorded {} between {} in {}",
         text::count(session.packets.len() as u64, "packet"),
         text::count(session.nodes.len() as u64, "node"),
         folder.display()
     )?;
-    writeln!(out)?;
-    check::report(&session, &history.findings, out)?;
+    writeln!(told)?;
+    check::report(session, &history.findings, &mut told)?;
 
-    writeln!(out)?;
-    let names = replay::names(&recorded);
+    writeln!(told)?;
     let mut answer = Answer::Clean;
-    for reel in &recorded {
+    let names = replay::names(&reels);
+    let mut replays = Vec::new();
+    for reel in &reels {
         let report = replay::replay(reel, &[])?;
         if report.outcome != Outcome::Exact {
             answer = Answer::Wrong;
         }
-        let node = &reel.header().node;
         let explanation = report.divergence();
         let explanation = explanation.map(|it| explain(it, session.wire.as_deref(), &names));
-        replay::print(node, &report, explanation, out)?;
+        let node = &reel.header().node;
+        replays.push(replay::as_json(node, &report, explanation.as_ref()));
+        replay::print(node, &report, explanation.as_ref(), &mut told)?;
     }
-    writeln!(out)?;
-    out.flush()?;
-    show(arguments, session, history, &folder, out)?;
+    writeln!(told)?;
+    told.flush()?;
+    let summary = json!({
+        "folder": folder.display().to_string(),
+        "packets": session.packets.len(),
+        "check": export::check(session, history, Level::Error),
+        "replays": replays,
+    });
+    show(arguments, story, &folder, &mut told)?;
+    drop(told);
+    if arguments.json {
+        writeln!(out, "{summary}")?;
+    }
     Ok(answer)
+}
+
+/// The story of the reels in `folder`, and the reels.
+fn read(folder: &Path) -> Result<(Story, Vec<Arc<Reel>>), Failure> {
+    let found = open::reels(&[folder])?;
+    let reels = found.inputs.iter().map(|input| Arc::clone(&input.reel));
+    let reels = reels.collect::<Vec<_>>();
+    Ok((open::build(found, None)?, reels))
 }
 
 /// The folder for the reels: new, or empty.
@@ -78,7 +107,12 @@ fn prepare(arguments: &Demo) -> Result<PathBuf, Failure> {
             std::env::temp_dir().join(name)
         }
     };
-    let told = |error: std::io::Error| Failure::new(format!("{}: {error}", folder.display()));
+    let told = |error: std::io::Error| {
+        Failure::new(format!(
+            "cannot make the folder {} for the reels: {error}; name another with --out",
+            folder.display()
+        ))
+    };
     std::fs::create_dir_all(&folder).map_err(told)?;
     if std::fs::read_dir(&folder).map_err(told)?.next().is_some() {
         return Err(Failure::new(format!(
@@ -96,7 +130,7 @@ fn play(arguments: &Demo, folder: &Path, out: &mut dyn Write) -> Result<(), Fail
         .collect::<Vec<_>>();
     writeln!(out, "playing boxes on {}", names.join(", "))?;
     out.flush()?;
-    let mut processes = Processes::start(&names, folder, arguments.port, LIMIT)?;
+    let mut processes = Processes::start(&names, folder, arguments.port, arguments.seed, LIMIT)?;
     let assignment = Assignment {
         session: session_id(arguments.seed),
         endpoints: processes.endpoints()?,
@@ -120,20 +154,14 @@ fn session_id(seed: u64) -> [u8; 16] {
 }
 
 #[cfg(feature = "gui")]
-fn show(
-    arguments: &Demo,
-    session: Session,
-    history: History,
-    folder: &Path,
-    out: &mut dyn Write,
-) -> Result<(), Failure> {
+fn show(arguments: &Demo, story: Story, folder: &Path, out: &mut dyn Write) -> Result<(), Failure> {
     use crate::inspect::{draw, model, window};
-    let model = model(Story { session, history }, "");
+    let model = model(story, "");
     let display = ["DISPLAY", "WAYLAND_DISPLAY"]
         .iter()
         .any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
     let picture = folder.join("timeline.png");
-    if arguments.headless || !display {
+    if arguments.headless || arguments.json || !display {
         draw(model, View::Timeline, (1600, 1000), &picture)?;
         writeln!(out, "the timeline: {}", picture.display())?;
         return Ok(());
@@ -146,8 +174,7 @@ fn show(
 #[cfg(not(feature = "gui"))]
 fn show(
     _arguments: &Demo,
-    _session: Session,
-    _history: History,
+    _story: Story,
     folder: &Path,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {

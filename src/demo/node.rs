@@ -11,7 +11,7 @@ use netreel_reel::{Header, WireText};
 use netreel_sample_engine::{
     BOXES, Demonstration, Game, Mode, NetLayer, Peer, PeerStart, Start, Topology, play_tick,
 };
-use netreel_transport::{Faults, LinkEnd, UdpTransport};
+use netreel_transport::{Faults, LinkEnd, UdpTransport, mix};
 
 use super::processes::Assignment;
 use crate::arguments::DemoNode;
@@ -31,7 +31,8 @@ pub fn run(arguments: &DemoNode) -> Result<Answer, Failure> {
 
 fn play(arguments: &DemoNode) -> Result<(), Failure> {
     let local = SocketAddr::from((Ipv4Addr::LOCALHOST, arguments.port));
-    let udp = UdpTransport::bind(local).map_err(Failure::new)?;
+    let udp = UdpTransport::bind_seeded(local, mix(&[arguments.seed, u64::from(arguments.peer)]))
+        .map_err(Failure::new)?;
     let local = udp.local();
     say(&format!("bound {local}"))?;
 
@@ -57,7 +58,7 @@ fn play(arguments: &DemoNode) -> Result<(), Failure> {
 
     let tick_length = Duration::from_nanos(start.tick_ns);
     let mut layer = NetLayer::new(start).map_err(Failure::new)?;
-    let mut game = Demonstration::new();
+    let mut game = Demonstration::new(assignment.seed, &header.node);
     let begin = Instant::now();
     let mut idle = false;
     for tick in 0.. {

@@ -54,6 +54,7 @@ impl Processes {
         names: &[String],
         out: &Path,
         port: Option<u16>,
+        seed: u64,
         limit: Duration,
     ) -> Result<Processes, Failure> {
         let program = std::env::current_exe()
@@ -67,6 +68,7 @@ impl Processes {
                 .arg(out.join(format!("{name}.reel")))
                 .args(["--peer", &peer.to_string()])
                 .args(["--port", &own_port(port, peer)?.to_string()])
+                .args(["--seed", &seed.to_string()])
                 .stdin(Stdio::piped())
                 .stdout(Stdio::piped())
                 .spawn()
