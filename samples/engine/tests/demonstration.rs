@@ -9,7 +9,7 @@ use netreel_sample_engine::{
     SimWorldStart, Topology,
 };
 use netreel_transport::{
-    Datagram, Faults, LinkFaults, ReceiveError, SendError, SimTransport, Time, Transport,
+    Datagram, Faults, LinkEnd, LinkFaults, ReceiveError, SendError, SimTransport, Time, Transport,
 };
 
 const A: Peer = Peer(1);
@@ -346,5 +346,33 @@ fn another_seed_plays_another_background_at_every_node() {
     let (one, other) = (background_calls(7, latency), background_calls(8, latency));
     for (one, other) in one.iter().zip(&other) {
         assert_ne!(one, other);
+    }
+}
+
+/// Plays with HOST deaf to A for `deaf` ticks from `at` on, and, but for one tick in between, for
+/// 20 more; whether HOST ignored anything.
+fn host_ignores(mode: Mode, at: u64, deaf: u64) -> bool {
+    let mut world = SimWorld::new(&start(7, mode, Topology::PeerToPeer)).expect("good conditions");
+    let gates = world.gates(Peer::HOST).expect("a node");
+    let (from, to) = (LinkEnd(A.0.into()), LinkEnd(0));
+    world.run(at);
+    for ticks in [deaf, 20] {
+        gates.shut(from, to);
+        world.run(ticks);
+        gates.open(from, to);
+        world.run(1);
+    }
+    assert!(world.run_until_idle(60 * 60), "at {at}, {deaf}: it ends");
+    let mut events = world.events(Peer::HOST).iter();
+    events.any(|event| matches!(event, Event::Ignored { .. }))
+}
+
+#[test]
+fn no_update_that_a_sent_twice_comes_late() {
+    for at in 20..60 {
+        for deaf in [9, 10, 11, 12] {
+            let ignored = host_ignores(Mode::Owner, at, deaf);
+            assert!(!ignored, "at {at}, {deaf}");
+        }
     }
 }
