@@ -142,7 +142,8 @@ fn born(session: &Session, joins: &Joins) -> BTreeMap<u64, SessionTime> {
     born
 }
 
-/// See [`History::undelivered`]. What was sent to or by a node that left is not under way.
+/// See [`History::undelivered`]. What was sent to or by a node that left is not under way, unless
+/// the receiver's reel ended before either of them knew: then it was when the reel ended.
 fn undelivered(
     session: &Session,
     streams: &Streams,
@@ -154,18 +155,25 @@ fn undelivered(
             .find(|(id, _)| *id == node)
             .map(|(_, each)| each)
     };
-    let parted = |node: NodeId, other: NodeId| {
+    let knew = |node: NodeId, (from, to): (NodeId, NodeId)| {
         let gone = history(node).map(|each| &each.gone);
-        let peers = [node, other].map(|id| session.nodes.get(usize::from(id.0)));
+        let end = session
+            .nodes
+            .get(usize::from(to.0))
+            .map(|node| node.span.end);
+        let peers = [from, to].map(|id| session.nodes.get(usize::from(id.0)));
         let mut peers = peers.into_iter().flatten().filter_map(|node| node.peer);
-        gone.is_some_and(|gone| peers.any(|peer| gone.contains(&peer)))
+        peers.any(|peer| {
+            let since = gone.and_then(|gone| gone.get(&peer));
+            since.is_some_and(|&since| end.is_none_or(|end| since <= end))
+        })
     };
     let mut undelivered = Vec::new();
     for (&(from, to), stream) in &streams.links {
         let Some(receiver) = history(to) else {
             continue;
         };
-        if parted(from, to) || parted(to, from) {
+        if knew(from, (from, to)) || knew(to, (from, to)) {
             continue;
         }
         let missing = match receiver.waits_for.get(&from) {

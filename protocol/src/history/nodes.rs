@@ -1,6 +1,6 @@
 //! One node's history: what its engine was handed, in which order, and what it made of it.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::iter::Peekable;
 use std::ops::Range;
 use std::slice::Iter;
@@ -42,8 +42,9 @@ pub(super) struct NodeHistory {
     pub waits_for: BTreeMap<NodeId, i64>,
     /// Whether the node's reel has a hole.
     pub is_blind: bool,
-    /// The peers that left or were dropped, as far as the node knows; itself, once it has left.
-    pub gone: BTreeSet<u64>,
+    /// The peers that left or were dropped, as far as the node knows, and since when it knows;
+    /// itself, once it has left.
+    pub gone: BTreeMap<u64, SessionTime>,
 }
 
 impl Facts<'_> {
@@ -56,7 +57,7 @@ impl Facts<'_> {
             rules: self.rules(node),
             inboxes: BTreeMap::new(),
             objects: BTreeMap::new(),
-            gone: BTreeSet::new(),
+            gone: BTreeMap::new(),
             blind_until: None,
             history: NodeHistory::default(),
         };
@@ -126,7 +127,7 @@ struct Walk<'a> {
     inboxes: BTreeMap<NodeId, Inbox>,
     objects: BTreeMap<u64, Believer>,
     /// The peers that left or were dropped; the node itself, once it has left.
-    gone: BTreeSet<u64>,
+    gone: BTreeMap<u64, SessionTime>,
     /// Until when what happened may have happened in a hole.
     blind_until: Option<SessionTime>,
     history: NodeHistory,
@@ -156,7 +157,7 @@ impl Walk<'_> {
     fn did(&mut self, act: &Act<'_>, at: Stamp) {
         let peer = self.node.peer;
         if act.role == Role::Disconnect {
-            self.gone.extend(act.facts.origin.or(peer));
+            self.parts_from(act.facts.origin.or(peer), at);
             return;
         }
         if self.blind_until.is_some_and(|until| at.time <= until) {
@@ -212,9 +213,16 @@ impl Walk<'_> {
         }
     }
 
+    /// A peer is no longer in the session.
+    fn parts_from(&mut self, peer: Option<u64>, at: Stamp) {
+        if let Some(peer) = peer {
+            self.gone.entry(peer).or_insert(at.time);
+        }
+    }
+
     /// Whether a message from this node reaches nobody any more.
     fn is_deaf_to(&self, from: NodeId) -> bool {
-        let is_gone = |peer: Option<u64>| peer.is_some_and(|peer| self.gone.contains(&peer));
+        let is_gone = |peer: Option<u64>| peer.is_some_and(|peer| self.gone.contains_key(&peer));
         !self.gone.is_empty() && (is_gone(self.node.peer) || is_gone(self.facts.peer(from)))
     }
 
@@ -319,7 +327,7 @@ impl Walk<'_> {
             .flatten();
         let peer = facts.origin.or_else(|| self.facts.peer(from));
         if role == Role::Disconnect {
-            self.gone.extend(peer);
+            self.parts_from(peer, stamp);
         }
         self.deliver(
             message,

@@ -6,7 +6,7 @@ use netreel_protocol::history::{Belief, Finding, Level};
 use netreel_sample_engine::{
     Call, Mode, ObjectId, Peer, Script, SimWorld, SimWorldStart, Topology, Value,
 };
-use netreel_transport::LinkEnd;
+use netreel_transport::{LinkEnd, LinkFaults};
 
 use crate::played::Played;
 
@@ -181,4 +181,37 @@ fn a_node_that_gives_up_itself_owns_nothing_from_then_on() {
         let worse = two_owners.iter().find(|each| each.level != Level::Info);
         assert_eq!(worse, None, "{mode:?}");
     }
+}
+
+#[test]
+fn who_stops_while_migrate_is_on_its_way_to_it_is_no_second_owner_for_good() {
+    let mut start = SimWorldStart::new(1, Mode::Host, Topology::PeerToPeer, Script::Idle);
+    let delay = Duration::from_millis(500);
+    let slow = LinkFaults {
+        delay,
+        ..LinkFaults::default()
+    };
+    start.link_faults.insert((HOST, A), slow);
+    let played = Played::new(&start, |world| {
+        let values = vec![
+            Value::Vector(vec![1.0, 2.0, 3.0]),
+            Value::Number(0.0),
+            Value::Integer(5),
+            Value::Integer(0),
+            Value::Number(1.0),
+        ];
+        world.run(60);
+        world.call(A, &Call::Spawn { kind: 0, values });
+        world.run(60);
+        let (object, to) = (OBJECT, B);
+        world.call(HOST, &Call::Migrate { object, to });
+        world.run(15);
+        world.stop(A);
+        world.run(600);
+    });
+    check(
+        &played,
+        Level::Info,
+        &["; until the reels end; a message about it to A was not delivered"],
+    );
 }
