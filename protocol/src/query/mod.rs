@@ -265,3 +265,18 @@ impl Word {
         ("finding", Word::Finding),
     ];
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_about_filters_has_every_field_word_and_effect() {
+        let page = include_str!("../../../docs/filter.md");
+        let fields = Field::ALL.iter().map(|&(name, _)| name);
+        let words = Word::ALL.iter().map(|&(name, _)| name);
+        for name in fields.chain(words).chain(eval::EFFECTS) {
+            assert!(page.contains(&format!("`{name}`")), "{name}");
+        }
+    }
+}
