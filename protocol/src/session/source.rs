@@ -43,7 +43,7 @@ pub(super) fn sources(reels: Vec<ReelInput>, warnings: &mut Vec<String>) -> Vec<
         if is_closed(&reel) {
             if let Ending::Cut { at_byte, why } = reel.ending() {
                 warnings.push(format!(
-                    "{name} is damaged from byte {at_byte} on: {why}; no event is missing"
+                    "{name} is damaged from byte {at_byte} on: {why}; no event is lost with it"
                 ));
             }
         } else if let Ending::Cut { at_byte, why } = reel.ending() {
