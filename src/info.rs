@@ -69,8 +69,8 @@ pub fn run(arguments: &Read, out: &mut dyn Write) -> Result<Answer, Failure> {
             .collect::<Vec<_>>();
         let reel = match (node.recorded, node.complete) {
             (false, _) => "none",
+            (true, _) if !node.holes.is_empty() => "has holes",
             (true, false) => "cut",
-            (true, true) if !node.holes.is_empty() => "holes",
             (true, true) => "complete",
         };
         writeln!(

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use netreel_protocol::history::History;
 use netreel_protocol::query::Query;
 use netreel_protocol::session::{ReelInput, Session, SessionTime};
+use netreel_reel::{CutWhy, Ending};
 use netreel_wire::Wire;
 
 use crate::arguments::Source;
@@ -41,6 +42,14 @@ pub fn build(reels: Reels, wire: Option<Arc<Wire>>) -> Result<Story, Failure> {
     let Reels { inputs, unread } = reels;
     let rings = inputs.iter().filter_map(|input| {
         let problem = input.reel.recovery().rings?;
+        // A reel whose index alone is damaged was closed in order; its ring file was not needed.
+        if let Ending::Cut {
+            why: CutWhy::BrokenIndex,
+            ..
+        } = input.reel.ending()
+        {
+            return None;
+        }
         Some(format!("{}.ring: {problem}", input.name))
     });
     let rings = rings.collect::<Vec<_>>();
