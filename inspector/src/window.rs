@@ -58,7 +58,7 @@ pub fn run(model: Model, options: Options) -> Result<(), WindowError> {
         viewport: ViewportBuilder::default()
             .with_app_id("netreel")
             .with_inner_size(vec2(width as f32, height as f32))
-            .with_min_inner_size(vec2(640.0, 420.0)),
+            .with_min_inner_size(vec2(1000.0, 640.0)),
         renderer: Renderer::Glow,
         ..NativeOptions::default()
     };
@@ -72,7 +72,14 @@ pub fn run(model: Model, options: Options) -> Result<(), WindowError> {
             Ok(Box::new(Window { inspector, frames }))
         }),
     )
-    .map_err(|error| WindowError(error.to_string()))
+    .map_err(|error| WindowError(without_place(&error.to_string()).to_owned()))
+}
+
+/// What an error says, without the place in a library's source where it was made.
+fn without_place(error: &str) -> &str {
+    let behind_file = error.rsplit_once(".rs:").map(|(_, behind)| behind);
+    let said = behind_file.and_then(|behind| behind.split_once(": "));
+    said.map_or(error, |(_, said)| said)
 }
 
 /// Whether there is a display to open a window on.
@@ -101,5 +108,21 @@ impl eframe::App for Window {
                 ui.ctx().request_repaint();
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_loses_its_place_in_a_library() {
+        let error = "winit EventLoopError: os error at src/x11/mod.rs:788: no such display";
+        assert_eq!(without_place(error), "no such display");
+    }
+
+    #[test]
+    fn an_error_without_a_place_stays_whole() {
+        assert_eq!(without_place("no such display: :9"), "no such display: :9");
     }
 }

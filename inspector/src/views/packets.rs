@@ -53,10 +53,11 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
         .column(Column::exact(58.0))
         .column(Column::exact(78.0));
     if moved && let Some(row) = selected.and_then(|id| model.row_of(id)) {
-        table = table.scroll_to_row(row, Some(Align::Center));
+        // Only as far as needed: a row that somebody clicked stays under the pointer.
+        table = table.scroll_to_row(row, None);
     }
     let heads = [
-        "#", "time s", "link", "messages", "object", "seq", "bytes", "late", "fate",
+        "#", "time s", "link", "messages", "object", "seq", "bytes", "latency", "fate",
     ];
     table
         .header(ROW, |mut header| {

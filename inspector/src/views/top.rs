@@ -57,7 +57,7 @@ fn filter_box(ui: &mut Ui, model: &Model, filter: &mut String, commands: &mut Ve
     let edit = TextEdit::singleline(filter)
         .id_salt("filter")
         .font(theme::mono())
-        .hint_text(RichText::new("object == 42").color(theme::DIM))
+        .hint_text(RichText::new("for example: object == 42 && lost").color(theme::DIM))
         .text_color(if error.is_some() {
             theme::ERROR
         } else {
