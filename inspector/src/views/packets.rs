@@ -9,6 +9,11 @@ use crate::{glyph, theme};
 
 const ROW: f32 = 18.0;
 
+/// From so many points on the table shows all its columns.
+const WIDE: f32 = 640.0;
+/// The columns that a narrower table lacks: the field tree has both.
+const NARROW_LACKS: [&str; 2] = ["seq", "bytes"];
+
 /// Draws the table. A click selects a packet.
 pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     let total = model.session().packets.len();
@@ -36,6 +41,7 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     ui.add_space(2.0);
     let selected = model.selection().packet;
     let moved = scroll::changed(ui.ctx(), "packets selection", selected.map(|id| id.0));
+    let wide = ui.available_width() >= WIDE;
     let mut table = TableBuilder::new(ui)
         .id_salt("packets")
         .striped(true)
@@ -46,10 +52,12 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
         .column(Column::exact(50.0))
         .column(Column::exact(74.0))
         .column(Column::exact(80.0).clip(true))
-        .column(Column::remainder().at_least(90.0).clip(true))
-        .column(Column::exact(50.0).clip(true))
-        .column(Column::exact(38.0))
-        .column(Column::exact(38.0))
+        .column(Column::remainder().at_least(70.0).clip(true))
+        .column(Column::exact(50.0).clip(true));
+    if wide {
+        table = table.columns(Column::exact(38.0), 2);
+    }
+    table = table
         .column(Column::exact(58.0))
         .column(Column::exact(78.0));
     if moved && let Some(row) = selected.and_then(|id| model.row_of(id)) {
@@ -62,6 +70,9 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     table
         .header(ROW, |mut header| {
             for (column, head) in heads.iter().enumerate() {
+                if !wide && NARROW_LACKS.contains(head) {
+                    continue;
+                }
                 header.col(|ui| cell(ui, head, theme::DIM, right(column)));
             }
         })
@@ -73,7 +84,7 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
                 else {
                     return;
                 };
-                line(&mut row, model, &packet, commands);
+                line(&mut row, model, &packet, wide, commands);
             });
         });
 }
@@ -86,6 +97,7 @@ fn line(
     row: &mut TableRow<'_, '_>,
     model: &Model,
     packet: &PacketRow,
+    wide: bool,
     commands: &mut Vec<Command>,
 ) {
     row.set_selected(packet.selected);
@@ -114,8 +126,10 @@ fn line(
         cell(ui, kinds, if quiet { theme::DIM } else { text }, false);
     });
     row.col(|ui| cell(ui, &packet.objects, text, false));
-    row.col(|ui| cell(ui, &packet.sequence, theme::WEAK, true));
-    row.col(|ui| cell(ui, &packet.bytes, theme::WEAK, true));
+    if wide {
+        row.col(|ui| cell(ui, &packet.sequence, theme::WEAK, true));
+        row.col(|ui| cell(ui, &packet.bytes, theme::WEAK, true));
+    }
     let late = if packet.is_late {
         theme::WARNING
     } else {
