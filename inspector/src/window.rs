@@ -58,7 +58,7 @@ pub fn run(model: Model, options: Options) -> Result<(), WindowError> {
         viewport: ViewportBuilder::default()
             .with_app_id("netreel")
             .with_inner_size(vec2(width as f32, height as f32))
-            .with_min_inner_size(vec2(1000.0, 640.0)),
+            .with_min_inner_size(vec2(1280.0, 700.0)),
         renderer: Renderer::Glow,
         ..NativeOptions::default()
     };

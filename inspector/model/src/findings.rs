@@ -224,7 +224,12 @@ impl Model {
             return;
         };
         let length = last.0.saturating_sub(first.0);
-        let margin = (length / 8).max(200_000);
+        // Proof within microseconds is told by what stands around it.
+        let span = &self.session().span;
+        let least = (span.end.0.saturating_sub(span.start.0) / 20).clamp(0, 50_000_000);
+        let margin = (length / 8)
+            .max(least.saturating_sub(length) / 2)
+            .max(200_000);
         let (start, end) = (first.0 - margin, last.0.saturating_add(margin));
         self.show(SessionTime(start)..SessionTime(end));
     }

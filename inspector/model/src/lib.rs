@@ -276,8 +276,8 @@ impl Model {
         text
     }
 
-    /// `2 findings: X got MIGRATE before CREATE`: how many findings above info there are and the
-    /// worst of them.
+    /// `2 errors, 1 warning: X got MIGRATE before CREATE`: how many findings above info there are
+    /// and the worst of them.
     pub fn verdict(&self) -> (Option<Level>, String) {
         let errors = self.finding_count(Level::Error);
         let warnings = self.finding_count(Level::Warning);
@@ -295,12 +295,13 @@ impl Model {
                 ),
             ),
             Some(worst) => {
-                let count = errors + warnings;
-                let noun = if count == 1 { "finding" } else { "findings" };
-                (
-                    Some(worst.level),
-                    format!("{count} {noun}: {}", worst.sentence),
-                )
+                let said = [(errors, "error"), (warnings, "warning")].into_iter();
+                let said = said.filter(|(count, _)| *count > 0).map(|(count, noun)| {
+                    let plural = if count == 1 { "" } else { "s" };
+                    format!("{count} {noun}{plural}")
+                });
+                let counts = said.collect::<Vec<_>>().join(", ");
+                (Some(worst.level), format!("{counts}: {}", worst.sentence))
             }
         }
     }
