@@ -102,28 +102,30 @@ fn packet(story: &Story, id: PacketId, out: &mut dyn Write) -> Result<(), Failur
 }
 
 fn tree(tree: &Tree, out: &mut dyn Write) -> Result<(), Failure> {
-    let mut depths = Vec::with_capacity(tree.nodes.len());
-    for node in &tree.nodes {
-        let above = node.parent.and_then(|parent| depths.get(parent.0 as usize));
+    let mut depths = Vec::with_capacity(tree.len());
+    for node in tree.iter() {
+        let above = node
+            .parent()
+            .and_then(|parent| depths.get(parent.0 as usize));
         let depth = above.map_or(0, |depth: &usize| depth + 1);
         depths.push(depth);
         let label = format!("{:indent$}{}", "", name(node), indent = depth * 2);
-        let annotation = node.annotation.as_ref().map(|word| format!("  @{word}"));
+        let annotation = node.annotation().map(|word| format!("  @{word}"));
         writeln!(
             out,
             "{label:<36} {:>6}..{:<6} {:<14} {}{}",
-            node.bits.start,
-            node.bits.end,
-            node.type_name,
-            node.value,
+            node.bits().start,
+            node.bits().end,
+            node.type_name(),
+            node.value(),
             annotation.unwrap_or_default(),
         )?;
     }
     Ok(())
 }
 
-fn name(node: &TreeNode) -> String {
-    match &node.name {
+fn name(node: TreeNode<'_>) -> String {
+    match node.name() {
         Name::Field(name) => name.to_string(),
         Name::Index(index) => format!("[{index}]"),
     }

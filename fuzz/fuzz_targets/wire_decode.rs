@@ -14,10 +14,10 @@ static BOXES: LazyLock<Wire> = LazyLock::new(|| {
 fuzz_target!(|packet: &[u8]| {
     let decoded = BOXES.decode(packet);
     let mut at = 0;
-    for node in &decoded.tree.nodes {
-        assert_eq!(node.bits.start, at);
-        if node.descendants == 0 {
-            at = node.bits.end;
+    for node in decoded.tree.iter() {
+        assert_eq!(node.bits().start, at);
+        if node.descendants() == 0 {
+            at = node.bits().end;
         }
     }
     assert_eq!(at, packet.len() as u32 * 8);

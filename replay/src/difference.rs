@@ -115,32 +115,32 @@ fn kinds(packet: &[u8], wire: Option<&Wire>) -> String {
 /// Walks both trees in wire order: the first node that one of them lacks, or whose value differs.
 fn field_difference(expected: &Decoded, came: &Decoded) -> Option<FieldDifference> {
     let (left, right) = (&expected.tree, &came.tree);
-    for index in 0..left.nodes.len().max(right.nodes.len()) {
+    for index in 0..left.len().max(right.len()) {
         let id = TreeId(index as u32);
-        match (left.nodes.get(index), right.nodes.get(index)) {
-            (Some(a), Some(b)) if a.name == b.name && same(&a.value, &b.value) => {}
-            (Some(a), Some(b)) if a.name == b.name => {
+        match (left.get(id), right.get(id)) {
+            (Some(a), Some(b)) if a.name() == b.name() && same(&a.value(), &b.value()) => {}
+            (Some(a), Some(b)) if a.name() == b.name() => {
                 return Some(FieldDifference {
                     path: left.path(id),
-                    bits: a.bits.clone(),
-                    expected: a.value.to_string(),
-                    came: b.value.to_string(),
+                    bits: a.bits(),
+                    expected: a.value().to_string(),
+                    came: b.value().to_string(),
                 });
             }
             (Some(a), _) => {
                 return Some(FieldDifference {
                     path: left.path(id),
-                    bits: a.bits.clone(),
-                    expected: a.value.to_string(),
+                    bits: a.bits(),
+                    expected: a.value().to_string(),
                     came: "no such field".to_owned(),
                 });
             }
             (None, Some(b)) => {
                 return Some(FieldDifference {
                     path: right.path(id),
-                    bits: b.bits.clone(),
+                    bits: b.bits(),
                     expected: "no such field".to_owned(),
-                    came: b.value.to_string(),
+                    came: b.value().to_string(),
                 });
             }
             (None, None) => return None,

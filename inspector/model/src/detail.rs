@@ -98,34 +98,34 @@ impl Detail {
         let Some(decoded) = &self.decoded else {
             return Vec::new();
         };
-        let nodes = &decoded.tree.nodes;
+        let nodes = &decoded.tree;
         let mut depths: Vec<usize> = Vec::with_capacity(nodes.len());
         let mut rows = Vec::new();
         let mut hidden_before = 0;
         for (place, node) in nodes.iter().enumerate() {
             let depth = node
-                .parent
+                .parent()
                 .and_then(|parent| depths.get(parent.0 as usize))
                 .map_or(0, |depth| depth + 1);
             depths.push(depth);
             let id = TreeId(place as u32);
-            let is_root = node.parent.is_none() && node.descendants > 0;
+            let is_root = node.parent().is_none() && node.descendants() > 0;
             if place < hidden_before || is_root {
                 continue;
             }
             let closed = self.collapsed.contains(&id);
             if closed {
-                hidden_before = place + 1 + node.descendants as usize;
+                hidden_before = place + 1 + node.descendants() as usize;
             }
             rows.push(FieldRow {
                 id,
                 depth: depth.saturating_sub(1),
-                name: text::name(&node.name),
-                type_name: node.type_name.to_string(),
-                value: text::value(&node.value),
-                bits: node.bits.clone(),
-                annotation: node.annotation.as_deref().map(str::to_owned),
-                open: (node.descendants > 0).then_some(!closed),
+                name: text::name(node.name()),
+                type_name: node.type_name().to_owned(),
+                value: text::value(&node.value()),
+                bits: node.bits(),
+                annotation: node.annotation().map(str::to_owned),
+                open: (node.descendants() > 0).then_some(!closed),
                 problem: self.problem(id),
             });
         }
@@ -135,7 +135,7 @@ impl Detail {
     /// The bits of a field.
     pub fn bits(&self, field: TreeId) -> Option<Range<u32>> {
         let decoded = self.decoded.as_ref()?;
-        Some(decoded.tree.nodes.get(field.0 as usize)?.bits.clone())
+        Some(decoded.tree.get(field)?.bits())
     }
 
     /// The innermost fields that own bits of a byte, in wire order.
@@ -148,11 +148,9 @@ impl Detail {
             |bits: &Range<u32>| u64::from(bits.start) < start + 8 && u64::from(bits.end) > start;
         decoded
             .tree
-            .nodes
             .iter()
-            .enumerate()
-            .filter(|(_, node)| node.descendants == 0 && overlaps(&node.bits))
-            .map(|(place, _)| TreeId(place as u32))
+            .filter(|node| node.descendants() == 0 && overlaps(&node.bits()))
+            .map(|node| node.id())
             .collect()
     }
 
@@ -164,13 +162,13 @@ impl Detail {
         let mut parts = Vec::new();
         let mut at = Some(field);
         while let Some(id) = at
-            && let Some(node) = decoded.tree.nodes.get(id.0 as usize)
+            && let Some(node) = decoded.tree.get(id)
             && parts.len() < 256
         {
-            if node.parent.is_some() {
-                parts.push(text::name(&node.name));
+            if node.parent().is_some() {
+                parts.push(text::name(node.name()));
             }
-            at = node.parent.filter(|parent| *parent < id);
+            at = node.parent().filter(|parent| *parent < id);
         }
         let mut path = String::new();
         for part in parts.iter().rev() {
@@ -187,18 +185,20 @@ impl Detail {
         let Some(node) = self
             .decoded
             .as_ref()
-            .and_then(|decoded| decoded.tree.nodes.get(field.0 as usize))
+            .and_then(|decoded| decoded.tree.get(field))
         else {
             return String::new();
         };
         let path = self.path(field);
-        let value = match &node.value {
+        let value = match node.value() {
             Value::None => String::new(),
-            value => format!(" = {}", text::value(value)),
+            value => format!(" = {}", text::value(&value)),
         };
         format!(
             "{path}: {}{value}, bits {}..{}",
-            node.type_name, node.bits.start, node.bits.end
+            node.type_name(),
+            node.bits().start,
+            node.bits().end
         )
     }
 

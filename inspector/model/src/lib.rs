@@ -397,14 +397,10 @@ impl Model {
     }
 }
 
-/// Which end of a byte the wire fills first. A wire does not say it outright; what it makes of one
-/// bit of one byte does.
+/// Which end of a byte the wire fills first.
 fn bit_order(session: &Session) -> BitOrder {
-    let Some(wire) = &session.wire else {
-        return BitOrder::default();
-    };
-    match wire.bytes_at(&[1], 0..1).first() {
-        Some(0) => BitOrder::Msb,
+    match &session.wire {
+        Some(wire) if !wire.is_lsb_first() => BitOrder::Msb,
         _ => BitOrder::Lsb,
     }
 }
@@ -426,14 +422,14 @@ fn type_names(session: &Session) -> BTreeMap<u64, String> {
         let Some(decoded) = session.decode(message.packet) else {
             continue;
         };
-        for node in &decoded.tree.nodes {
-            if node.annotation.as_deref() == Some("object_type")
+        for node in decoded.tree.iter() {
+            if node.annotation() == Some("object_type")
                 && let Value::Enum {
                     raw,
                     name: Some(name),
-                } = &node.value
+                } = node.value()
             {
-                names.entry(*raw).or_insert_with(|| name.to_string());
+                names.entry(raw).or_insert_with(|| name.to_string());
             }
         }
     }

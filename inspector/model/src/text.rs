@@ -43,7 +43,7 @@ pub fn duration(ns: i64) -> String {
 }
 
 /// A field's name, or `[3]` for an element.
-pub fn name(name: &Name) -> String {
+pub fn name(name: Name<'_>) -> String {
     match name {
         Name::Field(name) => name.to_string(),
         Name::Index(index) => format!("[{index}]"),

@@ -94,12 +94,12 @@ pub fn show(session: &Session, history: &History, id: PacketId) -> Option<Show> 
 }
 
 fn fields(tree: &Tree) -> Vec<FieldJson> {
-    let mut fields: Vec<FieldJson> = Vec::with_capacity(tree.nodes.len());
-    for node in &tree.nodes {
+    let mut fields: Vec<FieldJson> = Vec::with_capacity(tree.len());
+    for node in tree.iter() {
         let parent = node
-            .parent
+            .parent()
             .and_then(|TreeId(parent)| fields.get(parent as usize));
-        let path = match (&node.name, parent) {
+        let path = match (node.name(), parent) {
             (_, None) => String::new(),
             (Name::Field(name), Some(parent)) if parent.path.is_empty() => name.to_string(),
             (Name::Field(name), Some(parent)) => format!("{}.{name}", parent.path),
@@ -111,30 +111,30 @@ fn fields(tree: &Tree) -> Vec<FieldJson> {
     fields
 }
 
-fn field(node: &TreeNode, path: String, depth: u32) -> FieldJson {
-    let (raw, value) = match &node.value {
+fn field(node: TreeNode<'_>, path: String, depth: u32) -> FieldJson {
+    let (raw, value) = match node.value() {
         Value::None => (None, Json::Null),
-        Value::Unsigned(value) => (Some(value.to_string()), unsigned(*value)),
-        Value::Signed(value) => (Some(value.to_string()), signed(*value)),
-        Value::Bool(value) => (Some(u8::from(*value).to_string()), Json::Bool(*value)),
-        Value::Float(value) => (None, float(*value)),
-        Value::Quantized { raw, value } => (Some(raw.to_string()), float(*value)),
+        Value::Unsigned(value) => (Some(value.to_string()), unsigned(value)),
+        Value::Signed(value) => (Some(value.to_string()), signed(value)),
+        Value::Bool(value) => (Some(u8::from(value).to_string()), Json::Bool(value)),
+        Value::Float(value) => (None, float(value)),
+        Value::Quantized { raw, value } => (Some(raw.to_string()), float(value)),
         Value::Enum {
             raw,
             name: Some(name),
         } => (Some(raw.to_string()), Json::String(name.to_string())),
-        Value::Enum { raw, name: None } => (Some(raw.to_string()), unsigned(*raw)),
-        Value::Text(text) => (None, Json::String(text.clone())),
-        Value::Bytes(bytes) => (None, Json::String(hex(bytes))),
+        Value::Enum { raw, name: None } => (Some(raw.to_string()), unsigned(raw)),
+        Value::Text(text) => (None, Json::String(text)),
+        Value::Bytes(bytes) => (None, Json::String(hex(&bytes))),
     };
     FieldJson {
         path,
         depth,
-        type_name: node.type_name.to_string(),
-        bits: (node.bits.start, node.bits.end),
+        type_name: node.type_name().to_owned(),
+        bits: (node.bits().start, node.bits().end),
         raw,
         value,
-        annotation: node.annotation.as_ref().map(ToString::to_string),
+        annotation: node.annotation().map(str::to_owned),
     }
 }
 

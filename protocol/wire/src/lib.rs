@@ -23,5 +23,5 @@ pub use facts::{
     CreateRule, Kind, KindId, MessageFacts, PacketFacts, Role, Rules, RulesId, Sequence, StaleRule,
     UnknownDestroy, UnknownMigrate, UpdateFrom,
 };
-pub use tree::{Diagnostic, Name, Tree, TreeId, TreeNode, Value};
+pub use tree::{Diagnostic, Name, StreamId, Tree, TreeId, TreeNode, Value};
 pub use wire::{Decoded, Wire};

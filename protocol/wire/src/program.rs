@@ -8,10 +8,8 @@ use crate::syntax::ast::{Arithmetic, Compare};
 /// A compiled wire, ready to run.
 #[derive(Clone, Debug)]
 pub(crate) struct Program {
-    pub(crate) order: Order,
-    /// What operations say about fields. Both plans share it.
-    pub(crate) fields: Vec<FieldInfo>,
-    pub(crate) enums: Vec<EnumTable>,
+    /// What operations say about fields. Both plans share it, and so do the trees.
+    pub(crate) dictionary: Arc<Dictionary>,
     /// Pieces of the wire's text, for diagnostics.
     pub(crate) texts: Vec<Arc<str>>,
     /// Every field, for the tree.
@@ -22,6 +20,14 @@ pub(crate) struct Program {
     pub(crate) packet_weight: u32,
     /// The same for a joined message.
     pub(crate) message_weight: u32,
+}
+
+/// What the numbers in plans and trees stand for.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Dictionary {
+    pub(crate) order: Order,
+    pub(crate) fields: Vec<FieldInfo>,
+    pub(crate) enums: Vec<EnumTable>,
 }
 
 /// Operations with everything that their indices point to.
@@ -274,6 +280,16 @@ pub(crate) enum Shown {
     },
     Text(Encoding),
     Bytes,
+}
+
+impl Dictionary {
+    pub(crate) fn field(&self, field: u32) -> Option<&FieldInfo> {
+        self.fields.get(field as usize)
+    }
+
+    pub(crate) fn enumeration(&self, table: u16) -> Option<&EnumTable> {
+        self.enums.get(usize::from(table))
+    }
 }
 
 impl EnumTable {

@@ -3,21 +3,114 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-/// A node of a [`Tree`], by its place in [`Tree::nodes`].
+use crate::bits::BitReader;
+use crate::program::{Dictionary, FieldInfo, Shown};
+use crate::run::show;
+
+/// A node of a [`Tree`], by its place in wire order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TreeId(pub u32);
 
+/// A row of bits that fields stand in: the packet itself is stream 0; a layer opens another one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StreamId(pub u16);
+
 /// All fields of one packet. The root, where there is one, is the first node.
-#[derive(Clone, Debug, Default, PartialEq)]
+///
+/// A node is a handful of numbers; its names are the wire's, and its value is read from the bytes
+/// when somebody asks.
+#[derive(Clone, Debug, Default)]
 pub struct Tree {
-    /// In wire order: a parent stands before its children.
-    pub nodes: Vec<TreeNode>,
+    dictionary: Arc<Dictionary>,
+    /// A parent stands before its children.
+    nodes: Vec<Node>,
+    /// The bytes of each stream, the packet's first.
+    streams: Vec<Vec<u8>>,
 }
 
+/// What the arena keeps of a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Node {
+    /// In the dictionary, or [`REST`].
+    pub(crate) field: u32,
+    /// The place in the repeat around it, of an element.
+    pub(crate) index: u32,
+    pub(crate) bits: Range<u32>,
+    /// [`NO_NODE`]: none.
+    pub(crate) parent: u32,
+    pub(crate) descendants: u32,
+    pub(crate) stream: StreamId,
+    /// An integer as it was on the wire; of a text or bytes, the first bit of the content.
+    pub(crate) raw: u64,
+}
+
+/// The field of a node that holds what the wire does not explain.
+pub(crate) const REST: u32 = u32::MAX;
+
+/// The parent of a root.
+pub(crate) const NO_NODE: u32 = u32::MAX;
+
 impl Tree {
+    pub(crate) fn new(dictionary: Arc<Dictionary>, nodes: usize) -> Tree {
+        Tree {
+            dictionary,
+            nodes: Vec::with_capacity(nodes),
+            streams: Vec::with_capacity(1),
+        }
+    }
+
+    #[allow(dead_code)] // the encoder asks for it
+    pub(crate) fn dictionary(&self) -> &Arc<Dictionary> {
+        &self.dictionary
+    }
+
+    /// Adds a stream's bytes.
+    pub(crate) fn add_stream(&mut self, bytes: &[u8]) -> StreamId {
+        self.streams.push(bytes.to_vec());
+        StreamId((self.streams.len() - 1) as u16)
+    }
+
+    pub(crate) fn push(&mut self, node: Node) -> TreeId {
+        self.nodes.push(node);
+        TreeId(self.nodes.len() as u32 - 1)
+    }
+
+    pub(crate) fn node_mut(&mut self, id: TreeId) -> Option<&mut Node> {
+        self.nodes.get_mut(id.0 as usize)
+    }
+
+    /// How many nodes there are; [`TreeId`] counts from 0 to it.
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Whether nothing could be decoded and nothing is left.
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
     /// The node with this id.
-    pub fn get(&self, id: TreeId) -> Option<&TreeNode> {
-        self.nodes.get(id.0 as usize)
+    pub fn get(&self, id: TreeId) -> Option<TreeNode<'_>> {
+        let node = self.nodes.get(id.0 as usize)?;
+        Some(TreeNode {
+            tree: self,
+            node,
+            id,
+        })
+    }
+
+    /// All nodes in wire order, a parent before its children.
+    pub fn iter(&self) -> impl Iterator<Item = TreeNode<'_>> {
+        (0u32..).zip(&self.nodes).map(|(id, node)| TreeNode {
+            tree: self,
+            node,
+            id: TreeId(id),
+        })
+    }
+
+    /// The bytes of a stream; of stream 0, the packet.
+    pub fn stream(&self, stream: StreamId) -> Option<&[u8]> {
+        self.streams.get(usize::from(stream.0)).map(Vec::as_slice)
     }
 
     /// The nodes that no other node holds: the root struct and, where the packet has bits that the
@@ -32,7 +125,7 @@ impl Tree {
 
     /// The nodes directly below this one, in wire order.
     pub fn children(&self, id: TreeId) -> impl Iterator<Item = TreeId> + '_ {
-        let (next, end) = match self.get(id) {
+        let (next, end) = match self.nodes.get(id.0 as usize) {
             Some(node) => (id.0 + 1, id.0 + 1 + node.descendants),
             None => (0, 0),
         };
@@ -45,9 +138,12 @@ impl Tree {
 
     /// The nodes around this one, the nearest first.
     pub fn ancestors(&self, id: TreeId) -> impl Iterator<Item = TreeId> + '_ {
-        std::iter::successors(self.get(id).and_then(|node| node.parent), |&above| {
-            self.get(above).and_then(|node| node.parent)
-        })
+        std::iter::successors(self.parent(id), |&above| self.parent(above))
+    }
+
+    fn parent(&self, id: TreeId) -> Option<TreeId> {
+        let parent = self.nodes.get(id.0 as usize)?.parent;
+        (parent != NO_NODE).then_some(TreeId(parent))
     }
 
     /// Where a node stands, as people say it: `messages[2].create.object`. The root struct adds
@@ -59,19 +155,37 @@ impl Tree {
         steps.push(id);
         let mut path = String::new();
         for node in steps.into_iter().filter_map(|step| self.get(step)) {
-            node.name.append_to(&mut path);
+            node.name().append_to(&mut path);
         }
         path
     }
 
     /// The smallest node that covers a bit of the packet.
     pub fn at_bit(&self, bit: u32) -> Option<TreeId> {
-        let covers = |&id: &TreeId| self.get(id).is_some_and(|node| node.bits.contains(&bit));
-        let mut found = self.roots().find(covers)?;
-        while let Some(inner) = self.children(found).find(covers) {
-            found = inner;
-        }
-        Some(found)
+        self.at_bit_of(StreamId(0), bit)
+    }
+
+    /// The smallest node that covers a bit of a stream.
+    pub fn at_bit_of(&self, stream: StreamId, bit: u32) -> Option<TreeId> {
+        let covers = |node: &&Node| node.stream == stream && node.bits.contains(&bit);
+        // Children follow their parents, and no two of a stream's nodes cross.
+        let last = self.nodes.iter().rposition(|node| covers(&node))?;
+        Some(TreeId(last as u32))
+    }
+}
+
+impl PartialEq for Tree {
+    /// Whether both say the same of the same bytes by the same names.
+    fn eq(&self, other: &Tree) -> bool {
+        self.streams == other.streams
+            && self.nodes.len() == other.nodes.len()
+            && (Arc::ptr_eq(&self.dictionary, &other.dictionary)
+                || self.iter().zip(other.iter()).all(|(a, b)| {
+                    a.name() == b.name() && a.type_name() == b.type_name() && a.value() == b.value()
+                }))
+            && self.nodes.iter().zip(&other.nodes).all(|(a, b)| {
+                (&a.bits, a.parent, a.stream, a.raw) == (&b.bits, b.parent, b.stream, b.raw)
+            })
     }
 }
 
@@ -90,14 +204,110 @@ impl Iterator for Siblings<'_> {
             return None;
         }
         let id = TreeId(self.next);
-        self.next += 1 + self.tree.get(id)?.descendants;
+        self.next += 1 + self.tree.nodes.get(id.0 as usize)?.descendants;
         Some(id)
     }
 }
 
-impl Name {
+/// A field, a struct or an element of a repeat: a place in a [`Tree`].
+#[derive(Clone, Copy, Debug)]
+pub struct TreeNode<'t> {
+    tree: &'t Tree,
+    node: &'t Node,
+    id: TreeId,
+}
+
+impl<'t> TreeNode<'t> {
+    /// Its place in the tree.
+    pub fn id(self) -> TreeId {
+        self.id
+    }
+
+    /// The field's name; an element of a repeat has its index.
+    pub fn name(self) -> Name<'t> {
+        match self.info() {
+            Some(info) if info.is_element => Name::Index(self.node.index),
+            Some(info) => Name::Field(&info.name),
+            None => Name::Field("rest"),
+        }
+    }
+
+    /// The type as the wire spells it.
+    pub fn type_name(self) -> &'t str {
+        self.info().map_or("bytes", |info| &info.type_name)
+    }
+
+    /// Its bits in its stream, numbered from the first in the stream's bit order.
+    pub fn bits(self) -> Range<u32> {
+        self.node.bits.clone()
+    }
+
+    /// The stream that its bits are in.
+    pub fn stream(self) -> StreamId {
+        self.node.stream
+    }
+
+    /// What it says.
+    pub fn value(self) -> Value {
+        let shown = self.info().map_or(Shown::Bytes, |info| info.shown);
+        match shown {
+            Shown::Text(encoding) => Value::Text(show::text(&self.content(), encoding)),
+            Shown::Bytes => Value::Bytes(self.content()),
+            _ => show::value(self.node.raw, shown, &self.tree.dictionary),
+        }
+    }
+
+    /// The node around it.
+    pub fn parent(self) -> Option<TreeId> {
+        (self.node.parent != NO_NODE).then_some(TreeId(self.node.parent))
+    }
+
+    /// How many nodes below it follow it in the tree.
+    pub fn descendants(self) -> u32 {
+        self.node.descendants
+    }
+
+    /// The annotation that gives it a meaning, as the wire spells it, without `@`.
+    pub fn annotation(self) -> Option<&'t str> {
+        self.info()?.annotation.as_deref()
+    }
+
+    /// What the wire does not explain.
+    pub fn is_rest(self) -> bool {
+        self.node.field == REST
+    }
+
+    pub(crate) fn info(self) -> Option<&'t FieldInfo> {
+        self.tree.dictionary.field(self.node.field)
+    }
+
+    /// An integer as it was on the wire.
+    #[allow(dead_code)] // the encoder asks for it
+    pub(crate) fn raw(self) -> u64 {
+        self.node.raw
+    }
+
+    /// The bytes of a text without its prefix, of bytes, or of `rest`.
+    pub(crate) fn content(self) -> Vec<u8> {
+        let Some(bytes) = self.tree.stream(self.node.stream) else {
+            return Vec::new();
+        };
+        let reader = BitReader::new(bytes, self.tree.dictionary.order);
+        reader.bytes(self.node.raw as u32, self.node.bits.end)
+    }
+}
+
+/// See [`TreeNode::name`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Name<'t> {
+    Field(&'t str),
+    Index(u32),
+}
+
+impl Name<'_> {
     /// Adds this name to a path: `.name` or `[index]`.
-    pub(crate) fn append_to(&self, path: &mut String) {
+    pub(crate) fn append_to(self, path: &mut String) {
         match self {
             Name::Field(name) => {
                 if !path.is_empty() {
@@ -112,33 +322,6 @@ impl Name {
             }
         }
     }
-}
-
-/// A field, a struct or an element of a repeat.
-#[derive(Clone, Debug, PartialEq)]
-pub struct TreeNode {
-    /// The field's name; an element of a repeat has its index.
-    pub name: Name,
-    /// The type as the wire spells it.
-    pub type_name: Arc<str>,
-    /// Its bits in the packet, numbered from the first in the wire's bit order.
-    pub bits: Range<u32>,
-    /// What it says.
-    pub value: Value,
-    /// The node around it.
-    pub parent: Option<TreeId>,
-    /// How many nodes below it follow it in the arena.
-    pub descendants: u32,
-    /// The annotation that gives it a meaning, as the wire spells it, without `@`.
-    pub annotation: Option<Arc<str>>,
-}
-
-/// See [`TreeNode::name`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub enum Name {
-    Field(Arc<str>),
-    Index(u32),
 }
 
 /// What a field says.

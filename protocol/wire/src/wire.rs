@@ -4,13 +4,13 @@ use std::ops::Range;
 
 use crate::bits::BitReader;
 use crate::check::check;
-use crate::check::model::Model;
+use crate::check::model::{BitOrder, Model};
 use crate::error::{CompileError, Report};
 use crate::facts::{Kind, PacketFacts, Rules};
 use crate::limits::{OPERATIONS_MAX, PACKET_BYTES_MAX, TEXT_BYTES_MAX};
 use crate::lower::lower;
 use crate::program::Program;
-use crate::run::{Entry, FactsOnly, Full, run};
+use crate::run::{Entry, FactsOnly, Full, read};
 use crate::syntax::{Span, parse};
 use crate::tree::{Diagnostic, Tree};
 
@@ -120,12 +120,16 @@ impl Wire {
     /// [`fragment`](crate::MessageFacts::fragment_data). A last part of a byte is filled up with zeros;
     /// what lies past the packet's end is left out.
     pub fn bytes_at(&self, packet: &[u8], bits: Range<u32>) -> Vec<u8> {
-        let packet = &packet[..packet.len().min(PACKET_BYTES_MAX)];
-        BitReader::new(packet, self.program.order).bytes(bits.start, bits.end)
+        BitReader::new(looked_at(packet), self.program.dictionary.order).bytes(bits.start, bits.end)
+    }
+
+    /// Whether the first field of a packet takes the lowest bits of the first byte.
+    pub fn is_lsb_first(&self) -> bool {
+        self.program.dictionary.order.bits == BitOrder::Lsb
     }
 
     fn run_facts(&self, entry: Entry, bytes: &[u8], out: &mut PacketFacts) {
-        run(
+        read(
             &self.program,
             &self.program.facts,
             entry,
@@ -141,9 +145,9 @@ impl Wire {
         } else {
             "message"
         };
-        let mut full = Full::new(&self.program, whole);
+        let mut full = Full::new(&self.program, whole, looked_at(bytes));
         let mut facts = PacketFacts::default();
-        run(
+        read(
             &self.program,
             &self.program.full,
             entry,
@@ -157,4 +161,9 @@ impl Wire {
             facts,
         }
     }
+}
+
+/// What of a packet is looked at.
+fn looked_at(bytes: &[u8]) -> &[u8] {
+    &bytes[..bytes.len().min(PACKET_BYTES_MAX)]
 }

@@ -62,13 +62,13 @@ fn kind(wire: &Wire, role: Role) -> Option<KindId> {
 
 /// The node with this path.
 fn find(tree: &Tree, path: &str) -> Option<TreeId> {
-    (0..tree.nodes.len() as u32)
+    (0..tree.len() as u32)
         .map(TreeId)
         .find(|&id| tree.path(id) == path)
 }
 
 fn value(tree: &Tree, path: &str) -> Option<Value> {
-    Some(tree.get(find(tree, path)?)?.value.clone())
+    Some(tree.get(find(tree, path)?)?.value())
 }
 
 /// Both plans, which have to agree.
@@ -209,14 +209,11 @@ fn a_create_decodes_to_its_last_field() {
         Some(Value::Float(1.5))
     );
     let object = find(tree, "messages[0].create.object").and_then(|id| tree.get(id));
-    assert_eq!(
-        object.and_then(|node| node.annotation.as_deref()),
-        Some("object")
-    );
-    assert_eq!(object.map(|node| &*node.type_name), Some("leb128"));
+    assert_eq!(object.and_then(|node| node.annotation()), Some("object"));
+    assert_eq!(object.map(|node| node.type_name()), Some("leb128"));
     let messages = find(tree, "messages").and_then(|id| tree.get(id));
     assert_eq!(
-        messages.map(|node| &*node.type_name),
+        messages.map(|node| node.type_name()),
         Some("Message[count]")
     );
 }

@@ -3,7 +3,7 @@
 
 use std::sync::LazyLock;
 
-use netreel_wire::{Decoded, Name, PacketFacts, Tree, TreeId, Wire};
+use netreel_wire::{Decoded, Name, PacketFacts, Tree, Wire};
 use proptest::prelude::*;
 
 const BOXES: &str = include_str!("../../../samples/wires/boxes.wire");
@@ -41,22 +41,22 @@ fn check(wire: &Wire, packet: &[u8]) -> Result<(), TestCaseError> {
 /// children; the links between nodes are right.
 fn check_tree(tree: &Tree, bits: u32) -> Result<(), TestCaseError> {
     let mut at = 0;
-    for (index, node) in tree.nodes.iter().enumerate() {
-        let id = TreeId(index as u32);
-        prop_assert!(node.bits.start <= node.bits.end);
-        prop_assert!(node.bits.end <= bits, "{} ends past the end", tree.path(id));
-        prop_assert_eq!(node.bits.start, at, "{} leaves a hole", tree.path(id));
-        if node.descendants == 0 {
-            at = node.bits.end;
+    for node in tree.iter() {
+        let (id, bits_of) = (node.id(), node.bits());
+        prop_assert!(bits_of.start <= bits_of.end);
+        prop_assert!(bits_of.end <= bits, "{} ends past the end", tree.path(id));
+        prop_assert_eq!(bits_of.start, at, "{} leaves a hole", tree.path(id));
+        if node.descendants() == 0 {
+            at = bits_of.end;
         }
         for child in tree.children(id) {
-            let child = &tree.nodes[child.0 as usize];
-            prop_assert_eq!(child.parent, Some(id));
-            prop_assert!(child.bits.end <= node.bits.end);
+            let child = tree.get(child).expect("a child is a node");
+            prop_assert_eq!(child.parent(), Some(id));
+            prop_assert!(child.bits().end <= bits_of.end);
         }
-        if let (Name::Index(_), Some(parent)) = (&node.name, node.parent) {
+        if let (Name::Index(_), Some(parent)) = (node.name(), node.parent()) {
             let place = tree.children(parent).position(|child| child == id);
-            prop_assert_eq!(&node.name, &Name::Index(place.unwrap_or(usize::MAX) as u32));
+            prop_assert_eq!(node.name(), Name::Index(place.unwrap_or(usize::MAX) as u32));
         }
     }
     prop_assert_eq!(at, bits, "consumed + rest = input");

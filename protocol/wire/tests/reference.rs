@@ -29,8 +29,8 @@ fn the_first_wire_decodes() {
     let packet = [0x47, 1, 0, 1, 42, 0, 0, 0, 0, 0, 0, 0, 0x80, 0x3f];
     let decoded = wire.decode(&packet);
     assert_eq!(decoded.diagnostics, []);
-    let last = decoded.tree.nodes.last().expect("a field");
-    assert_eq!(last.value.to_string(), "1");
+    let last = decoded.tree.iter().last().expect("a field");
+    assert_eq!(last.value().to_string(), "1");
 }
 
 #[test]

@@ -15,10 +15,10 @@ fn wire(body: &str) -> Wire {
 
 /// `path = value` of every field that says something, in wire order.
 fn lines(tree: &Tree) -> Vec<String> {
-    let ids = (0..tree.nodes.len() as u32).map(TreeId);
+    let ids = (0..tree.len() as u32).map(TreeId);
     let said = ids.filter_map(|id| {
-        let value = &tree.get(id)?.value;
-        (*value != Value::None).then(|| format!("{} = {value:?}", tree.path(id)))
+        let value = tree.get(id)?.value();
+        (value != Value::None).then(|| format!("{} = {value:?}", tree.path(id)))
     });
     said.collect()
 }
@@ -45,10 +45,10 @@ fn check(spelled: &str, bits: Bits, expected: Value) {
     }
     let decoded = wire.decode(&whole.packet());
     assert_eq!(decoded.diagnostics, [], "{spelled}");
-    let field = decoded.tree.nodes.get(2).expect("the field");
-    assert_eq!(field.value, expected, "{spelled}");
-    assert_eq!(field.bits, 3..3 + bits.len(), "{spelled}");
-    assert_eq!(&*field.type_name, spelled);
+    let field = decoded.tree.get(TreeId(2)).expect("the field");
+    assert_eq!(field.value(), expected, "{spelled}");
+    assert_eq!(field.bits(), 3..3 + bits.len(), "{spelled}");
+    assert_eq!(field.type_name(), spelled);
 }
 
 /// A packet, the path and the text of its only diagnostic.

@@ -14,7 +14,9 @@ use self::assembler::Assembler;
 use self::weights::Weights;
 use crate::check::model::{FieldId, Model, StructId, Type};
 use crate::limits::{DEPTH_MAX, OPERATIONS_MAX};
-use crate::program::{EnumMember, EnumTable, FieldInfo, Plan, Program, Register, Shown};
+use crate::program::{
+    Dictionary, EnumMember, EnumTable, FieldInfo, Plan, Program, Register, Shown,
+};
 
 /// The program of a model, or why there is none.
 pub(crate) fn lower(model: &Model) -> Result<Program, TooLarge> {
@@ -23,9 +25,11 @@ pub(crate) fn lower(model: &Model) -> Result<Program, TooLarge> {
     let full = plan(model, &weights, &mut shared, Sinks::Full)?;
     let facts = plan(model, &weights, &mut shared, Sinks::Facts)?;
     Ok(Program {
-        order: model.order,
-        fields: shared.fields,
-        enums: enum_tables(model),
+        dictionary: Arc::new(Dictionary {
+            order: model.order,
+            fields: shared.fields,
+            enums: enum_tables(model),
+        }),
         texts: shared.texts,
         full,
         facts,

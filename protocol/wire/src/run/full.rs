@@ -1,23 +1,21 @@
 //! The sink that builds the tree and puts problems into words.
 
 use std::ops::Range;
-use std::sync::Arc;
 
 use super::machine::Sink;
 use super::problem::Problem;
-use super::reads::{sign_extended, zigzag};
-use super::text::decode_text;
-use crate::bits::BitReader;
 use crate::check::model::Encoding;
 use crate::limits::{DEPTH_MAX, NODES_MAX, PACKET_BYTES_MAX, REPEAT_MAX};
-use crate::program::{FieldInfo, Program, Shown};
-use crate::tree::{Diagnostic, Name, Tree, TreeId, TreeNode, Value};
+use crate::program::{FieldInfo, Program};
+use crate::tree::{Diagnostic, NO_NODE, Name, Node, REST, StreamId, Tree, TreeId};
 
 /// Builds a tree and its diagnostics.
 pub(crate) struct Full<'p> {
     program: &'p Program,
     whole: &'static str,
     pub(crate) tree: Tree,
+    /// The stream that is being read.
+    stream: StreamId,
     pub(crate) diagnostics: Vec<Diagnostic>,
     open: Vec<Open>,
 }
@@ -34,56 +32,57 @@ struct Open {
 
 impl<'p> Full<'p> {
     /// `whole` is what the bytes are: `packet` or `message`.
-    pub(crate) fn new(program: &'p Program, whole: &'static str) -> Full<'p> {
+    pub(crate) fn new(program: &'p Program, whole: &'static str, bytes: &[u8]) -> Full<'p> {
         // Room for a plain packet, so that its tree does not move while it grows.
-        let nodes = Vec::with_capacity(program.packet_weight.min(64) as usize);
+        let nodes = program.packet_weight.min(64) as usize;
+        let mut tree = Tree::new(program.dictionary.clone(), nodes);
+        let stream = tree.add_stream(bytes);
         Full {
             program,
             whole,
-            tree: Tree { nodes },
+            tree,
+            stream,
             diagnostics: Vec::new(),
             open: Vec::with_capacity(8),
         }
     }
 
     fn info(&self, field: u32) -> Option<&'p FieldInfo> {
-        self.program.fields.get(field as usize)
+        self.program.dictionary.field(field)
     }
 
-    fn add(&mut self, field: u32, bits: Range<u32>, value: Value) -> TreeId {
-        let id = TreeId(self.tree.nodes.len() as u32);
-        let Some(info) = self.info(field) else {
-            return id;
-        };
-        let name = self.next_name(info);
-        if info.is_element
-            && let Some(open) = self.open.last_mut()
-        {
-            open.next_element += 1;
+    fn add(&mut self, field: u32, bits: Range<u32>, raw: u64) -> TreeId {
+        let is_element = self.info(field).is_some_and(|info| info.is_element);
+        let (mut index, mut parent) = (0, NO_NODE);
+        if let Some(open) = self.open.last_mut() {
+            parent = open.node.0;
+            if is_element {
+                index = open.next_element;
+                open.next_element += 1;
+            }
         }
-        self.tree.nodes.push(TreeNode {
-            name,
-            type_name: info.type_name.clone(),
+        self.tree.push(Node {
+            field,
+            index,
             bits,
-            value,
-            parent: self.open.last().map(|open| open.node),
+            parent,
             descendants: 0,
-            annotation: info.annotation.clone(),
-        });
-        id
+            stream: self.stream,
+            raw,
+        })
     }
 
-    fn next_name(&self, info: &FieldInfo) -> Name {
+    fn next_name(&self, info: &'p FieldInfo) -> Name<'p> {
         match self.open.last() {
             Some(open) if info.is_element => Name::Index(open.next_element),
-            _ => Name::Field(info.name.clone()),
+            _ => Name::Field(&info.name),
         }
     }
 
     fn close(&mut self, bit: u32) {
-        let count = self.tree.nodes.len() as u32;
+        let count = self.tree.len() as u32;
         let Some(open) = self.open.pop() else { return };
-        if let Some(node) = self.tree.nodes.get_mut(open.node.0 as usize) {
+        if let Some(node) = self.tree.node_mut(open.node) {
             node.bits.end = bit;
             node.descendants = count - open.node.0 - 1;
         }
@@ -94,13 +93,13 @@ impl<'p> Full<'p> {
         let mut path = String::new();
         for open in self.open.iter().skip(1) {
             if let Some(node) = self.tree.get(open.node) {
-                node.name.append_to(&mut path);
+                node.name().append_to(&mut path);
             }
         }
-        let root = self.tree.nodes.first();
+        let root = self.tree.get(TreeId(0));
         match (field.and_then(|field| self.info(field)), root) {
             (Some(info), _) => self.next_name(info).append_to(&mut path),
-            (None, Some(root)) if path.is_empty() => root.name.append_to(&mut path),
+            (None, Some(root)) if path.is_empty() => root.name().append_to(&mut path),
             (None, None) => path.push_str(self.whole),
             _ => {}
         }
@@ -193,8 +192,9 @@ impl<'p> Full<'p> {
 }
 
 impl Sink for Full<'_> {
+    #[inline]
     fn enter(&mut self, field: u32, bit: u32, count: Option<u32>) {
-        let node = self.add(field, bit..bit, Value::None);
+        let node = self.add(field, bit..bit, 0);
         self.open.push(Open {
             node,
             field,
@@ -203,107 +203,54 @@ impl Sink for Full<'_> {
         });
     }
 
+    #[inline]
     fn leave(&mut self, bit: u32) {
         self.close(bit);
     }
 
+    #[inline]
     fn value(&mut self, field: u32, bits: Range<u32>, raw: u64) {
-        let shown = self.info(field).map_or(Shown::Unsigned, |info| info.shown);
-        let value = value(raw, shown, self.program);
-        self.add(field, bits, value);
+        self.add(field, bits, raw);
     }
 
-    fn content(&mut self, field: u32, bits: Range<u32>, content: Range<u32>, of: &BitReader<'_>) {
-        let bytes = of.bytes(content.start, content.end);
-        let value = match self.info(field).map(|info| info.shown) {
-            Some(Shown::Text(encoding)) => Value::Text(decode_text(&bytes, encoding)),
-            _ => Value::Bytes(bytes),
-        };
-        self.add(field, bits, value);
+    fn content(&mut self, field: u32, bits: Range<u32>, content: Range<u32>) {
+        self.add(field, bits, u64::from(content.start));
     }
 
     fn problem(&mut self, field: Option<u32>, bit: u32, problem: Problem) {
         let message = self.words(field, problem);
-        let (path, bit) = match (problem, self.tree.nodes.last()) {
+        let last = self
+            .tree
+            .len()
+            .checked_sub(1)
+            .map(|last| TreeId(last as u32));
+        let (path, bit) = match (problem, last.and_then(|last| self.tree.get(last))) {
             // A constant is judged when its field is in the tree already.
-            (Problem::Constant { .. }, Some(last)) => (
-                self.tree.path(TreeId(self.tree.nodes.len() as u32 - 1)),
-                last.bits.start,
-            ),
+            (Problem::Constant { .. }, Some(last)) => {
+                (self.tree.path(last.id()), last.bits().start)
+            }
             _ => (self.path(field), bit),
         };
         self.diagnostics.push(Diagnostic { path, bit, message });
     }
 
-    fn rest(&mut self, bits: Range<u32>, of: &BitReader<'_>) {
+    fn rest(&mut self, bits: Range<u32>) {
         while !self.open.is_empty() {
             self.close(bits.start);
         }
         if bits.is_empty() {
             return;
         }
-        self.tree.nodes.push(TreeNode {
-            name: Name::Field(Arc::from("rest")),
-            type_name: Arc::from("bytes"),
-            value: Value::Bytes(of.bytes(bits.start, bits.end)),
+        self.tree.push(Node {
+            field: REST,
+            index: 0,
+            raw: u64::from(bits.start),
             bits,
-            parent: None,
+            parent: NO_NODE,
             descendants: 0,
-            annotation: None,
+            stream: self.stream,
         });
     }
-}
-
-fn value(raw: u64, shown: Shown, program: &Program) -> Value {
-    match shown {
-        Shown::Nothing | Shown::Unsigned | Shown::Text(_) | Shown::Bytes => Value::Unsigned(raw),
-        Shown::Signed { bits } => Value::Signed(sign_extended(raw, bits)),
-        Shown::Bool => Value::Bool(raw != 0),
-        Shown::Range { low } => {
-            let value = low + i128::from(raw);
-            match (u64::try_from(value), i64::try_from(value)) {
-                (Ok(value), _) if low >= 0 => Value::Unsigned(value),
-                (_, Ok(value)) => Value::Signed(value),
-                _ => Value::Unsigned(raw),
-            }
-        }
-        Shown::Zigzag => Value::Signed(zigzag(raw)),
-        Shown::Float { bits: 16 } => Value::Float(half(raw as u16)),
-        Shown::Float { bits: 32 } => Value::Float(f32::from_bits(raw as u32).into()),
-        Shown::Float { .. } => Value::Float(f64::from_bits(raw)),
-        Shown::Quantized { low, high, bits } => {
-            let steps = (u64::MAX >> (64 - u32::from(bits))) as f64;
-            Value::Quantized {
-                raw,
-                value: low + (high - low) * (raw as f64 / steps),
-            }
-        }
-        Shown::Enum { table, low } => {
-            let raw = raw.saturating_add(low);
-            let member = program
-                .enums
-                .get(usize::from(table))
-                .and_then(|table| table.member(raw));
-            Value::Enum {
-                raw,
-                name: member.map(|member| member.name.clone()),
-            }
-        }
-    }
-}
-
-/// IEEE 754 binary16.
-fn half(raw: u16) -> f64 {
-    let sign = if raw >> 15 == 1 { -1.0 } else { 1.0 };
-    let exponent = i32::from(raw >> 10 & 0x1f);
-    let fraction = f64::from(raw & 0x3ff);
-    let magnitude = match exponent {
-        0 => fraction * 2f64.powi(-24),
-        31 if fraction == 0.0 => f64::INFINITY,
-        31 => f64::NAN,
-        _ => (1024.0 + fraction) * 2f64.powi(exponent - 25),
-    };
-    sign * magnitude
 }
 
 /// In decimal, and in hexadecimal where that says more.

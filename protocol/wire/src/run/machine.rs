@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use super::meanings::clear;
 use super::problem::Problem;
-use super::reads::{sign_extended, zigzag};
-use super::text::is_text;
+use super::reading::{Reading, sign_extended, zigzag};
+use super::tape::{Content, Tape};
 use crate::arithmetic;
 use crate::bits::BitReader;
 use crate::facts::{KindId, MessageFacts, PacketFacts, RulesId};
@@ -21,12 +21,12 @@ pub(crate) trait Sink {
     /// An integer, as it was on the wire.
     fn value(&mut self, field: u32, bits: Range<u32>, raw: u64);
     /// A text or bytes; `content` leaves out the prefix.
-    fn content(&mut self, field: u32, bits: Range<u32>, content: Range<u32>, of: &BitReader<'_>);
+    fn content(&mut self, field: u32, bits: Range<u32>, content: Range<u32>);
     /// Something is wrong; with the field that comes next. Only a wrong constant is told after its
     /// field.
     fn problem(&mut self, field: Option<u32>, bit: u32, problem: Problem);
     /// Decoding stopped here; what is open ends, and all bits from here on are unexplained.
-    fn rest(&mut self, bits: Range<u32>, of: &BitReader<'_>);
+    fn rest(&mut self, bits: Range<u32>);
 }
 
 /// The sink that wants nothing but the facts.
@@ -36,9 +36,9 @@ impl Sink for FactsOnly {
     fn enter(&mut self, _: u32, _: u32, _: Option<u32>) {}
     fn leave(&mut self, _: u32) {}
     fn value(&mut self, _: u32, _: Range<u32>, _: u64) {}
-    fn content(&mut self, _: u32, _: Range<u32>, _: Range<u32>, _: &BitReader<'_>) {}
+    fn content(&mut self, _: u32, _: Range<u32>, _: Range<u32>) {}
     fn problem(&mut self, _: Option<u32>, _: u32, _: Problem) {}
-    fn rest(&mut self, _: Range<u32>, _: &BitReader<'_>) {}
+    fn rest(&mut self, _: Range<u32>) {}
 }
 
 /// What the bytes are.
@@ -52,7 +52,7 @@ pub(crate) enum Entry {
 const STACK_REGISTERS: usize = 32;
 
 /// Runs a plan over a packet. Fills `facts`, tells `sink` the rest.
-pub(crate) fn run<S: Sink>(
+pub(crate) fn read<S: Sink>(
     program: &Program,
     plan: &Plan,
     entry: Entry,
@@ -62,6 +62,33 @@ pub(crate) fn run<S: Sink>(
 ) {
     clear(facts);
     let looked_at = &packet[..packet.len().min(PACKET_BYTES_MAX)];
+    let tape = Reading::new(BitReader::new(looked_at, program.dictionary.order));
+    run(program, plan, entry, tape, facts, sink, |machine, end| {
+        if packet.len() > PACKET_BYTES_MAX {
+            let problem = Problem::PacketTooLong {
+                bytes: packet.len(),
+            };
+            machine.report(None, machine.tape.end(), problem);
+        }
+        if let Err(Stop { field, problem }) = end {
+            machine.report(field, machine.tape.at(), problem);
+            machine.give_up();
+        } else {
+            machine.finish();
+        }
+    });
+}
+
+/// Runs a plan along a tape. `finish` is told how it ended.
+pub(super) fn run<T: Tape, S: Sink, R>(
+    program: &Program,
+    plan: &Plan,
+    entry: Entry,
+    tape: T,
+    facts: &mut PacketFacts,
+    sink: &mut S,
+    finish: impl FnOnce(&mut Machine<'_, '_, T, S>, Result<(), Stop>) -> R,
+) -> R {
     let (start, weight) = match entry {
         Entry::Packet => (Some(plan.packet), program.packet_weight),
         Entry::JoinedMessage => (plan.message, program.message_weight),
@@ -78,41 +105,27 @@ pub(crate) fn run<S: Sink>(
     let mut machine = Machine {
         program,
         plan,
-        reader: BitReader::new(looked_at, program.order),
+        tape,
         registers,
         base: 0,
         frames: Vec::new(),
         nodes_left: NODES_MAX.saturating_sub(weight),
         in_message: false,
         fragment: (None, None),
-        prefix_at: 0,
         facts,
         sink,
     };
-    if packet.len() > PACKET_BYTES_MAX {
-        let problem = Problem::PacketTooLong {
-            bytes: packet.len(),
-        };
-        machine.report(None, machine.reader.end(), problem);
-    }
-    let Some(start) = start else {
-        machine.report(None, 0, Problem::NoMessages);
-        machine.give_up();
-        return;
+    let end = match start {
+        Some(start) => machine.interpret(start),
+        None => Err(Stop::here(Problem::NoMessages)),
     };
-    match machine.interpret(start) {
-        Ok(()) => machine.finish(),
-        Err(Stop { field, problem }) => {
-            machine.report(field, machine.reader.at(), problem);
-            machine.give_up();
-        }
-    }
+    finish(&mut machine, end)
 }
 
-pub(super) struct Machine<'p, 'r, S> {
+pub(super) struct Machine<'p, 'r, T, S> {
     pub(super) program: &'p Program,
     pub(super) plan: &'p Plan,
-    pub(super) reader: BitReader<'p>,
+    pub(super) tape: T,
     pub(super) registers: &'r mut [i128],
     /// Where the registers of the current frame begin.
     pub(super) base: usize,
@@ -121,8 +134,6 @@ pub(super) struct Machine<'p, 'r, S> {
     pub(super) nodes_left: u32,
     pub(super) in_message: bool,
     pub(super) fragment: (Option<u64>, Option<u64>),
-    /// Where the length prefix that was read last starts.
-    pub(super) prefix_at: u32,
     pub(super) facts: &'r mut PacketFacts,
     pub(super) sink: &'r mut S,
 }
@@ -133,13 +144,46 @@ struct Frame {
     base: usize,
 }
 
-/// Why decoding cannot go on. The reader stands at the first bit that is not explained.
+/// Why a run cannot go on. The tape stands at the first bit that is not explained.
 pub(super) struct Stop {
     pub(super) field: Option<u32>,
     pub(super) problem: Problem,
 }
 
-impl<'p, S: Sink> Machine<'p, '_, S> {
+impl Stop {
+    pub(super) fn at(field: u32, problem: Problem) -> Stop {
+        Stop {
+            field: Some(field),
+            problem,
+        }
+    }
+
+    /// Not in a field, but between two.
+    pub(super) fn here(problem: Problem) -> Stop {
+        Stop {
+            field: None,
+            problem,
+        }
+    }
+}
+
+impl<S: Sink> Machine<'_, '_, Reading<'_>, S> {
+    /// The plan has run to its end; is the packet at its end too?
+    fn finish(&mut self) {
+        let left = self.tape.left();
+        if left > 0 {
+            self.report(None, self.tape.at(), Problem::Trailing { bits: left });
+            self.give_up();
+        }
+    }
+
+    fn give_up(&mut self) {
+        self.end_message();
+        self.sink.rest(self.tape.at()..self.tape.end());
+    }
+}
+
+impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
     fn interpret(&mut self, start: u32) -> Result<(), Stop> {
         let plan = self.plan;
         let mut next = start as usize;
@@ -150,7 +194,7 @@ impl<'p, S: Sink> Machine<'p, '_, S> {
             next += 1;
             match operation {
                 Operation::Skip { bits, first, count } => {
-                    if !self.reader.skip(bits) {
+                    if !self.tape.skip(bits) {
                         return Err(self.cut_skip(first, count));
                     }
                 }
@@ -160,16 +204,16 @@ impl<'p, S: Sink> Machine<'p, '_, S> {
                     to,
                     field,
                 } => {
-                    let at = self.reader.at();
+                    let at = self.tape.at();
                     let raw = self.read(bits, field)?;
-                    self.sink.value(field, at..self.reader.at(), raw);
+                    self.sink.value(field, at..self.tape.at(), raw);
                     self.keep(to, i128::from(raw));
                     self.say(fact, raw, bits);
                 }
                 Operation::Signed { bits, to, field } => {
-                    let at = self.reader.at();
+                    let at = self.tape.at();
                     let raw = self.read(bits, field)?;
-                    self.sink.value(field, at..self.reader.at(), raw);
+                    self.sink.value(field, at..self.tape.at(), raw);
                     self.keep(to, i128::from(sign_extended(raw, bits)));
                 }
                 Operation::Range {
@@ -179,7 +223,7 @@ impl<'p, S: Sink> Machine<'p, '_, S> {
                     field,
                     low,
                 } => {
-                    let at = self.reader.at();
+                    let at = self.tape.at();
                     let raw = self.read(bits, field)?;
                     let (high, low) = (self.constant(low + 1), self.constant(low));
                     let value = low + i128::from(raw);
@@ -187,32 +231,30 @@ impl<'p, S: Sink> Machine<'p, '_, S> {
                         let problem = Problem::OutOfRange { value, low, high };
                         self.report(Some(field), at, problem);
                     }
-                    self.sink.value(field, at..self.reader.at(), raw);
+                    self.sink.value(field, at..self.tape.at(), raw);
                     self.keep(to, value);
                     // Only a range without negative numbers can mean something.
                     self.say(fact, u64::try_from(value).unwrap_or(u64::MAX), bits);
                 }
                 Operation::Leb128 { fact, to, field } => {
-                    let at = self.reader.at();
+                    let at = self.tape.at();
                     let raw = self.read_leb128(field)?;
-                    self.sink.value(field, at..self.reader.at(), raw);
+                    self.sink.value(field, at..self.tape.at(), raw);
                     self.keep(to, i128::from(raw));
                     self.say(fact, raw, 64);
                 }
                 Operation::Zigzag { to, field } => {
-                    let at = self.reader.at();
+                    let at = self.tape.at();
                     let raw = self.read_leb128(field)?;
-                    self.sink.value(field, at..self.reader.at(), raw);
+                    self.sink.value(field, at..self.tape.at(), raw);
                     self.keep(to, i128::from(zigzag(raw)));
                 }
                 Operation::PrefixUnsigned { bits, to, field } => {
-                    self.prefix_at = self.reader.at();
-                    let raw = self.read(bits, field)?;
+                    let raw = self.read_prefix(Some(bits), field)?;
                     self.keep(to, i128::from(raw));
                 }
                 Operation::PrefixLeb128 { to, field } => {
-                    self.prefix_at = self.reader.at();
-                    let raw = self.read_leb128(field)?;
+                    let raw = self.read_prefix(None, field)?;
                     self.keep(to, i128::from(raw));
                 }
                 Operation::Text {
@@ -222,17 +264,11 @@ impl<'p, S: Sink> Machine<'p, '_, S> {
                     fact,
                     field,
                 } => {
-                    let at = if prefixed {
-                        self.prefix_at
-                    } else {
-                        self.reader.at()
-                    };
-                    let content = self.take_bytes(length, at, field)?;
-                    if !is_text(&self.reader, content.start, content.end, encoding) {
-                        self.report(Some(field), at, Problem::NotText { encoding });
+                    let Content { whole, content } = self.take_bytes(length, prefixed, field)?;
+                    if !self.tape.is_text(content.clone(), encoding) {
+                        self.report(Some(field), whole.start, Problem::NotText { encoding });
                     }
-                    self.sink
-                        .content(field, at..content.end, content.clone(), &self.reader);
+                    self.sink.content(field, whole, content.clone());
                     if fact.is_some() {
                         self.message(|message| message.rpc_name = Some(content));
                     }
@@ -242,10 +278,8 @@ impl<'p, S: Sink> Machine<'p, '_, S> {
                     fact,
                     field,
                 } => {
-                    let at = self.reader.at();
-                    let content = self.take_bytes(length, at, field)?;
-                    self.sink
-                        .content(field, content.clone(), content.clone(), &self.reader);
+                    let Content { whole, content } = self.take_bytes(length, false, field)?;
+                    self.sink.content(field, whole, content.clone());
                     if fact.is_some() {
                         self.message(|message| message.fragment_data = Some(content));
                     }
@@ -259,7 +293,7 @@ impl<'p, S: Sink> Machine<'p, '_, S> {
                     let expected = self.constant(constant);
                     if found != expected {
                         let problem = Problem::Constant { expected, found };
-                        self.report(Some(field), self.reader.at(), problem);
+                        self.report(Some(field), self.tape.at(), problem);
                     }
                 }
                 Operation::Kind { value, table } => {
@@ -271,10 +305,10 @@ impl<'p, S: Sink> Machine<'p, '_, S> {
                     self.facts.rules = rules.map(RulesId);
                 }
                 Operation::Align { bits, pad, field } => self.align(bits, pad, field)?,
-                Operation::Enter { field } => self.sink.enter(field, self.reader.at(), None),
-                Operation::Leave => self.sink.leave(self.reader.at()),
+                Operation::Enter { field } => self.enter(field, None),
+                Operation::Leave => self.leave(),
                 Operation::MessageBegin => {
-                    let at = self.reader.at();
+                    let at = self.tape.at();
                     let message = MessageFacts {
                         bits: at..at,
                         ..MessageFacts::default()
@@ -292,9 +326,9 @@ impl<'p, S: Sink> Machine<'p, '_, S> {
                     end,
                 } => {
                     let count = self.count(count, field)?;
-                    self.sink.enter(field, self.reader.at(), Some(count));
+                    self.enter(field, Some(count));
                     if count == 0 {
-                        self.sink.leave(self.reader.at());
+                        self.leave();
                         next = end as usize;
                     } else {
                         self.count_nodes(weight)?;
@@ -308,7 +342,7 @@ impl<'p, S: Sink> Machine<'p, '_, S> {
                 } => {
                     let left = self.register(counter);
                     if left == 0 {
-                        self.sink.leave(self.reader.at());
+                        self.leave();
                     } else {
                         self.count_nodes(weight)?;
                         self.keep(counter, left - 1);
@@ -321,13 +355,13 @@ impl<'p, S: Sink> Machine<'p, '_, S> {
                     field,
                     end,
                 } => {
-                    self.sink.enter(field, self.reader.at(), None);
-                    if self.reader.left() == 0 {
-                        self.sink.leave(self.reader.at());
+                    self.enter(field, None);
+                    if !self.tape.more() {
+                        self.leave();
                         next = end as usize;
                     } else {
                         self.count_nodes(weight)?;
-                        self.keep(start, i128::from(self.reader.at()));
+                        self.keep(start, i128::from(self.tape.at()));
                     }
                 }
                 Operation::UntilEndNext {
@@ -335,16 +369,13 @@ impl<'p, S: Sink> Machine<'p, '_, S> {
                     weight,
                     body,
                 } => {
-                    if self.reader.left() == 0 {
-                        self.sink.leave(self.reader.at());
-                    } else if self.register(start) == i128::from(self.reader.at()) {
-                        return Err(Stop {
-                            field: None,
-                            problem: Problem::EmptyElement,
-                        });
+                    if !self.tape.more() {
+                        self.leave();
+                    } else if self.register(start) == i128::from(self.tape.at()) {
+                        return Err(Stop::here(Problem::EmptyElement));
                     } else {
                         self.count_nodes(weight)?;
-                        self.keep(start, i128::from(self.reader.at()));
+                        self.keep(start, i128::from(self.tape.at()));
                         next = body as usize;
                     }
                 }
@@ -356,11 +387,8 @@ impl<'p, S: Sink> Machine<'p, '_, S> {
                     text,
                 } => {
                     let (left, right) = (self.operand(left), self.operand(right));
-                    let value =
-                        arithmetic::evaluate(operator, left, right).map_err(|why| Stop {
-                            field: None,
-                            problem: Problem::Arithmetic { text, why },
-                        })?;
+                    let value = arithmetic::evaluate(operator, left, right)
+                        .map_err(|why| Stop::here(Problem::Arithmetic { text, why }))?;
                     self.keep(to, value);
                 }
                 Operation::Compare {
@@ -391,20 +419,13 @@ impl<'p, S: Sink> Machine<'p, '_, S> {
                     match table.and_then(|table| table.find(value)) {
                         Some(to) => next = to as usize,
                         None => {
-                            let problem = Problem::NoArm { text, value };
-                            return Err(Stop {
-                                field: None,
-                                problem,
-                            });
+                            return Err(Stop::here(Problem::NoArm { text, value }));
                         }
                     }
                 }
                 Operation::Call { to, frame, weight } => {
                     if self.frames.len() >= DEPTH_MAX {
-                        return Err(Stop {
-                            field: None,
-                            problem: Problem::TooDeep,
-                        });
+                        return Err(Stop::here(Problem::TooDeep));
                     }
                     self.count_nodes(weight)?;
                     self.frames.push(Frame {
@@ -426,19 +447,16 @@ impl<'p, S: Sink> Machine<'p, '_, S> {
         }
     }
 
-    /// The plan has run to its end; is the packet at its end too?
-    fn finish(&mut self) {
-        let left = self.reader.left();
-        if left > 0 {
-            self.report(None, self.reader.at(), Problem::Trailing { bits: left });
-            self.give_up();
-        }
+    #[inline]
+    fn enter(&mut self, field: u32, count: Option<u32>) {
+        self.tape.enter(field);
+        self.sink.enter(field, self.tape.at(), count);
     }
 
-    fn give_up(&mut self) {
-        self.end_message();
-        self.sink
-            .rest(self.reader.at()..self.reader.end(), &self.reader);
+    #[inline]
+    fn leave(&mut self) {
+        self.tape.leave();
+        self.sink.leave(self.tape.at());
     }
 
     fn count_nodes(&mut self, weight: u32) -> Result<(), Stop> {
@@ -447,10 +465,7 @@ impl<'p, S: Sink> Machine<'p, '_, S> {
                 self.nodes_left = left;
                 Ok(())
             }
-            None => Err(Stop {
-                field: None,
-                problem: Problem::TooManyNodes,
-            }),
+            None => Err(Stop::here(Problem::TooManyNodes)),
         }
     }
 

@@ -1,6 +1,7 @@
 //! What values mean: the facts, as the interpreter comes by them.
 
 use super::machine::{Machine, Sink};
+use super::tape::Tape;
 use crate::check::model::Meaning;
 use crate::facts::{MessageFacts, PacketFacts, Sequence};
 use crate::program::{EnumMember, Register};
@@ -15,9 +16,9 @@ pub(super) fn clear(facts: &mut PacketFacts) {
     };
 }
 
-impl<'p, S: Sink> Machine<'p, '_, S> {
+impl<'p, T: Tape, S: Sink> Machine<'p, '_, T, S> {
     pub(super) fn end_message(&mut self) {
-        let at = self.reader.at();
+        let at = self.tape.at();
         if self.in_message
             && let Some(message) = self.facts.messages.last_mut()
         {
@@ -28,7 +29,7 @@ impl<'p, S: Sink> Machine<'p, '_, S> {
 
     pub(super) fn member(&self, value: Register, table: u16) -> Option<&'p EnumMember> {
         let value = u64::try_from(self.register(value)).ok()?;
-        self.program.enums.get(usize::from(table))?.member(value)
+        self.program.dictionary.enumeration(table)?.member(value)
     }
 
     #[inline]

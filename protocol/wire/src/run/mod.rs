@@ -1,11 +1,14 @@
-//! Running a plan over a packet: one interpreter, two sinks.
+//! Running a plan along a packet: one interpreter, two directions, two sinks.
 
 mod full;
 mod machine;
 mod meanings;
 mod problem;
+mod reading;
 mod reads;
+pub(crate) mod show;
+mod tape;
 mod text;
 
 pub(crate) use full::Full;
-pub(crate) use machine::{Entry, FactsOnly, run};
+pub(crate) use machine::{Entry, FactsOnly, read};

@@ -1,0 +1,149 @@
+//! Bits that come from a packet.
+
+use std::ops::Range;
+
+use super::problem::Problem;
+use super::tape::{Content, Tape};
+use super::text::is_text;
+use crate::bits::BitReader;
+use crate::check::model::Encoding;
+
+/// A tape that reads.
+pub(crate) struct Reading<'a> {
+    reader: BitReader<'a>,
+    /// Where the length prefix that was read last starts.
+    prefix_at: u32,
+}
+
+impl<'a> Reading<'a> {
+    pub(crate) fn new(reader: BitReader<'a>) -> Reading<'a> {
+        Reading {
+            reader,
+            prefix_at: 0,
+        }
+    }
+
+    /// The first bit past the stream's end.
+    pub(crate) fn end(&self) -> u32 {
+        self.reader.end()
+    }
+
+    fn past_end(&self, needed: u64) -> Problem {
+        let left = self.reader.left();
+        Problem::PastEnd { needed, left }
+    }
+}
+
+impl Tape for Reading<'_> {
+    #[inline]
+    fn at(&self) -> u32 {
+        self.reader.at()
+    }
+
+    #[inline]
+    fn left(&self) -> u32 {
+        self.reader.left()
+    }
+
+    #[inline]
+    fn fixed(&mut self, bits: u32, _: u32) -> Result<u64, Problem> {
+        match self.reader.read(bits) {
+            Some(raw) => Ok(raw),
+            None => Err(self.past_end(u64::from(bits))),
+        }
+    }
+
+    #[inline]
+    fn leb128(&mut self, _: u32) -> Result<u64, Problem> {
+        let at = self.reader.at();
+        let mut value = 0;
+        for shift in (0..64).step_by(7) {
+            let Some(byte) = self.reader.read(8) else {
+                let needed = u64::from(self.reader.at() - at) + 8;
+                self.reader.rewind(at);
+                return Err(self.past_end(needed));
+            };
+            if shift == 63 && byte > 1 {
+                self.reader.rewind(at);
+                return Err(Problem::VarintTooLong);
+            }
+            value |= (byte & 0x7f) << shift;
+            if byte & 0x80 == 0 {
+                break;
+            }
+        }
+        Ok(value)
+    }
+
+    fn prefix(&mut self, bits: Option<u32>, field: u32) -> Result<u64, Problem> {
+        self.prefix_at = self.reader.at();
+        match bits {
+            Some(bits) => self.fixed(bits, field),
+            None => self.leb128(field),
+        }
+    }
+
+    fn content(&mut self, length: i128, prefixed: bool, _: u32) -> Result<Content, Problem> {
+        let from = self.reader.at();
+        let start = if prefixed { self.prefix_at } else { from };
+        let Ok(length) = u64::try_from(length) else {
+            self.reader.rewind(start);
+            return Err(if length > 0 {
+                self.past_end(u64::MAX)
+            } else {
+                Problem::NegativeLength { length }
+            });
+        };
+        let needed = length.saturating_mul(8);
+        if !u32::try_from(needed).is_ok_and(|needed| self.reader.skip(needed)) {
+            let needed = needed.saturating_add(u64::from(from - start));
+            self.reader.rewind(start);
+            return Err(self.past_end(needed));
+        }
+        Ok(Content {
+            whole: start..self.reader.at(),
+            content: from..self.reader.at(),
+        })
+    }
+
+    #[inline]
+    fn padding(&mut self, bits: u32, _: Option<u64>, field: u32) -> Result<u64, Problem> {
+        self.fixed(bits, field)
+    }
+
+    #[inline]
+    fn skip(&mut self, bits: u32) -> bool {
+        self.reader.skip(bits)
+    }
+
+    #[inline]
+    fn count(&mut self, asked: u32, _: u32) -> Result<u32, Problem> {
+        Ok(asked)
+    }
+
+    #[inline]
+    fn more(&mut self) -> bool {
+        self.reader.left() > 0
+    }
+
+    #[inline]
+    fn enter(&mut self, _: u32) {}
+
+    #[inline]
+    fn leave(&mut self) {}
+
+    fn is_text(&self, bits: Range<u32>, encoding: Encoding) -> bool {
+        is_text(&self.reader, bits.start, bits.end, encoding)
+    }
+}
+
+/// Two's complement of 1 to 64 bits.
+pub(crate) fn sign_extended(raw: u64, bits: u8) -> i64 {
+    let shift = 64 - u32::from(bits.clamp(1, 64));
+    (raw << shift).cast_signed() >> shift
+}
+
+/// 0, -1, 1, -2, ...
+pub(crate) fn zigzag(raw: u64) -> i64 {
+    (raw >> 1).cast_signed() ^ -(raw & 1).cast_signed()
+}

@@ -1,0 +1,58 @@
+//! What a plan runs along: bits that come from a packet, or bits that go into one.
+
+use std::ops::Range;
+
+use super::problem::Problem;
+use crate::check::model::Encoding;
+
+/// One direction of a run. [`Reading`](super::reading::Reading) takes values from a packet's bits,
+/// [`Writing`](super::writing::Writing) takes them from JSON and puts the bits down. Fields come as
+/// indices into the dictionary. After an error the tape stands where the failed step began.
+pub(crate) trait Tape {
+    /// The bit that the next step reads or writes, from the stream's start.
+    fn at(&self) -> u32;
+
+    /// How many bits are left in the window; when writing, as far as that is known.
+    fn left(&self) -> u32;
+
+    /// An integer of so many bits: 1 to 64.
+    fn fixed(&mut self, bits: u32, field: u32) -> Result<u64, Problem>;
+
+    /// Seven bits a byte, the least significant first; ten bytes at most.
+    fn leb128(&mut self, field: u32) -> Result<u64, Problem>;
+
+    /// The integer before a text that says how many bytes follow: of so many bits, or a LEB128.
+    fn prefix(&mut self, bits: Option<u32>, field: u32) -> Result<u64, Problem>;
+
+    /// So many bytes; where they are. `prefixed`: right after their prefix, and where they are not
+    /// there, the tape goes back to before it.
+    fn content(&mut self, length: i128, prefixed: bool, field: u32) -> Result<Content, Problem>;
+
+    /// 1 to 63 bits that hold nothing. `expected`: what they should be.
+    fn padding(&mut self, bits: u32, expected: Option<u64>, field: u32) -> Result<u64, Problem>;
+
+    /// Steps over bits; `false`, and no step, where there are not so many.
+    fn skip(&mut self, bits: u32) -> bool;
+
+    /// The number of elements of a repeat that asks for so many.
+    fn count(&mut self, asked: u32, field: u32) -> Result<u32, Problem>;
+
+    /// Whether a repeat until the end has another element.
+    fn more(&mut self) -> bool;
+
+    /// A struct, a repeat or an element that is not a plain value begins.
+    fn enter(&mut self, field: u32);
+
+    /// It ends.
+    fn leave(&mut self);
+
+    /// Whether bytes of the current stream are text.
+    fn is_text(&self, bits: Range<u32>, encoding: Encoding) -> bool;
+}
+
+/// Where a text or bytes are.
+pub(crate) struct Content {
+    /// With the prefix.
+    pub(crate) whole: Range<u32>,
+    pub(crate) content: Range<u32>,
+}
