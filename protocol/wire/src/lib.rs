@@ -4,11 +4,14 @@
 //! ([`Wire::facts`]) or every field of it ([`Wire::decode`]).
 
 mod arithmetic;
+mod bit_writer;
 mod bits;
 mod check;
 mod display;
+mod encode;
 mod error;
 mod facts;
+mod json;
 mod limits;
 mod lower;
 mod program;
@@ -18,6 +21,7 @@ mod syntax;
 mod tree;
 mod wire;
 
+pub use encode::{Change, EncodeError, Encoded};
 pub use error::{CompileError, Report};
 pub use facts::{
     CreateRule, Kind, KindId, MessageFacts, PacketFacts, Role, Rules, RulesId, Sequence, StaleRule,

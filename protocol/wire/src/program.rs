@@ -248,6 +248,14 @@ pub(crate) struct FieldInfo {
     pub(crate) type_name: Arc<str>,
     pub(crate) annotation: Option<Arc<str>>,
     pub(crate) shown: Shown,
+    /// All elements of a repeat together.
+    pub(crate) is_repeat: bool,
+    /// It, or the length before it, may take more bits than it needs.
+    pub(crate) is_varint: bool,
+    /// What `align` skips, and what each of its bits has to be.
+    pub(crate) padding: Option<Option<bool>>,
+    /// What a constant field has on the wire.
+    pub(crate) constant: Option<u64>,
 }
 
 /// How the integer on the wire becomes a value.

@@ -26,6 +26,8 @@ pub struct Tree {
     nodes: Vec<Node>,
     /// The bytes of each stream, the packet's first.
     streams: Vec<Vec<u8>>,
+    /// Decoding ended before the wire did, or before the packet did.
+    pub(crate) is_cut: bool,
 }
 
 /// What the arena keeps of a node.
@@ -56,10 +58,10 @@ impl Tree {
             dictionary,
             nodes: Vec::with_capacity(nodes),
             streams: Vec::with_capacity(1),
+            is_cut: false,
         }
     }
 
-    #[allow(dead_code)] // the encoder asks for it
     pub(crate) fn dictionary(&self) -> &Arc<Dictionary> {
         &self.dictionary
     }
@@ -282,7 +284,6 @@ impl<'t> TreeNode<'t> {
     }
 
     /// An integer as it was on the wire.
-    #[allow(dead_code)] // the encoder asks for it
     pub(crate) fn raw(self) -> u64 {
         self.node.raw
     }

@@ -128,6 +128,10 @@ impl Wire {
         self.program.dictionary.order.bits == BitOrder::Lsb
     }
 
+    pub(crate) fn program(&self) -> &Program {
+        &self.program
+    }
+
     fn run_facts(&self, entry: Entry, bytes: &[u8], out: &mut PacketFacts) {
         read(
             &self.program,

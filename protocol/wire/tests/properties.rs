@@ -20,6 +20,7 @@ fn check(wire: &Wire, packet: &[u8]) -> Result<(), TestCaseError> {
     let mut facts = wire.decode(&[0xa5; 70]).facts;
     wire.facts(packet, &mut facts);
     prop_assert_eq!(&facts, &decoded.facts, "both plans");
+    check_round_trip(wire, &decoded, packet)?;
     let joined = wire.decode_message(packet);
     check_tree(&joined.tree, packet.len() as u32 * 8)?;
     wire.message_facts(packet, &mut facts);
@@ -34,6 +35,18 @@ fn check(wire: &Wire, packet: &[u8]) -> Result<(), TestCaseError> {
             prop_assert_eq!(bytes.len() as u32, (bits.end - bits.start) / 8);
         }
     }
+    Ok(())
+}
+
+/// The packet comes back to the byte, through the text of its JSON.
+fn check_round_trip(wire: &Wire, decoded: &Decoded, packet: &[u8]) -> Result<(), TestCaseError> {
+    let text = decoded.to_json().to_string();
+    let json =
+        serde_json::from_str(&text).map_err(|error| TestCaseError::fail(error.to_string()))?;
+    let encoded = wire.encode(&json);
+    let encoded = encoded.map_err(|error| TestCaseError::fail(format!("{error}\n{text}")))?;
+    prop_assert_eq!(&encoded.bytes, packet, "{}", text);
+    prop_assert_eq!(encoded.changes, []);
     Ok(())
 }
 

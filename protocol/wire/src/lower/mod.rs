@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use self::assembler::Assembler;
 use self::weights::Weights;
-use crate::check::model::{FieldId, Model, StructId, Type};
+use crate::check::model::{FieldId, Length, Model, StructId, Type};
 use crate::limits::{DEPTH_MAX, OPERATIONS_MAX};
 use crate::program::{
     Dictionary, EnumMember, EnumTable, FieldInfo, Plan, Program, Register, Shown,
@@ -150,6 +150,10 @@ impl Lowering<'_> {
             type_name: structure.name.clone(),
             annotation: structure.is_message.then(|| "message".into()),
             shown: Shown::Nothing,
+            is_repeat: false,
+            is_varint: false,
+            padding: None,
+            constant: None,
         });
         if structure.recursive {
             self.call(id, root)?;
@@ -249,6 +253,12 @@ impl Lowering<'_> {
             } else {
                 shown(&field.field_type, model)
             },
+            is_repeat: whole_repeat,
+            is_varint: is_varint(&field.field_type, model),
+            padding: None,
+            constant: field
+                .constant
+                .map(|constant| constant_raw(constant, &field.field_type, model)),
         })
     }
 }
@@ -275,6 +285,29 @@ fn shown(field_type: &Type, model: &Model) -> Shown {
         }
         Type::Text { encoding, .. } => Shown::Text(encoding),
         Type::Bytes(_) => Shown::Bytes,
+    }
+}
+
+/// What a constant is on the wire.
+fn constant_raw(constant: i128, field_type: &Type, model: &Model) -> u64 {
+    match *field_type {
+        Type::Range { low, .. } => (constant - low) as u64,
+        Type::Signed(bits) => constant as u64 & u64::MAX >> (64 - u32::from(bits)),
+        Type::Zigzag => (constant << 1 ^ constant >> 127) as u64,
+        Type::Enum(id) => constant_raw(constant, &model.enumeration(id).base, model),
+        _ => constant as u64,
+    }
+}
+
+fn is_varint(field_type: &Type, model: &Model) -> bool {
+    match field_type {
+        Type::Leb128 | Type::Zigzag => true,
+        Type::Enum(id) => is_varint(&model.enumeration(*id).base, model),
+        Type::Text {
+            length: Length::Prefix(prefix),
+            ..
+        } => is_varint(prefix, model),
+        _ => false,
     }
 }
 

@@ -136,6 +136,10 @@ impl Lowering<'_> {
             type_name: text.clone(),
             annotation: None,
             shown: Shown::Unsigned,
+            is_repeat: false,
+            is_varint: false,
+            padding: Some(pad),
+            constant: None,
         });
         self.assembler.push(Operation::Align { bits, pad, field })
     }

@@ -178,6 +178,7 @@ impl<'p> Full<'p> {
             Problem::PacketTooLong { bytes } => {
                 format!("the {whole} has {bytes} bytes, only the first {PACKET_BYTES_MAX} count")
             }
+            Problem::NotWritten => "it cannot be written".to_owned(),
             Problem::NoMessages => "the wire has no `@message` struct".to_owned(),
         }
     }
@@ -235,6 +236,7 @@ impl Sink for Full<'_> {
     }
 
     fn rest(&mut self, bits: Range<u32>) {
+        self.tree.is_cut = true;
         while !self.open.is_empty() {
             self.close(bits.start);
         }

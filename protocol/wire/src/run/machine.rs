@@ -63,20 +63,28 @@ pub(crate) fn read<S: Sink>(
     clear(facts);
     let looked_at = &packet[..packet.len().min(PACKET_BYTES_MAX)];
     let tape = Reading::new(BitReader::new(looked_at, program.dictionary.order));
-    run(program, plan, entry, tape, facts, sink, |machine, end| {
-        if packet.len() > PACKET_BYTES_MAX {
-            let problem = Problem::PacketTooLong {
-                bytes: packet.len(),
-            };
-            machine.report(None, machine.tape.end(), problem);
-        }
-        if let Err(Stop { field, problem }) = end {
-            machine.report(field, machine.tape.at(), problem);
-            machine.give_up();
-        } else {
-            machine.finish();
-        }
-    });
+    run(
+        program,
+        plan,
+        entry,
+        tape,
+        facts,
+        sink,
+        |mut machine, end| {
+            if packet.len() > PACKET_BYTES_MAX {
+                let problem = Problem::PacketTooLong {
+                    bytes: packet.len(),
+                };
+                machine.report(None, machine.tape.end(), problem);
+            }
+            if let Err(Stop { field, problem }) = end {
+                machine.report(field, machine.tape.at(), problem);
+                machine.give_up();
+            } else {
+                machine.finish();
+            }
+        },
+    );
 }
 
 /// Runs a plan along a tape. `finish` is told how it ended.
@@ -87,7 +95,7 @@ pub(super) fn run<T: Tape, S: Sink, R>(
     tape: T,
     facts: &mut PacketFacts,
     sink: &mut S,
-    finish: impl FnOnce(&mut Machine<'_, '_, T, S>, Result<(), Stop>) -> R,
+    finish: impl FnOnce(Machine<'_, '_, T, S>, Result<(), Stop>) -> R,
 ) -> R {
     let (start, weight) = match entry {
         Entry::Packet => (Some(plan.packet), program.packet_weight),
@@ -119,7 +127,7 @@ pub(super) fn run<T: Tape, S: Sink, R>(
         Some(start) => machine.interpret(start),
         None => Err(Stop::here(Problem::NoMessages)),
     };
-    finish(&mut machine, end)
+    finish(machine, end)
 }
 
 pub(super) struct Machine<'p, 'r, T, S> {

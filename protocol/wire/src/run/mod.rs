@@ -9,6 +9,9 @@ mod reads;
 pub(crate) mod show;
 mod tape;
 mod text;
+mod write;
+mod writing;
 
 pub(crate) use full::Full;
 pub(crate) use machine::{Entry, FactsOnly, read};
+pub(crate) use write::{Written, write};

@@ -60,4 +60,6 @@ pub(crate) enum Problem {
     },
     /// A joined message of a wire without messages.
     NoMessages,
+    /// What was to be written is not there or does not fit; the tape knows more.
+    NotWritten,
 }

@@ -1,0 +1,150 @@
+//! Bits put down in a wire's order: what [`BitReader`](crate::bits::BitReader) reads.
+
+use crate::check::model::{BitOrder, ByteOrder, Order};
+
+/// A row of bits that grows.
+#[derive(Clone, Debug)]
+pub(crate) struct BitWriter {
+    bytes: Vec<u8>,
+    /// The next bit.
+    at: u32,
+    order: Order,
+}
+
+impl BitWriter {
+    pub(crate) fn new(order: Order) -> BitWriter {
+        BitWriter {
+            bytes: Vec::new(),
+            at: 0,
+            order,
+        }
+    }
+
+    pub(crate) fn at(&self) -> u32 {
+        self.at
+    }
+
+    /// What was written; a last part of a byte is filled up with zeros.
+    pub(crate) fn into_bytes(self) -> Vec<u8> {
+        self.bytes
+    }
+
+    /// The lowest `bits` bits of a value: 1 to 64.
+    pub(crate) fn write(&mut self, value: u64, bits: u32) {
+        let groups = bits.div_ceil(8);
+        for place in 0..groups {
+            let group = match self.order.bytes {
+                ByteOrder::Little => place,
+                ByteOrder::Big => groups - 1 - place,
+            };
+            let width = (bits - 8 * group).min(8);
+            let mask = 0xff >> (8 - width);
+            self.group((value >> (8 * group)) as u8 & mask, width);
+        }
+    }
+
+    /// Bytes as they stand in memory.
+    pub(crate) fn write_bytes(&mut self, bytes: &[u8]) {
+        if self.at.is_multiple_of(8) {
+            self.bytes.extend_from_slice(bytes);
+            self.at += 8 * bytes.len() as u32;
+            return;
+        }
+        for &byte in bytes {
+            self.group(byte, 8);
+        }
+    }
+
+    /// So many bits of bytes, of which the last may be a part, as
+    /// [`BitReader::bytes`](crate::bits::BitReader::bytes) gives them.
+    pub(crate) fn write_part(&mut self, bytes: &[u8], bits: u32) {
+        let (whole, part) = ((bits / 8) as usize, bits % 8);
+        self.write_bytes(bytes.get(..whole).unwrap_or(bytes));
+        if let (1.., Some(&last)) = (part, bytes.get(whole)) {
+            let value = match self.order.bits {
+                BitOrder::Lsb => last & 0xff >> (8 - part),
+                BitOrder::Msb => last >> (8 - part),
+            };
+            self.group(value, part);
+        }
+    }
+
+    /// Up to eight bits, which the value does not exceed.
+    fn group(&mut self, value: u8, bits: u32) {
+        let shift = self.at % 8;
+        let value = u16::from(value);
+        // The group in two bytes, the first of which may be begun.
+        let [first, second] = match self.order.bits {
+            BitOrder::Lsb => (value << shift).to_le_bytes(),
+            BitOrder::Msb => (value << (16 - bits - shift)).to_be_bytes(),
+        };
+        match self.bytes.last_mut() {
+            Some(last) if shift > 0 => *last |= first,
+            _ => self.bytes.push(first),
+        }
+        if shift + bits > 8 {
+            self.bytes.push(second);
+        }
+        self.at += bits;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::bits::BitReader;
+
+    fn orders() -> impl Iterator<Item = Order> {
+        let bits = [BitOrder::Lsb, BitOrder::Msb];
+        bits.into_iter().flat_map(|bits| {
+            let bytes = [ByteOrder::Little, ByteOrder::Big];
+            bytes.into_iter().map(move |bytes| Order { bits, bytes })
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn what_was_written_is_read_back_in_every_order(
+            values in proptest::collection::vec((any::<u64>(), 1..=64u32), 0..20),
+        ) {
+            for order in orders() {
+                let mut writer = BitWriter::new(order);
+                for &(value, bits) in &values {
+                    writer.write(value, bits);
+                }
+                let bytes = writer.into_bytes();
+                let mut reader = BitReader::new(&bytes, order);
+                for &(value, bits) in &values {
+                    prop_assert_eq!(reader.read(bits), Some(value & u64::MAX >> (64 - bits)));
+                }
+                prop_assert!(reader.left() < 8);
+            }
+        }
+
+        #[test]
+        fn a_part_of_bytes_is_read_back_at_any_bit(
+            before in 0..8u32,
+            bytes in proptest::collection::vec(any::<u8>(), 1..9),
+            less in 0..8u32,
+        ) {
+            for order in orders() {
+                let mut writer = BitWriter::new(order);
+                if before > 0 {
+                    writer.write(0x55, before);
+                }
+                let bits = bytes.len() as u32 * 8 - less;
+                writer.write_part(&bytes, bits);
+                let written = writer.into_bytes();
+                let reader = BitReader::new(&written, order);
+                let again = reader.bytes(before, before + bits);
+                let mut second = BitWriter::new(order);
+                second.write_part(&again, bits);
+                let mut first = BitWriter::new(order);
+                first.write_part(&bytes, bits);
+                prop_assert_eq!(first.into_bytes(), second.into_bytes());
+            }
+        }
+    }
+}

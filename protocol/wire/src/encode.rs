@@ -1,0 +1,93 @@
+//! JSON to a packet.
+
+use std::fmt;
+
+use serde_json::Value as Json;
+
+use crate::json::bytes_of_rest;
+use crate::run::{Written, write};
+use crate::wire::{Decoded, Wire};
+
+/// A packet made from JSON.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Encoded {
+    /// The packet.
+    pub bytes: Vec<u8>,
+    /// Derived fields that came out other than the JSON said, in wire order.
+    pub changes: Vec<Change>,
+}
+
+/// A derived field that was worked out anew.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// Which field: `messages[2].length`.
+    pub path: String,
+    /// What the JSON said; `None` where it left the field out.
+    pub from: Option<i128>,
+    /// What it is.
+    pub to: i128,
+}
+
+/// JSON that is no packet of this wire.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EncodeError {
+    /// Each with the path of the field that it is about; at least one.
+    pub problems: Vec<(String, String)>,
+}
+
+impl fmt::Display for EncodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, (path, why)) in self.problems.iter().enumerate() {
+            if index > 0 {
+                f.write_str("\n")?;
+            }
+            match path.as_str() {
+                "" => f.write_str(why)?,
+                path => write!(f, "{path}: {why}")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for EncodeError {}
+
+impl Decoded {
+    /// The packet as JSON, from which [`Wire::encode`] makes the same bytes.
+    pub fn to_json(&self) -> Json {
+        crate::json::packet(&self.tree)
+    }
+}
+
+impl Wire {
+    /// A packet from its JSON: `{"packet": {...}, "rest": {...}}`, as [`Decoded::to_json`] gives it.
+    /// Constants, padding and derived fields may be left out.
+    ///
+    /// # Errors
+    /// Where the JSON does not fit the wire, with the path of each field and what was expected.
+    pub fn encode(&self, json: &Json) -> Result<Encoded, EncodeError> {
+        let refused = |path: &str, why: String| EncodeError {
+            problems: vec![(path.to_owned(), why)],
+        };
+        let Json::Object(whole) = json else {
+            return Err(refused(
+                "",
+                "a packet is an object with `packet` and `rest`".to_owned(),
+            ));
+        };
+        if let Some(key) = whole.keys().find(|key| *key != "packet" && *key != "rest") {
+            return Err(refused(
+                key,
+                "a packet is an object with `packet` and `rest`".to_owned(),
+            ));
+        }
+        let rest = match whole.get("rest") {
+            Some(rest) => Some(bytes_of_rest(rest).map_err(|why| refused("rest", why))?),
+            None => None,
+        };
+        match write(self.program(), whole.get("packet"), rest) {
+            Written::Packet { bytes, changes } => Ok(Encoded { bytes, changes }),
+            Written::Refused(problems) => Err(EncodeError { problems }),
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! A decoded packet to JSON.
+
+use serde_json::{Map, Value as Json};
+
+use super::{hex, leaf_of, padding_name};
+use crate::program::{FieldInfo, Shown};
+use crate::run::show;
+use crate::tree::{Name, Tree, TreeId, TreeNode};
+
+/// The whole packet: `packet`, and `rest` where the wire does not explain all of it.
+pub(crate) fn packet(tree: &Tree) -> Json {
+    let mut whole = Map::new();
+    let rest = |bits: u32, bytes: &[u8]| serde_json::json!({ "bits": bits, "bytes": hex(bytes) });
+    for root in tree.roots().filter_map(|root| tree.get(root)) {
+        if root.is_rest() {
+            let bits = root.bits();
+            let rest = rest(bits.end - bits.start, &root.content());
+            whole.insert("rest".to_owned(), rest);
+        } else {
+            whole.insert("packet".to_owned(), field(tree, root));
+        }
+    }
+    if tree.is_cut && !whole.contains_key("rest") {
+        whole.insert("rest".to_owned(), rest(0, &[]));
+    }
+    Json::Object(whole)
+}
+
+fn field(tree: &Tree, node: TreeNode<'_>) -> Json {
+    let Some(info) = node.info() else {
+        return hex(&node.content());
+    };
+    match info.shown {
+        Shown::Nothing if is_repeat(tree, node, info) => Json::Array(
+            children(tree, node.id())
+                .map(|child| field(tree, child))
+                .collect(),
+        ),
+        Shown::Nothing => structure(tree, node.id()),
+        Shown::Text(encoding) => {
+            let bytes = node.content();
+            let text = show::text(&bytes, encoding);
+            let as_text = super::leaf::text_bytes(&text, encoding);
+            let value = match as_text.as_deref() == Ok(&bytes[..]) {
+                true => Json::String(text),
+                false => serde_json::json!({ "raw": hex(&bytes), "value": text }),
+            };
+            let prefix = node.bits().end - node.bits().start - 8 * bytes.len() as u32;
+            with_width(value, "prefix_bits", info, prefix, bytes.len() as u64)
+        }
+        Shown::Bytes => hex(&node.content()),
+        shown => {
+            let raw = node.raw();
+            let json = leaf_of(raw, shown, tree.dictionary());
+            let width = node.bits().end - node.bits().start;
+            with_width(json, "bits", info, width, raw)
+        }
+    }
+}
+
+/// Says the width of a varint where it is not the one that a writer would choose.
+fn with_width(json: Json, key: &str, info: &FieldInfo, width: u32, value: u64) -> Json {
+    if !info.is_varint || width == leb128_bits(value) {
+        return json;
+    }
+    let mut parts = match json {
+        Json::Object(parts) => parts,
+        plain => Map::from_iter([("value".to_owned(), plain)]),
+    };
+    parts.insert(key.to_owned(), Json::from(width));
+    Json::Object(parts)
+}
+
+/// The bits of the shortest LEB128.
+pub(crate) fn leb128_bits(value: u64) -> u32 {
+    8 * (64 - value.leading_zeros()).div_ceil(7).max(1)
+}
+
+fn structure(tree: &Tree, id: TreeId) -> Json {
+    let mut fields = Map::new();
+    let mut paddings = 0;
+    for child in children(tree, id) {
+        let Name::Field(name) = child.name() else {
+            continue;
+        };
+        let Some(padding) = child.info().and_then(|info| info.padding) else {
+            fields.insert(name.to_owned(), field(tree, child));
+            continue;
+        };
+        let width = child.bits().end - child.bits().start;
+        let expected = padding.unwrap_or(false);
+        let expected = if expected {
+            u64::MAX >> (64 - width)
+        } else {
+            0
+        };
+        // Where the packet is cut, what is not said was not there.
+        if child.raw() != expected || tree.is_cut {
+            fields.insert(padding_name(paddings), Json::from(child.raw()));
+        }
+        paddings += 1;
+    }
+    Json::Object(fields)
+}
+
+fn is_repeat(tree: &Tree, node: TreeNode<'_>, info: &FieldInfo) -> bool {
+    let element = |child: TreeNode<'_>| matches!(child.name(), Name::Index(_));
+    info.is_repeat || children(tree, node.id()).next().is_some_and(element)
+}
+
+fn children(tree: &Tree, id: TreeId) -> impl Iterator<Item = TreeNode<'_>> {
+    tree.children(id).filter_map(|child| tree.get(child))
+}
