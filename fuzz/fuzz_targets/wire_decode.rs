@@ -24,7 +24,7 @@ fuzz_target!(|packet: &[u8]| {
     let mut facts = PacketFacts::default();
     BOXES.facts(packet, &mut facts);
     assert_eq!(facts, decoded.facts);
-    let joined = BOXES.decode_message(packet);
-    BOXES.message_facts(packet, &mut facts);
+    let joined = BOXES.decode_message(None, packet);
+    BOXES.message_facts(None, packet, &mut facts);
     assert_eq!(facts, joined.facts);
 });

@@ -44,7 +44,7 @@ pub fn kind(painter: &Painter, centre: Pos2, size: f32, role: Option<Role>, colo
         Some(Role::Update) => {
             painter.circle_filled(centre, r * 0.5, color);
         }
-        Some(Role::Ping | Role::Pong) | None => {
+        Some(Role::Ack | Role::Ping | Role::Pong) | None => {
             painter.circle_filled(centre, r * 0.35, color);
         }
     }

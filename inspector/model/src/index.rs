@@ -163,7 +163,7 @@ pub(crate) fn weight(role: Role) -> u8 {
         Role::Rpc => 3,
         Role::Fragment => 2,
         Role::Update => 1,
-        Role::Ping | Role::Pong => 0,
+        Role::Ack | Role::Ping | Role::Pong => 0,
     }
 }
 

@@ -400,7 +400,7 @@ impl Model {
 /// Which end of a byte the wire fills first.
 fn bit_order(session: &Session) -> BitOrder {
     match &session.wire {
-        Some(wire) if !wire.is_lsb_first() => BitOrder::Msb,
+        Some(wire) if !wire.is_lsb_first(None) => BitOrder::Msb,
         _ => BitOrder::Lsb,
     }
 }

@@ -73,7 +73,11 @@ pub fn show(session: &Session, history: &History, id: PacketId) -> Option<Show> 
         let whole = history.joined_of.get(&MessageId(message))?;
         let joined = history.joined.get(*whole as usize)?;
         Some(fields(
-            &session.wire.as_ref()?.decode_message(&joined.payload).tree,
+            &session
+                .wire
+                .as_ref()?
+                .decode_message(joined.protocol, &joined.payload)
+                .tree,
         ))
     });
     Some(Show {

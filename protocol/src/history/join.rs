@@ -84,7 +84,10 @@ impl Joins {
             payload.extend(session.fragments.get(fragment).into_iter().flatten());
         }
         let mut facts = PacketFacts::default();
-        wire.message_facts(&payload, &mut facts);
+        let first = fragments.first().and_then(|&first| session.message(first));
+        let packet = first.and_then(|message| session.packet(message.packet));
+        let protocol = packet.and_then(|packet| packet.protocol);
+        wire.message_facts(protocol, &payload, &mut facts);
         let Some(facts) = facts.messages.pop() else {
             return;
         };
@@ -98,6 +101,7 @@ impl Joins {
             self.parts.insert((link.0, link.1, place), part);
         }
         self.joined.push(Joined {
+            protocol,
             fragments,
             facts,
             payload,

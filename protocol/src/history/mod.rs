@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use netreel_reel::EventNumber;
-use netreel_wire::MessageFacts;
+use netreel_wire::{MessageFacts, ProtocolId};
 
 use crate::session::{MessageId, NodeId, PacketId, SessionTime, Stamp};
 
@@ -56,6 +56,8 @@ pub struct History {
 /// A message that travelled in fragments.
 #[derive(Clone, Debug)]
 pub struct Joined {
+    /// The protocol of the packets that carried it.
+    pub protocol: Option<ProtocolId>,
     /// Its fragments, in order, each by the copy that was sent first.
     pub fragments: Vec<MessageId>,
     /// What the wire says of it. The bit ranges are in [`Joined::payload`].

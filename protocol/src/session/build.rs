@@ -518,6 +518,7 @@ fn decode(session: &mut Session, packet: &mut Packet, payload: &[u8], facts: &mu
     packet.messages = first..first;
     let Some(wire) = &session.wire else { return };
     wire.facts(payload, facts);
+    packet.protocol = facts.protocol;
     packet.sequence = facts.sequence;
     packet.ack = facts.ack;
     packet.ack_bits = facts.ack_bits;
@@ -528,7 +529,7 @@ fn decode(session: &mut Session, packet: &mut Packet, payload: &[u8], facts: &mu
             let message = MessageId(session.messages.len() as u32);
             session
                 .fragments
-                .insert(message, wire.bytes_at(payload, bits));
+                .insert(message, wire.bytes_at(packet.protocol, payload, bits));
         }
         session.messages.push(Message { packet: id, facts });
     }

@@ -21,7 +21,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use netreel_reel::{Endpoint, EventNumber, Reel};
-use netreel_wire::{KindId, MessageFacts, RulesId, Sequence, Wire};
+use netreel_wire::{KindId, MessageFacts, ProtocolId, RulesId, Sequence, Wire};
 
 /// A node of the session, by its place in [`Session::nodes`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -158,6 +158,8 @@ pub struct Packet {
     pub fate: Fate,
     /// Bytes of payload.
     pub length: u32,
+    /// The protocol of the wire that claims it; `None` where none does.
+    pub protocol: Option<ProtocolId>,
     /// See [`netreel_wire::PacketFacts::sequence`].
     pub sequence: Option<Sequence>,
     /// See [`netreel_wire::PacketFacts::ack`].

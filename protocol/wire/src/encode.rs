@@ -4,8 +4,10 @@ use std::fmt;
 
 use serde_json::Value as Json;
 
+use crate::facts::ProtocolId;
 use crate::json::bytes_of_rest;
 use crate::run::{Written, write};
+use crate::suggest::did_you_mean;
 use crate::wire::{Decoded, Wire};
 
 /// A packet made from JSON.
@@ -60,7 +62,8 @@ impl Decoded {
 }
 
 impl Wire {
-    /// A packet from its JSON: `{"packet": {...}, "rest": {...}}`, as [`Decoded::to_json`] gives it.
+    /// A packet from its JSON: `{"packet": {...}, "rest": {...}}`, as [`Decoded::to_json`] gives it;
+    /// with `"wire": "NAME"`, of that protocol, otherwise of the first.
     /// Constants, padding and derived fields may be left out.
     ///
     /// # Errors
@@ -75,19 +78,35 @@ impl Wire {
                 "a packet is an object with `packet` and `rest`".to_owned(),
             ));
         };
-        if let Some(key) = whole.keys().find(|key| *key != "packet" && *key != "rest") {
+        let known = ["wire", "packet", "rest"];
+        if let Some(key) = whole.keys().find(|key| !known.contains(&key.as_str())) {
             return Err(refused(
                 key,
                 "a packet is an object with `packet` and `rest`".to_owned(),
             ));
         }
+        let protocol = match whole.get("wire") {
+            Some(name) => Some(self.named(name).map_err(|why| refused("wire", why))?),
+            None => None,
+        };
         let rest = match whole.get("rest") {
             Some(rest) => Some(bytes_of_rest(rest).map_err(|why| refused("rest", why))?),
             None => None,
         };
-        match write(self.program(), whole.get("packet"), rest) {
+        match write(self.program(protocol), whole.get("packet"), rest) {
             Written::Packet { bytes, changes } => Ok(Encoded { bytes, changes }),
             Written::Refused(problems) => Err(EncodeError { problems }),
         }
+    }
+    fn named(&self, name: &Json) -> Result<ProtocolId, String> {
+        let wanted = name.as_str();
+        let place = self.protocols().position(|(name, _)| Some(name) == wanted);
+        let id = place.and_then(|place| u16::try_from(place).ok());
+        id.map(ProtocolId).ok_or_else(|| {
+            let names = self.protocols().map(|(name, _)| name);
+            let hint = did_you_mean(wanted.unwrap_or_default(), names);
+            let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
+            format!("there is no protocol {name}{hint}")
+        })
     }
 }

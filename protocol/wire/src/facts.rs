@@ -10,6 +10,11 @@ pub struct KindId(pub u16);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RulesId(pub u16);
 
+/// A protocol of the wire, by the place of its `wire` block in
+/// [`Wire::protocols`](crate::Wire::protocols).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ProtocolId(pub u16);
+
 /// A message kind: its name, what it does to objects, and how it is drawn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kind {
@@ -36,6 +41,8 @@ pub enum Role {
     MigrateOrder,
     Rpc,
     Fragment,
+    /// Says that messages were received.
+    Ack,
     Ping,
     Pong,
     /// The wire declares the kind and gives it no role.
@@ -114,14 +121,28 @@ pub struct Sequence {
 /// The facts of one packet.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PacketFacts {
+    /// The protocol that claims the packet; `None` where none does.
+    pub protocol: Option<ProtocolId>,
     /// `@sequence`
     pub sequence: Option<Sequence>,
     /// `@ack`: the newest packet that the sender has received.
     pub ack: Option<Sequence>,
     /// `@ack_bits`: bit i says that packet `ack - 1 - i` was received; and how many bits there are.
     pub ack_bits: Option<(u64, u8)>,
+    /// `@nack`: a packet that the sender lacks.
+    pub nack: Option<Sequence>,
+    /// `@ack_range`: packets that the sender has received, first and last, in wire order.
+    pub ack_ranges: Vec<(u64, u64)>,
+    /// `@nack_range`: packets that the sender lacks, first and last, in wire order.
+    pub nack_ranges: Vec<(u64, u64)>,
+    /// How many bits the numbers of the ranges have; 0 where there are no ranges.
+    pub range_bits: u8,
     /// `@sender`: the sender's number in the protocol.
     pub sender: Option<u64>,
+    /// `@host`: the number of the node that is host.
+    pub host: Option<u64>,
+    /// `@tick` outside messages.
+    pub tick: Option<u64>,
     /// `@rules`: the rules that the sender goes by.
     pub rules: Option<RulesId>,
     /// In wire order.
@@ -139,8 +160,19 @@ pub struct MessageFacts {
     pub bits: Range<u32>,
     /// `@reliable`
     pub reliable: bool,
-    /// `@reliable_sequence`: its place in the ordered stream of its link.
+    /// `@reliable_sequence`: its place in the reliable stream of its link,
+    /// and channel, where the wire has channels.
     pub reliable_sequence: Option<Sequence>,
+    /// `@ordered_sequence`: its place among the messages of its channel that are handed over in
+    /// order.
+    pub ordered_sequence: Option<Sequence>,
+    /// `@channel`
+    pub channel: Option<u64>,
+    /// `@acknowledges`: the `@reliable_sequence` of a message of this channel that the sender has
+    /// received.
+    pub acknowledges: Option<Sequence>,
+    /// `@host`: the number of the node that is host.
+    pub host: Option<u64>,
     /// `@origin`: the protocol's number of the node that said it first.
     pub origin: Option<u64>,
     /// `@object`
@@ -157,6 +189,8 @@ pub struct MessageFacts {
     pub tick: Option<u64>,
     /// `@rpc_name`: the bits of the name in the packet.
     pub rpc_name: Option<Range<u32>>,
+    /// `@fragment_id`: which split message this is a part of.
+    pub fragment_id: Option<u64>,
     /// `@fragment_index` and `@fragment_count`.
     pub fragment: Option<(u64, u64)>,
     /// `@fragment_data`: the bits of the data in the packet.

@@ -7,6 +7,7 @@ mod arithmetic;
 mod bit_writer;
 mod bits;
 mod check;
+mod context;
 mod display;
 mod encode;
 mod error;
@@ -16,16 +17,18 @@ mod limits;
 mod lower;
 mod program;
 mod run;
+mod select;
 mod suggest;
 mod syntax;
 mod tree;
 mod wire;
 
+pub use context::Context;
 pub use encode::{Change, EncodeError, Encoded};
 pub use error::{CompileError, Report};
 pub use facts::{
-    CreateRule, Kind, KindId, MessageFacts, PacketFacts, Role, Rules, RulesId, Sequence, StaleRule,
-    UnknownDestroy, UnknownMigrate, UpdateFrom,
+    CreateRule, Kind, KindId, MessageFacts, PacketFacts, ProtocolId, Role, Rules, RulesId,
+    Sequence, StaleRule, UnknownDestroy, UnknownMigrate, UpdateFrom,
 };
 pub use tree::{Diagnostic, Name, StreamId, Tree, TreeId, TreeNode, Value};
 pub use wire::{Decoded, Wire};

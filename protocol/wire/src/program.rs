@@ -26,6 +26,8 @@ pub(crate) struct Program {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Dictionary {
     pub(crate) order: Order,
+    /// The protocol's name, where the wire has several.
+    pub(crate) protocol: Option<Arc<str>>,
     pub(crate) fields: Vec<FieldInfo>,
     pub(crate) enums: Vec<EnumTable>,
 }

@@ -1,26 +1,38 @@
 //! A compiled wire and what can be asked of it.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::bits::BitReader;
 use crate::check::check;
-use crate::check::model::{BitOrder, Model};
+use crate::check::model::{BitOrder, Model, Selection};
+use crate::context::Context;
 use crate::error::{CompileError, Report};
-use crate::facts::{Kind, PacketFacts, Rules};
+use crate::facts::{Kind, PacketFacts, ProtocolId, Rules};
 use crate::limits::{OPERATIONS_MAX, PACKET_BYTES_MAX, TEXT_BYTES_MAX};
-use crate::lower::lower;
+use crate::lower::{TooLarge, lower};
 use crate::program::Program;
 use crate::run::{Entry, FactsOnly, Full, read};
+use crate::select::takes;
 use crate::syntax::{Span, parse};
 use crate::tree::{Diagnostic, Tree};
 
-/// A compiled wire: one protocol, as its `.wire` file describes it.
+/// A compiled wire: one or several protocols, as a `.wire` file describes them.
 #[derive(Clone, Debug)]
 pub struct Wire {
-    name: String,
     text: String,
     kinds: Vec<Kind>,
     rules: Vec<Rules>,
+    /// One at least.
+    protocols: Vec<Protocol>,
+}
+
+/// One `wire` block.
+#[derive(Clone, Debug)]
+struct Protocol {
+    name: Arc<str>,
+    version: Option<u32>,
+    selection: Selection,
     program: Program,
 }
 
@@ -54,27 +66,42 @@ impl Wire {
         let Some(model) = check(text, &file, &mut reports) else {
             return Err(failed(reports));
         };
-        let Ok(program) = lower(&model) else {
+        let Ok(protocols) = protocols(&model) else {
             let message = format!("the wire is too large: more than {OPERATIONS_MAX} operations");
             let mut report = Report::at(Span::default(), message);
             report.help("structs count once for every place that uses them");
             return Err(failed(vec![report]));
         };
-        let Model {
-            name, kinds, rules, ..
-        } = model;
+        let Model { kinds, rules, .. } = model;
         Ok(Wire {
-            name,
             text: text.to_owned(),
             kinds,
             rules,
-            program,
+            protocols,
         })
     }
 
-    /// What the `wire` block calls the protocol.
+    /// What the first `wire` block calls its protocol.
     pub fn name(&self) -> &str {
-        &self.name
+        self.protocols.first().map_or("", |first| &first.name)
+    }
+
+    /// The names and versions of the protocols, in the order in which they are asked whether a
+    /// packet is theirs; [`ProtocolId`] is a place in them.
+    pub fn protocols(&self) -> impl ExactSizeIterator<Item = (&str, Option<u32>)> {
+        let protocols = self.protocols.iter();
+        protocols.map(|protocol| (protocol.name.as_ref(), protocol.version))
+    }
+
+    /// The protocol that claims a packet: the first whose conditions hold.
+    pub fn protocol_of(&self, context: &Context, packet: &[u8]) -> Option<ProtocolId> {
+        let packet = looked_at(packet);
+        let claims = |protocol: &Protocol| {
+            let selection = &protocol.selection;
+            selection.is_empty() || takes(selection, context, packet)
+        };
+        let place = self.protocols.iter().position(claims)?;
+        u16::try_from(place).ok().map(ProtocolId)
     }
 
     /// The text that it was compiled from.
@@ -96,75 +123,123 @@ impl Wire {
     /// The facts of one packet. Clears `out` and refills it; allocates only where `out` has less
     /// room for messages than the packet needs.
     pub fn facts(&self, packet: &[u8], out: &mut PacketFacts) {
-        self.run_facts(Entry::Packet, packet, out);
+        self.facts_in(&Context::default(), packet, out);
+    }
+
+    /// The same, where it is known how the packet travelled.
+    pub fn facts_in(&self, context: &Context, packet: &[u8], out: &mut PacketFacts) {
+        let protocol = self.protocol_of(context, packet);
+        let entry = protocol.map_or(Entry::Unclaimed, |_| Entry::Packet);
+        self.run_facts(protocol, entry, packet, out);
     }
 
     /// Every field of one packet. Never fails as a whole: what can be decoded is, the rest is bytes.
     pub fn decode(&self, packet: &[u8]) -> Decoded {
-        self.run_full(Entry::Packet, packet)
+        self.decode_in(&Context::default(), packet)
     }
 
-    /// The facts of one message that was joined from its fragments: `out.messages` has one entry.
-    pub fn message_facts(&self, joined: &[u8], out: &mut PacketFacts) {
-        self.run_facts(Entry::JoinedMessage, joined, out);
+    /// The same, where it is known how the packet travelled.
+    pub fn decode_in(&self, context: &Context, packet: &[u8]) -> Decoded {
+        let protocol = self.protocol_of(context, packet);
+        let entry = protocol.map_or(Entry::Unclaimed, |_| Entry::Packet);
+        self.run_full(protocol, entry, packet)
+    }
+
+    /// The facts of one message that was joined from its fragments, which came in packets of a
+    /// protocol (`None`: the first one): `out.messages` has one entry.
+    pub fn message_facts(
+        &self,
+        protocol: Option<ProtocolId>,
+        joined: &[u8],
+        out: &mut PacketFacts,
+    ) {
+        self.run_facts(protocol, Entry::JoinedMessage, joined, out);
     }
 
     /// Every field of one message that was joined from its fragments. The joined bytes are the
     /// `@message` struct whole, its header fields included, padded to a byte.
-    pub fn decode_message(&self, joined: &[u8]) -> Decoded {
-        self.run_full(Entry::JoinedMessage, joined)
+    pub fn decode_message(&self, protocol: Option<ProtocolId>, joined: &[u8]) -> Decoded {
+        self.run_full(protocol, Entry::JoinedMessage, joined)
     }
 
-    /// The bytes that a bit range of a packet holds, in the wire's bit order: the text of an
+    /// The bytes that a bit range of a protocol's packet holds, in its bit order: the text of an
     /// [`rpc_name`](crate::MessageFacts::rpc_name), the data of a
     /// [`fragment`](crate::MessageFacts::fragment_data). A last part of a byte is filled up with zeros;
     /// what lies past the packet's end is left out.
-    pub fn bytes_at(&self, packet: &[u8], bits: Range<u32>) -> Vec<u8> {
-        BitReader::new(looked_at(packet), self.program.dictionary.order).bytes(bits.start, bits.end)
+    pub fn bytes_at(
+        &self,
+        protocol: Option<ProtocolId>,
+        packet: &[u8],
+        bits: Range<u32>,
+    ) -> Vec<u8> {
+        let order = self.protocol(protocol).program.dictionary.order;
+        BitReader::new(looked_at(packet), order).bytes(bits.start, bits.end)
     }
 
-    /// Whether the first field of a packet takes the lowest bits of the first byte.
-    pub fn is_lsb_first(&self) -> bool {
-        self.program.dictionary.order.bits == BitOrder::Lsb
+    /// Whether the first field of a protocol's packet takes the lowest bits of the first byte.
+    pub fn is_lsb_first(&self, protocol: Option<ProtocolId>) -> bool {
+        self.protocol(protocol).program.dictionary.order.bits == BitOrder::Lsb
     }
 
-    pub(crate) fn program(&self) -> &Program {
-        &self.program
+    /// The program of a protocol, or of the first.
+    pub(crate) fn program(&self, protocol: Option<ProtocolId>) -> &Program {
+        &self.protocol(protocol).program
     }
 
-    fn run_facts(&self, entry: Entry, bytes: &[u8], out: &mut PacketFacts) {
-        read(
-            &self.program,
-            &self.program.facts,
-            entry,
-            bytes,
-            out,
-            &mut FactsOnly,
-        );
+    /// The protocol with this id, or the first.
+    fn protocol(&self, id: Option<ProtocolId>) -> &Protocol {
+        let found = id.and_then(|id| self.protocols.get(usize::from(id.0)));
+        found.unwrap_or(&self.protocols[0])
     }
 
-    fn run_full(&self, entry: Entry, bytes: &[u8]) -> Decoded {
-        let whole = if entry == Entry::Packet {
-            "packet"
-        } else {
-            "message"
+    fn run_facts(
+        &self,
+        protocol: Option<ProtocolId>,
+        entry: Entry,
+        bytes: &[u8],
+        out: &mut PacketFacts,
+    ) {
+        let program = &self.protocol(protocol).program;
+        read(program, &program.facts, entry, bytes, out, &mut FactsOnly);
+        out.protocol = protocol;
+    }
+
+    fn run_full(&self, protocol: Option<ProtocolId>, entry: Entry, bytes: &[u8]) -> Decoded {
+        let program = &self.protocol(protocol).program;
+        let whole = match entry {
+            Entry::Packet | Entry::Unclaimed => "packet",
+            Entry::JoinedMessage => "message",
         };
-        let mut full = Full::new(&self.program, whole, looked_at(bytes));
+        let mut full = Full::new(program, whole, looked_at(bytes));
         let mut facts = PacketFacts::default();
-        read(
-            &self.program,
-            &self.program.full,
-            entry,
-            bytes,
-            &mut facts,
-            &mut full,
-        );
+        read(program, &program.full, entry, bytes, &mut facts, &mut full);
+        facts.protocol = protocol;
         Decoded {
             tree: full.tree,
             diagnostics: full.diagnostics,
             facts,
         }
     }
+}
+
+/// The protocols of a model, each with its program.
+fn protocols(model: &Model) -> Result<Vec<Protocol>, TooLarge> {
+    let mut operations = 0;
+    let mut protocols = Vec::new();
+    for protocol in &model.protocols {
+        let program = lower(model, protocol)?;
+        operations += program.full.operations.len() + program.facts.operations.len();
+        if operations > 2 * OPERATIONS_MAX {
+            return Err(TooLarge);
+        }
+        protocols.push(Protocol {
+            name: protocol.name.clone(),
+            version: protocol.version,
+            selection: protocol.selection.clone(),
+            program,
+        });
+    }
+    Ok(protocols)
 }
 
 /// What of a packet is looked at.

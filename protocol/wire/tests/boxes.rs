@@ -169,7 +169,7 @@ fn a_packet_of_three_messages_gives_their_facts() {
     ];
     assert_eq!(facts.messages, expected);
     let name = facts.messages[2].rpc_name.clone().unwrap_or_default();
-    assert_eq!(wire.bytes_at(&bits.packet(), name), b"jump");
+    assert_eq!(wire.bytes_at(None, &bits.packet(), name), b"jump");
 }
 
 #[test]
@@ -309,15 +309,15 @@ fn fragments_say_where_they_belong_and_join_to_a_whole_message() {
         assert_eq!(facts.messages[0].kind, kind(&wire, Role::Fragment));
         assert_eq!(facts.messages[0].fragment, Some((index as u64, 2)));
         let data = facts.messages[0].fragment_data.clone().unwrap_or_default();
-        joined_again.extend(wire.bytes_at(&bits.packet(), data));
+        joined_again.extend(wire.bytes_at(None, &bits.packet(), data));
     }
     assert_eq!(joined_again, joined);
-    let decoded = wire.decode_message(&joined_again);
+    let decoded = wire.decode_message(None, &joined_again);
     assert_eq!(decoded.diagnostics, []);
     assert_eq!(decoded.facts.messages[0].object, Some(300));
     assert_eq!(decoded.facts.messages[0].bits, 0..create(Bits::new()).len());
     let mut facts = PacketFacts::default();
-    wire.message_facts(&joined_again, &mut facts);
+    wire.message_facts(None, &joined_again, &mut facts);
     assert_eq!(facts, decoded.facts);
 }
 

@@ -21,9 +21,9 @@ fn check(wire: &Wire, packet: &[u8]) -> Result<(), TestCaseError> {
     wire.facts(packet, &mut facts);
     prop_assert_eq!(&facts, &decoded.facts, "both plans");
     check_round_trip(wire, &decoded, packet)?;
-    let joined = wire.decode_message(packet);
+    let joined = wire.decode_message(None, packet);
     check_tree(&joined.tree, packet.len() as u32 * 8)?;
-    wire.message_facts(packet, &mut facts);
+    wire.message_facts(None, packet, &mut facts);
     prop_assert_eq!(&facts, &joined.facts, "both plans of a joined message");
     for message in &decoded.facts.messages {
         prop_assert!(message.bits.end <= packet.len() as u32 * 8);
@@ -31,7 +31,7 @@ fn check(wire: &Wire, packet: &[u8]) -> Result<(), TestCaseError> {
             .into_iter()
             .flatten()
         {
-            let bytes = wire.bytes_at(packet, bits.clone());
+            let bytes = wire.bytes_at(None, packet, bits.clone());
             prop_assert_eq!(bytes.len() as u32, (bits.end - bits.start) / 8);
         }
     }

@@ -103,6 +103,7 @@ pub(super) fn word(role: Role) -> &'static str {
         Role::MigrateOrder => "the order to migrate",
         Role::Rpc => "RPC",
         Role::Fragment => "FRAGMENT",
+        Role::Ack => "ACK",
         Role::Ping => "PING",
         Role::Pong => "PONG",
         Role::Other => "a message",

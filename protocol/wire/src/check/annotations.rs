@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Checker;
-use super::model::{Enum, Meaning, Type};
+use super::model::{Enum, Meaning, RangeOf, Type};
 use super::vocabulary::{Place, WORDS, Word};
 use crate::facts::{Kind, Role};
 use crate::suggest::nearest;
@@ -58,18 +58,30 @@ impl<'a> Checker<'a, '_> {
         meaning.map(|(meaning, _)| meaning)
     }
 
-    /// Whether a struct is a message.
-    pub(super) fn struct_annotations(&mut self, structure: &Struct<'a>) -> bool {
-        let mut is_message = false;
+    /// Whether a struct is a message, or a range of packets.
+    pub(super) fn struct_annotations(&mut self, structure: &Struct<'a>) -> (bool, Option<RangeOf>) {
+        let mut found: Option<(Word, Span)> = None;
         let mut taken = BTreeMap::new();
         for annotation in &structure.annotations {
             self.claim_annotation(&mut taken, annotation);
-            if self.word(annotation, Place::Struct).is_some() {
-                self.no_arguments(annotation);
-                is_message = true;
+            let Some(word) = self.word(annotation, Place::Struct) else {
+                continue;
+            };
+            self.no_arguments(annotation);
+            match found {
+                Some((first, span)) if first != word => {
+                    self.report(annotation.span, "a struct means one thing")
+                        .label("expected one annotation")
+                        .related(span, "the first");
+                }
+                _ => found = Some((word, annotation.span)),
             }
         }
-        is_message
+        match found {
+            Some((Word::Message, _)) => (true, None),
+            Some((Word::Range(of), _)) => (false, Some(of)),
+            _ => (false, None),
+        }
     }
 
     /// The annotations of an enum's members, as far as they make sense where it is used:
@@ -91,7 +103,7 @@ impl<'a> Checker<'a, '_> {
             for annotation in &member.annotations {
                 self.claim_annotation(&mut taken, annotation);
                 match self.word(annotation, Place::Member) {
-                    Some(Word::Meaning(Meaning::Rules)) => {
+                    Some(Word::RulesOf) => {
                         if !is_rules {
                             self.report_unused(annotation, declared, "rules");
                         }
@@ -137,7 +149,9 @@ impl<'a> Checker<'a, '_> {
     /// The word of an annotation, if it is one and stands in its place.
     fn word(&mut self, annotation: &Annotation<'a>, place: Place) -> Option<Word> {
         let spelled = annotation.name.text;
-        let Some((_, word)) = WORDS.iter().find(|(word, _)| *word == spelled) else {
+        let mut same = WORDS.iter().filter(|(word, _)| *word == spelled);
+        let first = same.clone().next();
+        let Some((_, word)) = same.find(|(_, word)| word.place() == place).or(first) else {
             let here = WORDS.iter().filter(|(_, word)| word.place() == place);
             let mut names: Vec<&str> = here.map(|(word, _)| *word).collect();
             let elsewhere = WORDS.iter().filter(|(_, word)| word.place() != place);
@@ -152,8 +166,7 @@ impl<'a> Checker<'a, '_> {
             }
             return None;
         };
-        let also_on_members = *word == Word::Meaning(Meaning::Rules) && place == Place::Member;
-        if word.place() == place || also_on_members {
+        if word.place() == place {
             return Some(*word);
         }
         let message = format!("`@{spelled}` cannot be on {}", place.shown());

@@ -63,11 +63,15 @@ impl<'a> Checker<'a, '_> {
                 taken: BTreeMap::new(),
                 added: Vec::new(),
             };
-            let is_message = self.struct_annotations(declared);
+            let (is_message, range) = self.struct_annotations(declared);
             let steps = self.steps(&declared.body, &mut body);
+            for field in &mut body.fields {
+                field.meaning = field.meaning.map(|meaning| meaning.of_range(range));
+            }
             structs.push(Struct {
                 name: declared.name.text.into(),
                 is_message,
+                range,
                 recursive: self.recursive[index],
                 fields: body.fields,
                 body: steps,
@@ -210,12 +214,14 @@ impl<'a> Checker<'a, '_> {
     fn switch_step(&mut self, inner: &Switch<'a>, body: &mut Body<'a>) -> Option<Step> {
         let on = self.typed(&inner.on, Some(&body.scope));
         let found = on.as_ref().map(|(_, found)| *found);
-        if matches!(found, Some(ValueType::Float | ValueType::Bool)) {
+        let can_be_looked_at =
+            |found: &ValueType| matches!(found, ValueType::Integer | ValueType::Enum(_));
+        if found.is_some_and(|found| !can_be_looked_at(&found)) {
             let shown = found.map(|found| self.shown(found)).unwrap_or_default();
             self.report(inner.on.span, format!("a switch cannot look at {shown}"))
                 .label("expected an integer or an enum");
         }
-        let found = found.filter(|found| !matches!(found, ValueType::Float | ValueType::Bool));
+        let found = found.filter(can_be_looked_at);
         let mark = body.added.len();
         let mut of_arms = Vec::new();
         let mut arms = Vec::new();

@@ -14,6 +14,8 @@ pub(super) enum ValueType {
     Integer,
     Float,
     Bool,
+    Text,
+    Bytes,
     Enum(EnumId),
 }
 
@@ -38,9 +40,13 @@ impl<'a> Checker<'a, '_> {
             ExprKind::Bool(value) => {
                 Some((Expression::Integer(i128::from(*value)), ValueType::Bool))
             }
-            ExprKind::Text(_) => {
-                self.report(expr.span, "a text has no place in an expression")
-                    .label("expected a number, a field or a constant");
+            ExprKind::Text(text) => Some((Expression::Text((*text).into()), ValueType::Text)),
+            ExprKind::Bytes(bytes) => {
+                Some((Expression::Bytes(bytes.as_slice().into()), ValueType::Bytes))
+            }
+            ExprKind::Interval(..) => {
+                self.report(expr.span, "a range of numbers is not a value")
+                    .label("expected one number, a field or a constant");
                 None
             }
             ExprKind::Path(path) => self.typed_path(path, expr.span, scope),
@@ -129,6 +135,8 @@ impl<'a> Checker<'a, '_> {
             ValueType::Integer => "an integer".to_owned(),
             ValueType::Float => "a float".to_owned(),
             ValueType::Bool => "a truth value".to_owned(),
+            ValueType::Text => "a text".to_owned(),
+            ValueType::Bytes => "bytes".to_owned(),
             ValueType::Enum(id) => format!("a `{}`", self.file.enums[id.0 as usize].name.text),
         }
     }
@@ -382,7 +390,11 @@ impl<'a> Checker<'a, '_> {
                 Some((expression, ValueType::Bool))
             }
             Binary::Compare(compare) => {
-                if left_type != right_type || left_type == ValueType::Float {
+                let is_number_like = !matches!(
+                    left_type,
+                    ValueType::Float | ValueType::Text | ValueType::Bytes
+                );
+                if left_type != right_type || !is_number_like {
                     self.report_incomparable((left, left_type), (right, right_type), span);
                     return None;
                 }
@@ -452,9 +464,11 @@ impl<'a> Checker<'a, '_> {
             _ => None,
         });
         let message = format!("{} cannot be compared with {}", shown.0, shown.1);
-        let report = self
-            .report(span, message)
-            .label("expected the same type on both sides");
+        let label = match left_type == right_type {
+            true => "expected integers, truth values or an enum",
+            false => "expected the same type on both sides",
+        };
+        let report = self.report(span, message).label(label);
         if let Some(member) = member {
             report.help(format!("write `{member}`"));
         }

@@ -4,7 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Checker;
-use super::model::{Enum, FieldId, Meaning, Step, Struct, StructId, Type};
+use super::model::{Enum, FieldId, Meaning, Protocol, RangeOf, Step, Struct, StructId, Type};
+use super::vocabulary::Subject;
 use crate::syntax::Span;
 use crate::syntax::ast::{self, Statement};
 
@@ -15,6 +16,8 @@ struct Says {
     meanings: BTreeMap<Meaning, Span>,
     /// A message that it holds.
     message: Option<StructId>,
+    /// A range of packets that it holds.
+    range: Option<StructId>,
 }
 
 impl<'a> Checker<'a, '_> {
@@ -22,11 +25,11 @@ impl<'a> Checker<'a, '_> {
     /// struct that a joined message is.
     pub(super) fn check_meanings(
         &mut self,
-        root: Option<StructId>,
+        protocols: &mut [Protocol],
         structs: &[Struct],
         children_first: &[StructId],
         enums: &mut [Enum],
-    ) -> Option<StructId> {
+    ) {
         self.check_enum_uses(structs, enums);
         let file = self.file;
         let declared: Vec<Vec<&ast::Field<'a>>> = file
@@ -50,40 +53,41 @@ impl<'a> Checker<'a, '_> {
                 structs,
                 &mut found,
             );
+            let name = file.structs[index].name.span;
+            if let Some(range) = structure.range {
+                self.check_range(structure, range, &found, name, structs);
+            } else {
+                self.check_no_range(structure, &found);
+            }
             if structure.is_message {
-                self.check_message(structure, &found, file.structs[index].name.span, structs);
+                self.check_message(structure, &found, name, structs);
             }
             says[index] = found;
         }
-        let of_root = root.map(|root| (root, &says[root.0 as usize]));
-        if let Some((root, said)) = of_root.filter(|(root, _)| !structs[root.0 as usize].is_message)
-        {
-            let misplaced = said
-                .meanings
-                .iter()
-                .filter(|(meaning, _)| meaning.is_of_message());
-            for (meaning, &span) in misplaced {
-                let root = &structs[root.0 as usize].name;
-                let message = format!("`@{}` is outside any message", meaning.spelled());
-                self.report(span, message)
-                    .label(format!(
-                        "`{root}` holds this outside its `@message` structs"
-                    ))
-                    .help("put `@message` on the struct that is one message");
+        let roots: BTreeSet<StructId> = protocols.iter().map(|protocol| protocol.root).collect();
+        for root in roots {
+            let structure = &structs[root.0 as usize];
+            if !structure.is_message && structure.range.is_none() {
+                self.check_root(structure, &says[root.0 as usize]);
             }
         }
-        let messages = || {
-            children_first
-                .iter()
-                .copied()
-                .filter(|id| structs[id.0 as usize].is_message)
-        };
-        let has_fragments = |id: &StructId| {
-            says[id.0 as usize]
-                .meanings
-                .contains_key(&Meaning::FragmentData)
-        };
-        messages().find(has_fragments).or_else(|| messages().min())
+        for protocol in protocols {
+            protocol.joined = joined(protocol.root, structs, &says, children_first);
+        }
+    }
+
+    /// Outside messages nothing says something of a message.
+    fn check_root(&mut self, root: &Struct, said: &Says) {
+        let of_messages = |meaning: &Meaning| meaning.subject() == Subject::Message;
+        for (meaning, &span) in said.meanings.iter().filter(|(m, _)| of_messages(m)) {
+            let message = format!("`@{}` is outside any message", meaning.spelled());
+            self.report(span, message)
+                .label(format!(
+                    "`{}` holds this outside its `@message` structs",
+                    root.name
+                ))
+                .help("put `@message` on the struct that is one message");
+        }
     }
 
     fn check_enum_uses(&mut self, structs: &[Struct], enums: &mut [Enum]) {
@@ -102,9 +106,14 @@ impl<'a> Checker<'a, '_> {
     }
 
     fn check_recursive(&mut self, structure: &Struct, declared: &[&ast::Field<'a>], index: usize) {
-        if structure.is_message {
+        if structure.is_message || structure.range.is_some() {
             let span = self.file.structs[index].name.span;
-            self.report(span, "a message cannot hold itself")
+            let what = if structure.is_message {
+                "a message"
+            } else {
+                "a range"
+            };
+            self.report(span, format!("{what} cannot hold itself"))
                 .label("this struct can");
         }
         let annotated = structure.fields.iter().zip(declared);
@@ -124,11 +133,70 @@ impl<'a> Checker<'a, '_> {
             self.report(name, "a message cannot hold another message")
                 .label(format!("`{}` holds the message `{inner}`", structure.name));
         }
-        for (meaning, &span) in said.meanings.iter().filter(|(m, _)| !m.is_of_message()) {
+        if let Some(range) = said.range {
+            let range = &structs[range.0 as usize].name;
+            self.report(name, "a message cannot hold a range of packets")
+                .label(format!("`{}` holds the range `{range}`", structure.name))
+                .help("where a message acks another one, that is `@acknowledges`");
+        }
+        let of_packets = |meaning: &Meaning| meaning.subject() == Subject::Packet;
+        for (meaning, &span) in said.meanings.iter().filter(|(m, _)| of_packets(m)) {
             let message = format!("`@{}` is inside a message", meaning.spelled());
             self.report(span, message)
                 .label("it says something of a whole packet")
                 .related(name, "the message");
+        }
+    }
+
+    /// A range has a first packet, and nothing but that and a last one.
+    fn check_range(
+        &mut self,
+        structure: &Struct,
+        range: RangeOf,
+        said: &Says,
+        name: Span,
+        structs: &[Struct],
+    ) {
+        if let Some(inner) = said.message.or(said.range) {
+            let inner = &structs[inner.0 as usize].name;
+            let message = "a range of packets holds only numbers";
+            self.report(name, message)
+                .label(format!("`{}` holds `{inner}`", structure.name));
+        }
+        let (mut has_first, mut inner) = (false, None);
+        for (&meaning, &span) in &said.meanings {
+            has_first |= meaning == Meaning::AckFirst.of_range(Some(range));
+            if meaning.subject() != Subject::Range {
+                inner = inner.or(Some((meaning, span)));
+            }
+        }
+        let own = |meaning: Meaning| structure.fields.iter().any(|f| f.meaning == Some(meaning));
+        if let Some((meaning, span)) = inner {
+            let message = format!("`@{}` is inside a range of packets", meaning.spelled());
+            self.report(span, message)
+                .label("expected `@range_first` or `@range_last`")
+                .related(name, "the range");
+        } else if !has_first {
+            self.report(name, "this range has no first packet")
+                .label("expected a field with `@range_first`");
+        } else if !own(Meaning::AckFirst.of_range(Some(range))) {
+            self.report(name, "this range has its first packet in another struct")
+                .label("expected `@range_first` on a field of its own");
+        }
+    }
+
+    fn check_no_range(&mut self, structure: &Struct, said: &Says) {
+        let own = |meaning: Meaning| structure.fields.iter().any(|f| f.meaning == Some(meaning));
+        for (&meaning, &span) in &said.meanings {
+            if meaning.subject() == Subject::Range && own(meaning) {
+                let message = format!("`@{}` is outside any range", meaning.spelled());
+                self.report(span, message)
+                    .label("expected it in an `@ack_range` or `@nack_range` struct")
+                    .help(format!(
+                        "put `@ack_range` on `struct {}` if each value of it is one range",
+                        structure.name
+                    ));
+            }
         }
     }
 
@@ -193,8 +261,13 @@ impl<'a> Checker<'a, '_> {
             found.message = Some(inner);
             return;
         }
+        if structs[inner.0 as usize].range.is_some() {
+            found.range = Some(inner);
+            return;
+        }
         let said = &says[inner.0 as usize];
         found.message = found.message.or(said.message);
+        found.range = found.range.or(said.range);
         for (&meaning, &span) in &said.meanings {
             if let Some(repeat) = &declared.repeat {
                 let message = format!("`@{}` can be there several times", meaning.spelled());
@@ -208,6 +281,15 @@ impl<'a> Checker<'a, '_> {
     }
 
     fn say(&mut self, found: &mut Says, meaning: Meaning, span: Span, through: Option<Span>) {
+        let first_of_range = match meaning {
+            Meaning::AckLast => Some(Meaning::AckFirst),
+            Meaning::NackLast => Some(Meaning::NackFirst),
+            _ => None,
+        };
+        if first_of_range.is_some_and(|first| !found.meanings.contains_key(&first)) {
+            self.report(span, "the last packet of a range comes before its first")
+                .label("expected `@range_first` on a field before this one");
+        }
         let Some(first) = found.meanings.insert(meaning, span) else {
             return;
         };
@@ -225,9 +307,39 @@ impl<'a> Checker<'a, '_> {
     }
 }
 
+/// The struct that a joined message of a protocol is: of the messages that its packets hold, the
+/// one that can hold fragments, or else the first.
+fn joined(
+    root: StructId,
+    structs: &[Struct],
+    says: &[Says],
+    children_first: &[StructId],
+) -> Option<StructId> {
+    let mut held = BTreeSet::from([root]);
+    let mut open = vec![root];
+    while let Some(id) = open.pop() {
+        for field in &structs[id.0 as usize].fields {
+            if let Type::Struct(inner) = field.field_type
+                && held.insert(inner)
+            {
+                open.push(inner);
+            }
+        }
+    }
+    let is_message = |id: &StructId| structs[id.0 as usize].is_message && held.contains(id);
+    let mut messages = children_first.iter().copied().filter(is_message);
+    let has_fragments = |id: &StructId| {
+        let meanings = &says[id.0 as usize].meanings;
+        meanings.contains_key(&Meaning::FragmentData)
+    };
+    let first = messages.clone().min();
+    messages.find(has_fragments).or(first)
+}
+
 impl Says {
     fn join(&mut self, other: Says) {
         self.message = self.message.or(other.message);
+        self.range = self.range.or(other.range);
         for (meaning, span) in other.meanings {
             self.meanings.entry(meaning).or_insert(span);
         }

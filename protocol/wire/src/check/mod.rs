@@ -8,6 +8,7 @@ mod heads;
 mod meanings;
 pub(crate) mod model;
 mod nesting;
+mod protocols;
 mod settings;
 mod types;
 mod vocabulary;
@@ -72,12 +73,17 @@ impl<'a> Checker<'a, '_> {
         self.heads = self.collect_heads();
         let nesting = self.check_nesting();
         self.recursive = nesting.recursive;
-        let (root, name, order) = self.check_wire();
+        let mut protocols = self.check_wires();
         let mut structs = self.check_structs();
         if self.has_enough() || structs.len() < self.file.structs.len() {
             return None;
         }
-        let joined = self.check_meanings(root, &structs, &nesting.children_first, &mut enums);
+        self.check_meanings(
+            &mut protocols,
+            &structs,
+            &nesting.children_first,
+            &mut enums,
+        );
         for &(structure, field) in &self.reads {
             structs[structure.0 as usize].fields[field.0 as usize].read = true;
         }
@@ -85,10 +91,7 @@ impl<'a> Checker<'a, '_> {
             return None;
         }
         Some(Model {
-            name: name.to_owned(),
-            order,
-            root: root?,
-            joined,
+            protocols,
             structs,
             enums,
             kinds: std::mem::take(&mut self.kinds),
@@ -110,6 +113,11 @@ impl<'a> Checker<'a, '_> {
     /// Gives every item its id and refuses two with one name.
     fn declare(&mut self) {
         let file = self.file;
+        for import in &file.imports {
+            let message = format!("`{}` cannot be imported: the wire is one text", import.path);
+            self.report(import.span, message)
+                .label("expected no imports");
+        }
         let mut taken: BTreeMap<&'a str, Span> = BTreeMap::new();
         let constants = file.constants.iter().map(|item| item.name);
         let enums = file.enums.iter().map(|item| item.name);
@@ -144,7 +152,7 @@ impl<'a> Checker<'a, '_> {
     }
 
     /// Notes a name, or reports that it is taken.
-    fn claim(&mut self, taken: &mut BTreeMap<&'a str, Span>, name: Ident<'a>) {
+    pub(super) fn claim(&mut self, taken: &mut BTreeMap<&'a str, Span>, name: Ident<'a>) {
         match taken.get(name.text).copied() {
             Some(first) => {
                 self.report(name.span, format!("`{}` is declared twice", name.text))

@@ -1,5 +1,6 @@
 //! A wire that makes sense: every name resolved, every type known, every expression typed.
 
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use crate::facts::{Kind, Rules};
@@ -19,15 +20,42 @@ pub(crate) struct FieldId(pub(crate) u32);
 
 #[derive(Debug)]
 pub(crate) struct Model {
-    pub(crate) name: String,
-    pub(crate) order: Order,
-    pub(crate) root: StructId,
-    /// The struct that a message joined from fragments is.
-    pub(crate) joined: Option<StructId>,
+    /// One at least, in the order in which they are asked whether a packet is theirs.
+    pub(crate) protocols: Vec<Protocol>,
     pub(crate) structs: Vec<Struct>,
     pub(crate) enums: Vec<Enum>,
     pub(crate) kinds: Vec<Kind>,
     pub(crate) rules: Vec<Rules>,
+}
+
+/// A `wire` block.
+#[derive(Clone, Debug)]
+pub(crate) struct Protocol {
+    pub(crate) name: Arc<str>,
+    pub(crate) version: Option<u32>,
+    pub(crate) order: Order,
+    pub(crate) root: StructId,
+    /// The struct that a message joined from fragments is.
+    pub(crate) joined: Option<StructId>,
+    pub(crate) selection: Selection,
+}
+
+/// What says that a packet is one of a protocol; all of it holds. Nothing said: every packet is.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Selection {
+    /// The source or the destination port is one of these.
+    pub(crate) ports: Vec<RangeInclusive<u16>>,
+    /// The packet begins so.
+    pub(crate) magic: Vec<u8>,
+    /// A condition at the packet's start.
+    pub(crate) when: Option<Expression>,
+}
+
+impl Selection {
+    /// Whether every packet is taken.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.ports.is_empty() && self.magic.is_empty() && self.when.is_none()
+    }
 }
 
 /// How bits become numbers. A value is split into groups of eight bits, counted from its least
@@ -74,11 +102,20 @@ pub(crate) struct Member {
 pub(crate) struct Struct {
     pub(crate) name: Arc<str>,
     pub(crate) is_message: bool,
+    /// Each value of it is one range of packets that were received, or that are missing.
+    pub(crate) range: Option<RangeOf>,
     /// It can hold itself, or stands between two that can.
     pub(crate) recursive: bool,
     /// In the order of the text, those of `if` and `switch` included.
     pub(crate) fields: Vec<Field>,
     pub(crate) body: Vec<Step>,
+}
+
+/// What a range of packets says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RangeOf {
+    Acks,
+    Nacks,
 }
 
 #[derive(Debug)]
@@ -180,6 +217,10 @@ pub(crate) enum Expression {
     Integer(i128),
     /// Only in constants.
     Float(f64),
+    /// Only in constants.
+    Text(Arc<str>),
+    /// Only in constants.
+    Bytes(Arc<[u8]>),
     /// A field of this struct, or of structs inside it.
     Field(Vec<FieldId>),
     Not(Box<Expression>),
@@ -196,11 +237,23 @@ pub(crate) enum Meaning {
     Sequence,
     Ack,
     AckBits,
+    /// A packet that the sender says it lacks.
+    Nack,
+    /// Of an `@ack_range`.
+    AckFirst,
+    AckLast,
+    /// Of a `@nack_range`.
+    NackFirst,
+    NackLast,
     Sender,
+    Host,
     Rules,
     MessageKind,
     Reliable,
     ReliableSequence,
+    OrderedSequence,
+    Channel,
+    Acknowledges,
     Origin,
     Object,
     ObjectType,
@@ -209,6 +262,7 @@ pub(crate) enum Meaning {
     MigrationCounter,
     Tick,
     RpcName,
+    FragmentId,
     FragmentIndex,
     FragmentCount,
     FragmentData,

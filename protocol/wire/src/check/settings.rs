@@ -1,17 +1,11 @@
-//! `wire` and `rules` blocks: settings with closed sets of values.
+//! `rules` blocks, and settings with closed sets of values.
 
 use std::collections::BTreeMap;
 
 use super::Checker;
-use super::model::{BitOrder, ByteOrder, Order, StructId};
 use crate::facts::{CreateRule, Rules, StaleRule, UnknownDestroy, UnknownMigrate, UpdateFrom};
-use crate::syntax::Span;
-use crate::syntax::ast::{Block, ExprKind, Setting};
+use crate::syntax::ast::{Block, Setting};
 
-const BIT_ORDERS: [(&str, BitOrder); 2] = [("lsb", BitOrder::Lsb), ("msb", BitOrder::Msb)];
-const BYTE_ORDERS: [(&str, ByteOrder); 2] =
-    [("little", ByteOrder::Little), ("big", ByteOrder::Big)];
-const WIRE_SETTINGS: [&str; 4] = ["version", "byte_order", "bit_order", "root"];
 const RULES_SETTINGS: [&str; 6] = [
     "unknown_migrate",
     "unknown_update",
@@ -22,65 +16,10 @@ const RULES_SETTINGS: [&str; 6] = [
 ];
 
 impl<'a> Checker<'a, '_> {
-    /// The root struct, the protocol's name and the order of bits and bytes.
-    pub(super) fn check_wire(&mut self) -> (Option<StructId>, &'a str, Order) {
-        let file = self.file;
-        let mut order = Order::default();
-        let Some(block) = file.wires.first() else {
-            self.report(Span::default(), "the file has no `wire` block")
-                .help(
-                    "begin with `wire NAME { version = 1; byte_order = little; bit_order = lsb; \
-                 root = STRUCT; }`",
-                );
-            return (None, "", order);
-        };
-        for second in file.wires.iter().skip(1) {
-            self.report(second.name.span, "a file has one `wire` block")
-                .label("expected nothing after the first")
-                .related(block.name.span, "the first");
-        }
-        let mut root = None;
-        self.check_settings(block, &WIRE_SETTINGS);
-        for setting in &block.settings {
-            match setting.name.text {
-                "version" => {
-                    let version = self.constant_integer(&setting.value, "the version");
-                    if version.is_some_and(|version| !(0..=i128::from(u32::MAX)).contains(&version))
-                    {
-                        self.report(setting.value.span, "the version is out of range")
-                            .label("expected 0 to 4294967295");
-                    }
-                }
-                "byte_order" => {
-                    order.bytes = self.choice(setting, &BYTE_ORDERS).unwrap_or_default();
-                }
-                "bit_order" => {
-                    order.bits = self.choice(setting, &BIT_ORDERS).unwrap_or_default();
-                }
-                "root" => root = Some(self.root(setting)),
-                _ => {}
-            }
-        }
-        for missing in ["byte_order", "bit_order", "root"] {
-            if !block
-                .settings
-                .iter()
-                .any(|setting| setting.name.text == missing)
-            {
-                self.report(
-                    block.name.span,
-                    format!("the `wire` block has no `{missing}`"),
-                )
-                .label(format!("expected the setting `{missing}`"));
-            }
-        }
-        (root.flatten(), block.name.text, order)
-    }
-
     /// Fills in the rules blocks.
     pub(super) fn check_rules(&mut self) {
         for block in &self.file.rules {
-            self.check_settings(block, &RULES_SETTINGS);
+            self.check_settings(block, &RULES_SETTINGS, &[]);
             let mut rules = Rules {
                 name: block.name.text.to_owned(),
                 unknown_migrate: UnknownMigrate::Drop,
@@ -141,30 +80,23 @@ impl<'a> Checker<'a, '_> {
         }
     }
 
-    fn root(&mut self, setting: &Setting<'a>) -> Option<StructId> {
-        let names: Vec<&str> = self.struct_names.keys().copied().collect();
-        let ExprKind::Path(path) = &setting.value.kind else {
-            self.report(setting.value.span, "the root is a struct")
-                .label("expected a struct");
-            return None;
-        };
-        let [name] = path.as_slice() else {
-            self.report(setting.value.span, "the root is a struct")
-                .label("expected a struct");
-            return None;
-        };
-        if let Some(&id) = self.struct_names.get(name.text) {
-            return Some(id);
-        }
-        let message = format!("there is no struct `{}`", name.text);
-        self.report_choice(name.span, message, name.text, names);
-        None
-    }
-
-    /// Unknown settings and settings given twice.
-    fn check_settings(&mut self, block: &Block<'a>, known: &[&'static str]) {
+    /// Unknown settings, settings given twice, and several values where there can be one; `lists`
+    /// can have several.
+    pub(super) fn check_settings(
+        &mut self,
+        block: &Block<'a>,
+        known: &[&'static str],
+        lists: &[&'static str],
+    ) {
         let mut taken = BTreeMap::new();
         for setting in &block.settings {
+            if let (false, Some(second)) =
+                (lists.contains(&setting.name.text), setting.more.first())
+            {
+                let message = format!("`{}` has one value", setting.name.text);
+                self.report(second.span, message)
+                    .label("expected nothing after the first");
+            }
             if !known.contains(&setting.name.text) {
                 let message = format!("there is no setting `{}` here", setting.name.text);
                 let known = known.iter().copied();
@@ -186,7 +118,11 @@ impl<'a> Checker<'a, '_> {
         }
     }
 
-    fn choice<T: Copy>(&mut self, setting: &Setting<'a>, choices: &[(&str, T)]) -> Option<T> {
+    pub(super) fn choice<T: Copy>(
+        &mut self,
+        setting: &Setting<'a>,
+        choices: &[(&str, T)],
+    ) -> Option<T> {
         let spelled = setting.value.span.text(self.text);
         if let Some((_, chosen)) = choices.iter().find(|(name, _)| *name == spelled) {
             return Some(*chosen);

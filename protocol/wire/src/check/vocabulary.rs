@@ -1,6 +1,6 @@
 //! The closed vocabulary of annotations: what each one may stand on, and what type it asks for.
 
-use super::model::{Meaning, Type};
+use super::model::{Meaning, RangeOf, Type};
 use crate::facts::Role;
 
 /// What an annotation says.
@@ -10,8 +10,12 @@ pub(super) enum Word {
     Meaning(Meaning),
     /// On a struct: each value of it is one message.
     Message,
+    /// On a struct: each value of it is one range of packets.
+    Range(RangeOf),
     /// On a member of a `@message_kind` enum.
     Role(Role),
+    /// On a member of a `@rules` enum: `@rules(NAME)`.
+    RulesOf,
     /// On a member of an enum: `@color("#rrggbb")`.
     Color,
 }
@@ -22,6 +26,17 @@ pub(super) enum Place {
     Field,
     Struct,
     Member,
+}
+
+/// What a meaning is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Subject {
+    Packet,
+    Message,
+    /// The message that it stands in; outside messages the packet.
+    Either,
+    /// One `@ack_range` or `@nack_range`.
+    Range,
 }
 
 impl Place {
@@ -35,13 +50,21 @@ impl Place {
 }
 
 /// All words, in the order in which the reference lists them. `@rules` is two words: on a field it
-/// says that the field chooses the rules, on a member which rules the member stands for.
-pub(super) const WORDS: [(&str, Word); 33] = [
+/// says that the field chooses the rules, on a member which rules the member stands for; and so is
+/// `@ack`.
+pub(super) const WORDS: [(&str, Word); 45] = [
     ("sequence", Word::Meaning(Meaning::Sequence)),
     ("ack", Word::Meaning(Meaning::Ack)),
     ("ack_bits", Word::Meaning(Meaning::AckBits)),
+    ("nack", Word::Meaning(Meaning::Nack)),
+    ("ack_range", Word::Range(RangeOf::Acks)),
+    ("nack_range", Word::Range(RangeOf::Nacks)),
+    ("range_first", Word::Meaning(Meaning::AckFirst)),
+    ("range_last", Word::Meaning(Meaning::AckLast)),
     ("sender", Word::Meaning(Meaning::Sender)),
+    ("host", Word::Meaning(Meaning::Host)),
     ("rules", Word::Meaning(Meaning::Rules)),
+    ("rules", Word::RulesOf),
     ("message", Word::Message),
     ("message_kind", Word::Meaning(Meaning::MessageKind)),
     ("reliable", Word::Meaning(Meaning::Reliable)),
@@ -49,6 +72,9 @@ pub(super) const WORDS: [(&str, Word); 33] = [
         "reliable_sequence",
         Word::Meaning(Meaning::ReliableSequence),
     ),
+    ("ordered_sequence", Word::Meaning(Meaning::OrderedSequence)),
+    ("channel", Word::Meaning(Meaning::Channel)),
+    ("acknowledges", Word::Meaning(Meaning::Acknowledges)),
     ("origin", Word::Meaning(Meaning::Origin)),
     ("object", Word::Meaning(Meaning::Object)),
     ("object_type", Word::Meaning(Meaning::ObjectType)),
@@ -60,6 +86,7 @@ pub(super) const WORDS: [(&str, Word); 33] = [
     ),
     ("tick", Word::Meaning(Meaning::Tick)),
     ("rpc_name", Word::Meaning(Meaning::RpcName)),
+    ("fragment_id", Word::Meaning(Meaning::FragmentId)),
     ("fragment_index", Word::Meaning(Meaning::FragmentIndex)),
     ("fragment_count", Word::Meaning(Meaning::FragmentCount)),
     ("fragment_data", Word::Meaning(Meaning::FragmentData)),
@@ -73,6 +100,7 @@ pub(super) const WORDS: [(&str, Word); 33] = [
     ("migrate_order", Word::Role(Role::MigrateOrder)),
     ("rpc", Word::Role(Role::Rpc)),
     ("fragment", Word::Role(Role::Fragment)),
+    ("ack", Word::Role(Role::Ack)),
     ("ping", Word::Role(Role::Ping)),
     ("pong", Word::Role(Role::Pong)),
     ("other", Word::Role(Role::Other)),
@@ -82,8 +110,8 @@ impl Word {
     pub(super) fn place(self) -> Place {
         match self {
             Word::Meaning(_) => Place::Field,
-            Word::Message => Place::Struct,
-            Word::Role(_) | Word::Color => Place::Member,
+            Word::Message | Word::Range(_) => Place::Struct,
+            Word::Role(_) | Word::RulesOf | Word::Color => Place::Member,
         }
     }
 }
@@ -91,16 +119,41 @@ impl Word {
 impl Meaning {
     /// As the wire spells it, without `@`.
     pub(crate) fn spelled(self) -> &'static str {
-        let found = WORDS.iter().find(|(_, word)| *word == Word::Meaning(self));
+        let in_words = match self {
+            Meaning::NackFirst => Meaning::AckFirst,
+            Meaning::NackLast => Meaning::AckLast,
+            other => other,
+        };
+        let found = WORDS
+            .iter()
+            .find(|(_, word)| *word == Word::Meaning(in_words));
         found.map_or("", |(spelled, _)| spelled)
     }
 
-    /// Whether it says something of one message, not of the whole packet.
-    pub(super) fn is_of_message(self) -> bool {
-        !matches!(
-            self,
-            Meaning::Sequence | Meaning::Ack | Meaning::AckBits | Meaning::Sender | Meaning::Rules
-        )
+    /// Of what it says something.
+    pub(super) fn subject(self) -> Subject {
+        match self {
+            Meaning::Sequence
+            | Meaning::Ack
+            | Meaning::AckBits
+            | Meaning::Nack
+            | Meaning::Sender
+            | Meaning::Rules => Subject::Packet,
+            Meaning::Tick | Meaning::Host => Subject::Either,
+            Meaning::AckFirst | Meaning::AckLast | Meaning::NackFirst | Meaning::NackLast => {
+                Subject::Range
+            }
+            _ => Subject::Message,
+        }
+    }
+
+    /// The same of a range of the other sort.
+    pub(super) fn of_range(self, range: Option<RangeOf>) -> Meaning {
+        match (self, range) {
+            (Meaning::AckFirst, Some(RangeOf::Nacks)) => Meaning::NackFirst,
+            (Meaning::AckLast, Some(RangeOf::Nacks)) => Meaning::NackLast,
+            _ => self,
+        }
     }
 
     /// Whether a field of this type can mean it.
@@ -115,7 +168,7 @@ impl Meaning {
             Meaning::AckBits => matches!(field_type, Type::Unsigned(_)),
             Meaning::Rules | Meaning::MessageKind => is_enum,
             Meaning::Reliable => matches!(field_type, Type::Unsigned(1) | Type::Bool),
-            Meaning::ObjectType => unsigned || is_enum,
+            Meaning::ObjectType | Meaning::Channel => unsigned || is_enum,
             Meaning::RpcName => matches!(field_type, Type::Text { .. }),
             Meaning::FragmentData => matches!(field_type, Type::Bytes(_)),
             _ => unsigned,
@@ -128,7 +181,7 @@ impl Meaning {
             Meaning::AckBits => "an unsigned integer of fixed width, such as `u32`",
             Meaning::Rules | Meaning::MessageKind => "an enum",
             Meaning::Reliable => "`u1` or `bool`",
-            Meaning::ObjectType => "an unsigned integer or an enum",
+            Meaning::ObjectType | Meaning::Channel => "an unsigned integer or an enum",
             Meaning::RpcName => "a `string`",
             Meaning::FragmentData => "`bytes`",
             _ => "an unsigned integer, such as `u16` or `leb128`",

@@ -7,7 +7,7 @@ use crate::program::{FieldInfo, Shown};
 use crate::run::show;
 use crate::tree::{Name, Tree, TreeId, TreeNode};
 
-/// The whole packet: `packet`, and `rest` where the wire does not explain all of it.
+/// The whole packet: `wire` where there are several to choose from, `packet`, and `rest` where the wire does not explain all of it.
 pub(crate) fn packet(tree: &Tree) -> Json {
     let mut whole = Map::new();
     let rest = |bits: u32, bytes: &[u8]| serde_json::json!({ "bits": bits, "bytes": hex(bytes) });
@@ -17,6 +17,9 @@ pub(crate) fn packet(tree: &Tree) -> Json {
             let rest = rest(bits.end - bits.start, &root.content());
             whole.insert("rest".to_owned(), rest);
         } else {
+            if let Some(protocol) = &tree.dictionary().protocol {
+                whole.insert("wire".to_owned(), Json::String(protocol.to_string()));
+            }
             whole.insert("packet".to_owned(), field(tree, root));
         }
     }

@@ -15,8 +15,8 @@ impl Lowering<'_> {
     ) -> Result<Operand, TooLarge> {
         match expression {
             Expression::Integer(value) => self.assembler.operand(*value),
-            // The checker lets no float into an expression that is not constant.
-            Expression::Float(_) => Err(TooLarge),
+            // The checker lets none of these into an expression that is not constant.
+            Expression::Float(_) | Expression::Text(_) | Expression::Bytes(_) => Err(TooLarge),
             Expression::Field(path) => bound(path, bindings).ok_or(TooLarge),
             Expression::Arithmetic(operator, left, right, text) => {
                 let left = self.value(left, bindings)?;

@@ -12,29 +12,32 @@ use std::sync::Arc;
 
 use self::assembler::Assembler;
 use self::weights::Weights;
-use crate::check::model::{FieldId, Length, Model, StructId, Type};
+use crate::check::model::{FieldId, Length, Model, Protocol, RangeOf, Struct, StructId, Type};
 use crate::limits::{DEPTH_MAX, OPERATIONS_MAX};
 use crate::program::{
     Dictionary, EnumMember, EnumTable, FieldInfo, Plan, Program, Register, Shown,
 };
 
-/// The program of a model, or why there is none.
-pub(crate) fn lower(model: &Model) -> Result<Program, TooLarge> {
+/// The program of one of a model's protocols, or why there is none.
+pub(crate) fn lower(model: &Model, protocol: &Protocol) -> Result<Program, TooLarge> {
     let weights = Weights::of(model);
     let mut shared = Shared::default();
-    let full = plan(model, &weights, &mut shared, Sinks::Full)?;
-    let facts = plan(model, &weights, &mut shared, Sinks::Facts)?;
+    let full = plan(model, protocol, &weights, &mut shared, Sinks::Full)?;
+    let facts = plan(model, protocol, &weights, &mut shared, Sinks::Facts)?;
     Ok(Program {
         dictionary: Arc::new(Dictionary {
-            order: model.order,
+            order: protocol.order,
+            protocol: (model.protocols.len() > 1).then(|| protocol.name.clone()),
             fields: shared.fields,
             enums: enum_tables(model),
         }),
         texts: shared.texts,
         full,
         facts,
-        packet_weight: weights.of_struct(model.root),
-        message_weight: model.joined.map_or(0, |joined| weights.of_struct(joined)),
+        packet_weight: weights.of_struct(protocol.root),
+        message_weight: protocol
+            .joined
+            .map_or(0, |joined| weights.of_struct(joined)),
     })
 }
 
@@ -98,6 +101,7 @@ struct Lowering<'m> {
 
 fn plan(
     model: &Model,
+    protocol: &Protocol,
     weights: &Weights,
     shared: &mut Shared,
     sinks: Sinks,
@@ -114,8 +118,8 @@ fn plan(
         open_calls: Vec::new(),
     };
     let mut largest_frame = 0;
-    let packet = lowering.entry(model.root, false, &mut largest_frame)?;
-    let message = match model.joined {
+    let packet = lowering.entry(protocol.root, false, &mut largest_frame)?;
+    let message = match protocol.joined {
         Some(joined) => Some(lowering.entry(joined, true, &mut largest_frame)?),
         None => None,
     };
@@ -148,7 +152,7 @@ impl Lowering<'_> {
             name: structure.name.clone(),
             is_element: false,
             type_name: structure.name.clone(),
-            annotation: structure.is_message.then(|| "message".into()),
+            annotation: annotation(structure),
             shown: Shown::Nothing,
             is_repeat: false,
             is_varint: false,
@@ -245,7 +249,7 @@ impl Lowering<'_> {
             },
             annotation: match field.field_type {
                 _ if whole_repeat => None,
-                Type::Struct(inner) if model.structure(inner).is_message => Some("message".into()),
+                Type::Struct(inner) => annotation(model.structure(inner)),
                 _ => field.meaning.map(|meaning| meaning.spelled().into()),
             },
             shown: if whole_repeat {
@@ -308,6 +312,16 @@ fn is_varint(field_type: &Type, model: &Model) -> bool {
             ..
         } => is_varint(prefix, model),
         _ => false,
+    }
+}
+
+/// What the values of a struct are, as the wire spells it.
+fn annotation(structure: &Struct) -> Option<Arc<str>> {
+    match structure.range {
+        _ if structure.is_message => Some("message".into()),
+        Some(RangeOf::Acks) => Some("ack_range".into()),
+        Some(RangeOf::Nacks) => Some("nack_range".into()),
+        None => None,
     }
 }
 

@@ -179,6 +179,7 @@ impl<'p> Full<'p> {
                 format!("the {whole} has {bytes} bytes, only the first {PACKET_BYTES_MAX} count")
             }
             Problem::NotWritten => "it cannot be written".to_owned(),
+            Problem::Unclaimed => "no protocol of this file claims the packet".to_owned(),
             Problem::NoMessages => "the wire has no `@message` struct".to_owned(),
         }
     }

@@ -46,6 +46,8 @@ impl Sink for FactsOnly {
 pub(crate) enum Entry {
     Packet,
     JoinedMessage,
+    /// A packet of which no protocol of the wire says that it is its own.
+    Unclaimed,
 }
 
 /// How many registers stand on the stack; more are allocated, once a packet.
@@ -100,6 +102,7 @@ pub(super) fn run<T: Tape, S: Sink, R>(
     let (start, weight) = match entry {
         Entry::Packet => (Some(plan.packet), program.packet_weight),
         Entry::JoinedMessage => (plan.message, program.message_weight),
+        Entry::Unclaimed => (None, 0),
     };
     let mut on_stack;
     let mut allocated;
@@ -125,6 +128,7 @@ pub(super) fn run<T: Tape, S: Sink, R>(
     };
     let end = match start {
         Some(start) => machine.interpret(start),
+        None if entry == Entry::Unclaimed => Err(Stop::here(Problem::Unclaimed)),
         None => Err(Stop::here(Problem::NoMessages)),
     };
     finish(machine, end)

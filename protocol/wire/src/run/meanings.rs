@@ -10,10 +10,23 @@ use crate::program::{EnumMember, Register};
 pub(super) fn clear(facts: &mut PacketFacts) {
     let mut messages = std::mem::take(&mut facts.messages);
     messages.clear();
+    let mut ack_ranges = std::mem::take(&mut facts.ack_ranges);
+    ack_ranges.clear();
+    let mut nack_ranges = std::mem::take(&mut facts.nack_ranges);
+    nack_ranges.clear();
     *facts = PacketFacts {
         messages,
+        ack_ranges,
+        nack_ranges,
         ..PacketFacts::default()
     };
+}
+
+/// Says where the range that began last ends.
+fn end_range(ranges: &mut [(u64, u64)], last: u64) {
+    if let Some(range) = ranges.last_mut() {
+        range.1 = last;
+    }
 }
 
 impl<'p, T: Tape, S: Sink> Machine<'p, '_, T, S> {
@@ -55,16 +68,34 @@ impl<'p, T: Tape, S: Sink> Machine<'p, '_, T, S> {
             Meaning::Sequence => self.facts.sequence = sequence,
             Meaning::Ack => self.facts.ack = sequence,
             Meaning::AckBits => self.facts.ack_bits = Some((value, bits)),
+            Meaning::Nack => self.facts.nack = sequence,
+            Meaning::AckFirst => {
+                self.facts.range_bits = bits;
+                self.facts.ack_ranges.push((value, value));
+            }
+            Meaning::AckLast => end_range(&mut self.facts.ack_ranges, value),
+            Meaning::NackFirst => {
+                self.facts.range_bits = bits;
+                self.facts.nack_ranges.push((value, value));
+            }
+            Meaning::NackLast => end_range(&mut self.facts.nack_ranges, value),
             Meaning::Sender => self.facts.sender = fact,
             Meaning::Reliable => self.message(|message| message.reliable = value != 0),
             Meaning::ReliableSequence => self.message(|m| m.reliable_sequence = sequence),
+            Meaning::OrderedSequence => self.message(|m| m.ordered_sequence = sequence),
+            Meaning::Channel => self.message(|message| message.channel = fact),
+            Meaning::Acknowledges => self.message(|message| message.acknowledges = sequence),
             Meaning::Origin => self.message(|message| message.origin = fact),
             Meaning::Object => self.message(|message| message.object = fact),
             Meaning::ObjectType => self.message(|message| message.object_type = fact),
             Meaning::Owner => self.message(|message| message.owner = fact),
             Meaning::NewOwner => self.message(|message| message.new_owner = fact),
             Meaning::MigrationCounter => self.message(|m| m.migration_counter = fact),
-            Meaning::Tick => self.message(|message| message.tick = fact),
+            Meaning::Tick if self.in_message => self.message(|message| message.tick = fact),
+            Meaning::Tick => self.facts.tick = fact,
+            Meaning::Host if self.in_message => self.message(|message| message.host = fact),
+            Meaning::Host => self.facts.host = fact,
+            Meaning::FragmentId => self.message(|message| message.fragment_id = fact),
             Meaning::FragmentIndex => {
                 self.fragment.0 = fact;
                 self.say_fragment();

@@ -58,6 +58,8 @@ pub(crate) enum Problem {
     PacketTooLong {
         bytes: usize,
     },
+    /// A packet of which no protocol of the wire says that it is its own.
+    Unclaimed,
     /// A joined message of a wire without messages.
     NoMessages,
     /// What was to be written is not there or does not fit; the tape knows more.

@@ -12,11 +12,19 @@ pub(crate) struct Ident<'a> {
 /// A whole file.
 #[derive(Debug, Default)]
 pub(crate) struct File<'a> {
+    pub(crate) imports: Vec<Import<'a>>,
     pub(crate) wires: Vec<Block<'a>>,
     pub(crate) rules: Vec<Block<'a>>,
     pub(crate) constants: Vec<Constant<'a>>,
     pub(crate) enums: Vec<Enum<'a>>,
     pub(crate) structs: Vec<Struct<'a>>,
+}
+
+/// `import "PATH";`. The span is that of the path with its quotes.
+#[derive(Debug)]
+pub(crate) struct Import<'a> {
+    pub(crate) path: &'a str,
+    pub(crate) span: Span,
 }
 
 /// `wire NAME { ... }` or `rules NAME { ... }`: settings.
@@ -26,11 +34,13 @@ pub(crate) struct Block<'a> {
     pub(crate) settings: Vec<Setting<'a>>,
 }
 
-/// `NAME = VALUE;`
+/// `NAME = VALUE;` or, for settings that are lists, `NAME = VALUE, VALUE;`
 #[derive(Debug)]
 pub(crate) struct Setting<'a> {
     pub(crate) name: Ident<'a>,
     pub(crate) value: Expr<'a>,
+    /// The values after the first.
+    pub(crate) more: Vec<Expr<'a>>,
 }
 
 /// `const NAME = VALUE;`
@@ -172,6 +182,10 @@ pub(crate) enum ExprKind<'a> {
     Bool(bool),
     /// Without its quotes.
     Text(&'a str),
+    /// `x"0a ff"`
+    Bytes(Vec<u8>),
+    /// `1000..=1999`, where a setting takes a list of numbers.
+    Interval(Box<Expr<'a>>, Box<Expr<'a>>),
     /// `a`, `a.b`, `Enum.member`
     Path(Vec<Ident<'a>>),
     /// `range(0, 3)`, where a type stands as an argument.

@@ -94,6 +94,14 @@ impl<'a> Parser<'a, '_> {
                 let inner = quoted.strip_prefix('"').unwrap_or(quoted);
                 ExprKind::Text(inner.strip_suffix('"').unwrap_or(inner))
             }
+            TokenKind::Bytes => match hexadecimal(start.text(self.text)) {
+                Some(bytes) => ExprKind::Bytes(bytes),
+                None => {
+                    self.report(start, "these are not bytes")
+                        .label("expected pairs of hexadecimal digits: `x\"0a ff\"`");
+                    ExprKind::Bytes(Vec::new())
+                }
+            },
             TokenKind::Name => return self.named_operand(),
             TokenKind::Mark("(") => return self.parenthesised(start),
             _ => return Err(self.unexpected("a value: a number, a field or a constant")),
@@ -135,6 +143,21 @@ impl<'a> Parser<'a, '_> {
         let span = first.span.to(self.previous());
         Ok(Expr::new(ExprKind::Path(path), span))
     }
+}
+
+/// The bytes of `x"0a ff"`: pairs of digits, blanks between them.
+fn hexadecimal(literal: &str) -> Option<Vec<u8>> {
+    let digits = literal.strip_prefix("x\"")?;
+    let digits = digits.strip_suffix('"').unwrap_or(digits);
+    let mut bytes = Vec::new();
+    for group in digits.split_ascii_whitespace() {
+        for pair in group.as_bytes().chunks(2) {
+            let [high, low] = pair else { return None };
+            let digit = |&digit: &u8| char::from(digit).to_digit(16);
+            bytes.push((digit(high)? << 4 | digit(low)?) as u8);
+        }
+    }
+    Some(bytes)
 }
 
 /// A binary operator and how tightly it binds.

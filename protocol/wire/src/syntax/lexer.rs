@@ -39,6 +39,8 @@ pub(crate) enum TokenKind {
     Float(f64),
     /// Between quotes; the span includes them.
     Text,
+    /// `x"0a ff"`; the span includes the `x` and the quotes.
+    Bytes,
     /// Punctuation, as it is spelled.
     Mark(&'static str),
     End,
@@ -91,6 +93,11 @@ impl Lexer<'_> {
             let Some(first) = self.rest().chars().next() else {
                 return self.token(start, TokenKind::End);
             };
+            if self.rest().starts_with("x\"") {
+                self.at += 1;
+                self.text_literal();
+                return self.token(start, TokenKind::Bytes);
+            }
             if first.is_ascii_alphabetic() || first == '_' {
                 self.take_while(|c| c.is_ascii_alphanumeric() || c == '_');
                 return self.token(start, TokenKind::Name);

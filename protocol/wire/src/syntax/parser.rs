@@ -3,8 +3,8 @@
 
 use super::Span;
 use super::ast::{
-    Align, Annotation, Arm, Block, Constant, Enum, Field, File, Ident, If, Member, Repeat, Setting,
-    Statement, Struct, Switch, TypeRef,
+    Align, Annotation, Arm, Block, Constant, Enum, Expr, ExprKind, Field, File, Ident, If, Import,
+    Member, Repeat, Setting, Statement, Struct, Switch, TypeRef,
 };
 use super::lexer::{Token, TokenKind, tokens};
 use crate::error::Report;
@@ -18,7 +18,7 @@ const NESTING_MAX: usize = 64;
 const RESERVED: [&str; 6] = ["if", "else", "switch", "default", "true", "false"];
 
 /// Words that begin an item.
-const ITEMS: [&str; 5] = ["wire", "rules", "const", "enum", "struct"];
+const ITEMS: [&str; 6] = ["import", "wire", "rules", "const", "enum", "struct"];
 
 /// The parser has reported a mistake and does not know how to go on from here.
 pub(super) struct Failed;
@@ -63,6 +63,7 @@ impl<'a> Parser<'a, '_> {
             _ => return Err(self.unexpected_item(None)),
         };
         match word {
+            "import" => file.imports.push(self.import()?),
             "wire" => file.wires.push(self.block()?),
             "rules" => file.rules.push(self.block()?),
             "const" => file.constants.push(self.constant()?),
@@ -78,7 +79,7 @@ impl<'a> Parser<'a, '_> {
         let found = self.found();
         let report = self
             .report(self.here(), format!("expected an item, found {found}"))
-            .label("expected `wire`, `const`, `enum`, `struct` or `rules`");
+            .label("expected `import`, `wire`, `const`, `enum`, `struct` or `rules`");
         if let Some(suggestion) = suggestion {
             report.help(suggestion);
         }
@@ -93,12 +94,42 @@ impl<'a> Parser<'a, '_> {
         while !self.at_mark("}") {
             let name = self.any_name("a setting, or `}`")?;
             self.expect_mark("=", "after the setting's name")?;
-            let value = self.expression()?;
+            let value = self.setting_value()?;
+            let mut more = Vec::new();
+            while self.take_mark(",") {
+                more.push(self.setting_value()?);
+            }
             self.expect_mark(";", "after the setting")?;
-            settings.push(Setting { name, value });
+            settings.push(Setting { name, value, more });
         }
         self.advance();
         Ok(Block { name, settings })
+    }
+
+    /// An expression, or `LOW..=HIGH`.
+    fn setting_value(&mut self) -> Result<Expr<'a>, Failed> {
+        let low = self.expression()?;
+        if !self.take_mark("..=") {
+            return Ok(low);
+        }
+        let high = self.expression()?;
+        let span = low.span.to(high.span);
+        let kind = ExprKind::Interval(Box::new(low), Box::new(high));
+        Ok(Expr::new(kind, span))
+    }
+
+    fn import(&mut self) -> Result<Import<'a>, Failed> {
+        self.advance();
+        let span = self.here();
+        if self.peek() != TokenKind::Text {
+            return Err(self.unexpected("the path of a file: `import \"other.wire\";`"));
+        }
+        self.advance();
+        let quoted = span.text(self.text);
+        let path = quoted.strip_prefix('"').unwrap_or(quoted);
+        let path = path.strip_suffix('"').unwrap_or(path);
+        self.expect_mark(";", "after the path")?;
+        Ok(Import { path, span })
     }
 
     fn constant(&mut self) -> Result<Constant<'a>, Failed> {

@@ -1,0 +1,184 @@
+//! `wire` blocks: the protocols of a wire, and what says that a packet is one of theirs.
+
+use std::ops::RangeInclusive;
+
+use super::Checker;
+use super::expressions::Scope;
+use super::model::{BitOrder, ByteOrder, Expression, Order, Protocol, Selection, StructId};
+use crate::syntax::Span;
+use crate::syntax::ast::{Block, Expr, ExprKind, Setting};
+
+const BIT_ORDERS: [(&str, BitOrder); 2] = [("lsb", BitOrder::Lsb), ("msb", BitOrder::Msb)];
+const BYTE_ORDERS: [(&str, ByteOrder); 2] =
+    [("little", ByteOrder::Little), ("big", ByteOrder::Big)];
+const WIRE_SETTINGS: [&str; 7] = [
+    "version",
+    "byte_order",
+    "bit_order",
+    "root",
+    "ports",
+    "magic",
+    "when",
+];
+
+/// Bytes of a magic; more tell nothing that these do not.
+const MAGIC_BYTES_MAX: usize = 64;
+
+impl<'a> Checker<'a, '_> {
+    /// The protocols, in the order of the text; those with a mistake may be missing.
+    pub(super) fn check_wires(&mut self) -> Vec<Protocol> {
+        let file = self.file;
+        if file.wires.is_empty() {
+            self.report(Span::default(), "the file has no `wire` block")
+                .help(
+                    "begin with `wire NAME { version = 1; byte_order = little; bit_order = lsb; \
+                     root = STRUCT; }`",
+                );
+        }
+        if let Some(block) = file.wires.get(usize::from(u16::MAX)) {
+            self.report(block.name.span, "there are too many `wire` blocks");
+        }
+        let mut taken = std::collections::BTreeMap::new();
+        let mut protocols: Vec<Protocol> = Vec::new();
+        for block in &file.wires {
+            self.claim(&mut taken, block.name);
+            if let Some(before) = protocols.last()
+                && before.selection.is_empty()
+            {
+                let message = format!("no packet comes to the protocol `{}`", block.name.text);
+                self.report(block.name.span, message)
+                    .label(format!("`{}` before it takes every packet", before.name))
+                    .help(format!(
+                        "say with `ports`, `magic` or `when` which packets are of `{}`",
+                        before.name
+                    ));
+            }
+            protocols.extend(self.check_wire(block));
+        }
+        protocols
+    }
+
+    fn check_wire(&mut self, block: &Block<'a>) -> Option<Protocol> {
+        self.check_settings(block, &WIRE_SETTINGS, &["ports"]);
+        for missing in ["byte_order", "bit_order", "root"] {
+            if !block.settings.iter().any(|each| each.name.text == missing) {
+                self.report(
+                    block.name.span,
+                    format!("the `wire` block has no `{missing}`"),
+                )
+                .label(format!("expected the setting `{missing}`"));
+            }
+        }
+        let named = |name: &str| block.settings.iter().find(|each| each.name.text == name);
+        let root = named("root").and_then(|setting| self.root(setting));
+        let version = named("version").and_then(|setting| self.version(setting));
+        let bytes = named("byte_order").and_then(|setting| self.choice(setting, &BYTE_ORDERS));
+        let bits = named("bit_order").and_then(|setting| self.choice(setting, &BIT_ORDERS));
+        let ports = named("ports").map(|setting| self.ports(setting));
+        let magic = named("magic").and_then(|setting| self.magic(setting));
+        let when = named("when").and_then(|setting| self.when(setting, root));
+        Some(Protocol {
+            name: block.name.text.into(),
+            version,
+            order: Order {
+                bits: bits.unwrap_or_default(),
+                bytes: bytes.unwrap_or_default(),
+            },
+            root: root?,
+            joined: None,
+            selection: Selection {
+                ports: ports.unwrap_or_default(),
+                magic: magic.unwrap_or_default(),
+                when,
+            },
+        })
+    }
+
+    fn version(&mut self, setting: &Setting<'a>) -> Option<u32> {
+        let version = self.constant_integer(&setting.value, "the version")?;
+        if let Ok(version) = u32::try_from(version) {
+            return Some(version);
+        }
+        self.report(setting.value.span, "the version is out of range")
+            .label("expected 0 to 4294967295");
+        None
+    }
+
+    fn root(&mut self, setting: &Setting<'a>) -> Option<StructId> {
+        let names: Vec<&str> = self.struct_names.keys().copied().collect();
+        let ExprKind::Path(path) = &setting.value.kind else {
+            self.report(setting.value.span, "the root is a struct")
+                .label("expected a struct");
+            return None;
+        };
+        let [name] = path.as_slice() else {
+            self.report(setting.value.span, "the root is a struct")
+                .label("expected a struct");
+            return None;
+        };
+        if let Some(&id) = self.struct_names.get(name.text) {
+            return Some(id);
+        }
+        let message = format!("there is no struct `{}`", name.text);
+        self.report_choice(name.span, message, name.text, names);
+        None
+    }
+
+    fn ports(&mut self, setting: &Setting<'a>) -> Vec<RangeInclusive<u16>> {
+        let values = std::iter::once(&setting.value).chain(&setting.more);
+        values.filter_map(|value| self.port_range(value)).collect()
+    }
+
+    fn port_range(&mut self, value: &Expr<'a>) -> Option<RangeInclusive<u16>> {
+        let (low, high) = match &value.kind {
+            ExprKind::Interval(low, high) => (self.port(low), self.port(high)),
+            _ => {
+                let port = self.port(value);
+                (port, port)
+            }
+        };
+        let (low, high) = (low?, high?);
+        if low > high {
+            self.report(value.span, "there is no port in this range")
+                .label(format!("expected an end of {low} or more"));
+        }
+        Some(low..=high)
+    }
+
+    fn port(&mut self, value: &Expr<'a>) -> Option<u16> {
+        let port = self.constant_integer(value, "a port")?;
+        if let Ok(port) = u16::try_from(port) {
+            return Some(port);
+        }
+        self.report(value.span, format!("{port} is not a port"))
+            .label("expected 0 to 65535");
+        None
+    }
+
+    fn magic(&mut self, setting: &Setting<'a>) -> Option<Vec<u8>> {
+        let bytes = match self.typed(&setting.value, None)?.0 {
+            Expression::Bytes(bytes) => bytes.to_vec(),
+            Expression::Text(text) => text.as_bytes().to_vec(),
+            _ => {
+                self.report(setting.value.span, "the magic is bytes or a text")
+                    .label("expected bytes such as `x\"ff ff\"`");
+                return None;
+            }
+        };
+        if !(1..=MAGIC_BYTES_MAX).contains(&bytes.len()) {
+            let message = format!("a magic cannot have {} bytes", bytes.len());
+            self.report(setting.value.span, message)
+                .label(format!("expected 1 to {MAGIC_BYTES_MAX}"));
+        }
+        Some(bytes)
+    }
+
+    /// A condition at the packet's start: no field was read yet.
+    fn when(&mut self, setting: &Setting<'a>, root: Option<StructId>) -> Option<Expression> {
+        let scope = Scope {
+            structure: root?,
+            visible: Vec::new(),
+        };
+        self.condition(&setting.value, &scope)
+    }
+}

@@ -1,0 +1,111 @@
+//! What annotations turn into: facts.
+
+use netreel_wire::{PacketFacts, Role, Sequence, Wire};
+
+fn facts(text: &str, packet: &[u8]) -> PacketFacts {
+    let text = format!(
+        "wire w {{ version = 1; byte_order = little; bit_order = lsb; root = Packet; }}\n{text}"
+    );
+    let wire = match Wire::compile("meanings.wire", &text) {
+        Ok(wire) => wire,
+        Err(error) => panic!("{error}"),
+    };
+    let mut facts = PacketFacts::default();
+    wire.facts(packet, &mut facts);
+    assert_eq!(wire.decode(packet).facts, facts);
+    facts
+}
+
+const RANGES: &str = "
+    struct Packet { sequence: u16 @sequence; acks: u8; ack: Ack[acks]; nacks: u8; nack: Nack[nacks]; }
+    struct Ack @ack_range { single: u8; first: u24 @range_first; if (single == 0) { last: u24 @range_last; } }
+    struct Nack @nack_range { first: u24 @range_first; last: u24 @range_last; }
+";
+
+#[test]
+fn each_range_struct_is_one_range_and_a_missing_last_is_the_first() {
+    let packet = [
+        9, 0, 2, 0, 3, 0, 0, 7, 0, 0, 1, 0xff, 0xff, 0xff, 1, 2, 0, 0, 4, 0, 0,
+    ];
+    let facts = facts(RANGES, &packet);
+    assert_eq!(facts.ack_ranges, [(3, 7), (0xff_ffff, 0xff_ffff)]);
+    assert_eq!(facts.nack_ranges, [(2, 4)]);
+    assert_eq!(facts.range_bits, 24);
+}
+
+#[test]
+fn ranges_of_one_packet_are_not_those_of_the_next() {
+    let text =
+        format!("wire w {{ byte_order = little; bit_order = lsb; root = Packet; }}\n{RANGES}");
+    let wire = Wire::compile("ranges.wire", &text).expect("it compiles");
+    let mut facts = PacketFacts::default();
+    wire.facts(&[9, 0, 1, 1, 5, 0, 0, 0], &mut facts);
+    assert_eq!(facts.ack_ranges, [(5, 5)]);
+    wire.facts(&[9, 0, 0, 0], &mut facts);
+    assert_eq!((facts.ack_ranges.len(), facts.range_bits), (0, 0));
+}
+
+#[test]
+fn a_packet_can_lack_another_and_have_a_tick_and_a_host() {
+    let facts = facts(
+        "struct Packet { lacks: u8 @nack; tick: u8 @tick; host: u8 @host; }",
+        &[5, 6, 7],
+    );
+    let lacks = Sequence { value: 5, bits: 8 };
+    assert_eq!(
+        (facts.nack, facts.tick, facts.host),
+        (Some(lacks), Some(6), Some(7))
+    );
+}
+
+#[test]
+fn inside_a_message_tick_and_host_are_the_messages() {
+    let facts = facts(
+        "struct Packet { tick: u8 @tick; message: Message; }
+         struct Message @message { tick: u8 @tick; host: u8 @host; }",
+        &[1, 2, 3],
+    );
+    assert_eq!((facts.tick, facts.host), (Some(1), None));
+    let message = &facts.messages[0];
+    assert_eq!((message.tick, message.host), (Some(2), Some(3)));
+}
+
+#[test]
+fn a_message_has_a_channel_its_places_and_its_fragment() {
+    let facts = facts(
+        "enum Channel : u8 { state, chat }
+         struct Packet { message: Message; }
+         struct Message @message {
+             channel: Channel @channel;
+             reliable: u16 @reliable_sequence;
+             ordered: u16 @ordered_sequence;
+             acked: u16 @acknowledges;
+             id: u16 @fragment_id; index: u8 @fragment_index; count: u8 @fragment_count;
+             data: bytes(1) @fragment_data;
+         }",
+        &[1, 2, 0, 3, 0, 4, 0, 5, 0, 6, 7, 8],
+    );
+    let message = &facts.messages[0];
+    let sequence = |value| Some(Sequence { value, bits: 16 });
+    assert_eq!(message.channel, Some(1));
+    assert_eq!(message.reliable_sequence, sequence(2));
+    assert_eq!(message.ordered_sequence, sequence(3));
+    assert_eq!(message.acknowledges, sequence(4));
+    assert_eq!(
+        (message.fragment_id, message.fragment),
+        (Some(5), Some((6, 7)))
+    );
+}
+
+#[test]
+fn ack_is_a_field_of_a_packet_and_a_kind_of_message() {
+    let text = "wire w { byte_order = little; bit_order = lsb; root = Packet; }
+        enum Kind : u8 { acked @ack }
+        struct Packet { newest: u8 @ack; message: Message; }
+        struct Message @message { kind: Kind @message_kind; }";
+    let wire = Wire::compile("ack.wire", text).expect("it compiles");
+    assert_eq!(wire.kinds()[0].role, Role::Ack);
+    let mut facts = PacketFacts::default();
+    wire.facts(&[4, 0], &mut facts);
+    assert_eq!(facts.ack.map(|ack| ack.value), Some(4));
+}
