@@ -24,6 +24,11 @@ impl BitWriter {
         self.at
     }
 
+    /// What is there so far; a last part of a byte is filled up with zeros.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
     /// What was written; a last part of a byte is filled up with zeros.
     pub(crate) fn into_bytes(self) -> Vec<u8> {
         self.bytes

@@ -24,8 +24,8 @@ pub struct Encoded {
 pub struct Change {
     /// Which field: `messages[2].length`.
     pub path: String,
-    /// What the JSON said; `None` where it left the field out.
-    pub from: Option<i128>,
+    /// What the JSON said.
+    pub from: i128,
     /// What it is.
     pub to: i128,
 }
@@ -93,7 +93,7 @@ impl Wire {
             Some(rest) => Some(bytes_of_rest(rest).map_err(|why| refused("rest", why))?),
             None => None,
         };
-        match write(self.program(protocol), whole.get("packet"), rest) {
+        match write(self.program(protocol), whole.get("packet"), rest.as_ref()) {
             Written::Packet { bytes, changes } => Ok(Encoded { bytes, changes }),
             Written::Refused(problems) => Err(EncodeError { problems }),
         }

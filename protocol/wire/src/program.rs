@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::check::model::{Encoding, Meaning, Order};
+use crate::check::model::{Checksum, Encoding, Meaning, Order};
 use crate::syntax::ast::{Arithmetic, Compare};
 
 /// A compiled wire, ready to run.
@@ -191,6 +191,48 @@ pub(crate) enum Operation {
     Copy {
         to: Register,
         from: Operand,
+    },
+    /// Where the tape stands.
+    Mark {
+        to: Register,
+    },
+    /// Whether a field will be there, as far as that is known before it comes.
+    Foresee {
+        to: Register,
+        field: u32,
+    },
+    /// A field is there that was to be foreseen.
+    Meet {
+        to: Register,
+    },
+    /// The next field is derived; `slot` keeps which one of the packet it is.
+    Derive {
+        slot: Register,
+        field: u32,
+    },
+    /// A derived field is not what it is worked out from. Skipped where `slot` is negative.
+    CheckDerived {
+        slot: Register,
+        value: Register,
+        derived: Operand,
+        field: u32,
+    },
+    ChecksumBegin {
+        kind: Checksum,
+    },
+    /// The bits between two marks.
+    ChecksumBits {
+        from: Register,
+        to: Register,
+    },
+    /// The lowest bytes of a number.
+    ChecksumInteger {
+        value: Operand,
+        bytes: u8,
+        big: bool,
+    },
+    ChecksumEnd {
+        to: Register,
     },
     Jump {
         to: u32,

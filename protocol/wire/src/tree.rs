@@ -28,6 +28,8 @@ pub struct Tree {
     streams: Vec<Vec<u8>>,
     /// Decoding ended before the wire did, or before the packet did.
     pub(crate) is_cut: bool,
+    /// Derived fields that are not what they are worked out to be.
+    kept: Vec<TreeId>,
 }
 
 /// What the arena keeps of a node.
@@ -59,6 +61,7 @@ impl Tree {
             nodes: Vec::with_capacity(nodes),
             streams: Vec::with_capacity(1),
             is_cut: false,
+            kept: Vec::new(),
         }
     }
 
@@ -75,6 +78,25 @@ impl Tree {
     pub(crate) fn push(&mut self, node: Node) -> TreeId {
         self.nodes.push(node);
         TreeId(self.nodes.len() as u32 - 1)
+    }
+
+    /// The children of a node whose end is not known yet.
+    pub(crate) fn children_of_open(&self, id: TreeId) -> impl Iterator<Item = TreeNode<'_>> {
+        let children = Siblings {
+            tree: self,
+            next: id.0 + 1,
+            end: self.nodes.len() as u32,
+        };
+        children.filter_map(|child| self.get(child))
+    }
+
+    /// A derived field is not what it is worked out to be.
+    pub(crate) fn keep(&mut self, id: TreeId) {
+        self.kept.push(id);
+    }
+
+    pub(crate) fn is_kept(&self, id: TreeId) -> bool {
+        self.kept.contains(&id)
     }
 
     pub(crate) fn node_mut(&mut self, id: TreeId) -> Option<&mut Node> {
@@ -277,6 +299,10 @@ impl<'t> TreeNode<'t> {
     /// What the wire does not explain.
     pub fn is_rest(self) -> bool {
         self.node.field == REST
+    }
+
+    pub(crate) fn field(self) -> u32 {
+        self.node.field
     }
 
     pub(crate) fn info(self) -> Option<&'t FieldInfo> {

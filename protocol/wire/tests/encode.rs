@@ -129,9 +129,12 @@ fn unknown_fields_and_members_are_refused_with_what_is_near() {
 }
 
 #[test]
-fn a_missing_field_is_named_with_its_path() {
+fn all_missing_fields_are_named_with_their_paths() {
     let fields = json!({"count": 1, "moves": [{"kind": "gone"}]});
-    refused(MOVES, fields, "moves[0].object: the field is missing");
+    let missing = "moves[0].object: the field is missing
+moves[0].x: the field is missing
+moves[0].name: the field is missing";
+    refused(MOVES, fields, missing);
 }
 
 #[test]

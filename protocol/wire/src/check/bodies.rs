@@ -14,9 +14,9 @@ use crate::syntax::ast::{self, Align, Arm, Expr, If, Statement, Switch};
 const ALIGN_BITS_MAX: i128 = 64;
 
 /// A struct that is being checked.
-struct Body<'a> {
+pub(super) struct Body<'a> {
     scope: Scope<'a>,
-    fields: Vec<Field>,
+    pub(super) fields: Vec<Field>,
     /// Names that may be on the wire at this point, conditional ones included.
     taken: BTreeMap<&'a str, Span>,
     /// The same names in the order of declaration.
@@ -67,6 +67,10 @@ impl<'a> Checker<'a, '_> {
             let steps = self.steps(&declared.body, &mut body);
             for field in &mut body.fields {
                 field.meaning = field.meaning.map(|meaning| meaning.of_range(range));
+            }
+            if !self.has_enough() {
+                let fields = super::meanings::fields(&declared.body);
+                self.check_derived(&fields, StructId(index as u32), &mut body);
             }
             structs.push(Struct {
                 name: declared.name.text.into(),
@@ -129,7 +133,9 @@ impl<'a> Checker<'a, '_> {
             repeat_text: repeat_span.map_or("", |span| span.text(self.text)).into(),
             constant,
             meaning,
+            derived: None,
             read: false,
+            measured: false,
         });
         body.scope.visible.push((declared.name.text, id));
         Step::Field(id)

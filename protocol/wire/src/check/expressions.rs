@@ -200,7 +200,7 @@ impl<'a> Checker<'a, '_> {
         Some((Expression::Integer(i128::from(value)), ValueType::Enum(id)))
     }
 
-    fn typed_field(
+    pub(super) fn typed_field(
         &mut self,
         structure: StructId,
         id: FieldId,

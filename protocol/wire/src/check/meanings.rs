@@ -347,7 +347,7 @@ impl Says {
 }
 
 /// The fields of a body in the order of the text, as [`FieldId`] counts them.
-fn fields<'s, 'a>(body: &'s [Statement<'a>]) -> Vec<&'s ast::Field<'a>> {
+pub(super) fn fields<'s, 'a>(body: &'s [Statement<'a>]) -> Vec<&'s ast::Field<'a>> {
     let mut found = Vec::new();
     for statement in body {
         match statement {

@@ -3,6 +3,7 @@
 
 mod annotations;
 mod bodies;
+mod derived;
 mod expressions;
 mod heads;
 mod meanings;
@@ -40,6 +41,7 @@ pub(crate) fn check(text: &str, file: &File<'_>, reports: &mut Vec<Report>) -> O
         heads: Vec::new(),
         recursive: Vec::new(),
         reads: BTreeSet::new(),
+        measured: BTreeSet::new(),
         kinds: Vec::new(),
         rules: Vec::new(),
     };
@@ -60,6 +62,8 @@ struct Checker<'a, 'c> {
     recursive: Vec<bool>,
     /// Fields that some expression reads.
     reads: BTreeSet<(StructId, FieldId)>,
+    /// Fields that some derived field measures.
+    measured: BTreeSet<(StructId, FieldId)>,
     kinds: Vec<Kind>,
     rules: Vec<Rules>,
 }
@@ -86,6 +90,9 @@ impl<'a> Checker<'a, '_> {
         );
         for &(structure, field) in &self.reads {
             structs[structure.0 as usize].fields[field.0 as usize].read = true;
+        }
+        for &(structure, field) in &self.measured {
+            structs[structure.0 as usize].fields[field.0 as usize].measured = true;
         }
         if !self.reports.is_empty() {
             return None;

@@ -129,8 +129,69 @@ pub(crate) struct Field {
     pub(crate) repeat_text: Arc<str>,
     pub(crate) constant: Option<i128>,
     pub(crate) meaning: Option<Meaning>,
+    /// What it is worked out from.
+    pub(crate) derived: Option<Derived>,
     /// Some expression reads it.
     pub(crate) read: bool,
+    /// Some derived field asks for its bits or its elements.
+    pub(crate) measured: bool,
+}
+
+/// What a derived field is worked out from, at the end of its struct.
+#[derive(Clone, Debug)]
+pub(crate) enum Derived {
+    Integer(i128),
+    /// A field of this struct, or of structs inside it.
+    Field(Vec<FieldId>),
+    /// Of fields of one name, of which at most one is there.
+    Measure(Measure, Vec<FieldId>),
+    /// With its text, for the diagnostic where it fails.
+    Arithmetic(Arithmetic, Box<Derived>, Box<Derived>, Arc<str>),
+    Checksum(Checksum, Vec<Piece>),
+}
+
+/// What can be measured of a field. All are 0 where it is not there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Measure {
+    /// Whole bytes, a last part of one included.
+    Bytes,
+    Bits,
+    /// Elements of a repeat.
+    Count,
+    /// 1 where it is there.
+    Present,
+}
+
+/// What a checksum is of.
+#[derive(Clone, Debug)]
+pub(crate) enum Piece {
+    Field(Vec<FieldId>),
+    /// A number as bytes: the lowest ones.
+    Integer {
+        value: Derived,
+        bytes: u8,
+        big: bool,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Checksum {
+    /// CRC-8/SMBUS
+    Crc8,
+    /// CRC-16/ARC
+    Crc16Arc,
+    /// CRC-16/IBM-3740, known as CCITT-FALSE
+    Crc16Ccitt,
+    /// CRC-32/ISO-HDLC, that of zlib and Ethernet
+    Crc32,
+    /// CRC-32/ISCSI
+    Crc32c,
+    /// RFC 1950
+    Adler32,
+    /// The sum of all bytes, in so many bits.
+    Sum(u8),
+    /// All bytes, exclusive or.
+    Xor8,
 }
 
 #[derive(Clone, Debug)]

@@ -56,7 +56,11 @@ fn field(tree: &Tree, node: TreeNode<'_>) -> Json {
             let raw = node.raw();
             let json = leaf_of(raw, shown, tree.dictionary());
             let width = node.bits().end - node.bits().start;
-            with_width(json, "bits", info, width, raw)
+            let json = with_width(json, "bits", info, width, raw);
+            match tree.is_kept(node.id()) {
+                true => with_part(json, "override", Json::Bool(true)),
+                false => json,
+            }
         }
     }
 }
@@ -66,11 +70,15 @@ fn with_width(json: Json, key: &str, info: &FieldInfo, width: u32, value: u64) -
     if !info.is_varint || width == leb128_bits(value) {
         return json;
     }
+    with_part(json, key, Json::from(width))
+}
+
+fn with_part(json: Json, key: &str, part: Json) -> Json {
     let mut parts = match json {
         Json::Object(parts) => parts,
         plain => Map::from_iter([("value".to_owned(), plain)]),
     };
-    parts.insert(key.to_owned(), Json::from(width));
+    parts.insert(key.to_owned(), part);
     Json::Object(parts)
 }
 

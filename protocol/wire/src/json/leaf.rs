@@ -118,6 +118,28 @@ pub(crate) fn raw_of(leaf: Leaf<'_>, shown: Shown, dictionary: &Dictionary) -> R
     }
 }
 
+/// The bits of an integer that a field is to say.
+///
+/// # Errors
+/// Why the field cannot say it.
+pub(crate) fn raw_of_integer(value: i128, shown: Shown) -> Result<u64, String> {
+    raw_of_value(
+        &Json::String(value.to_string()),
+        shown,
+        &Dictionary::default(),
+    )
+}
+
+/// The integer that a field says.
+pub(crate) fn integer_of(raw: u64, shown: Shown) -> Option<i128> {
+    match show::value(raw, shown, &Dictionary::default()) {
+        Value::Unsigned(value) => Some(value.into()),
+        Value::Signed(value) => Some(value.into()),
+        Value::Bool(value) => Some(value.into()),
+        _ => None,
+    }
+}
+
 /// Whether a raw integer is shown so.
 fn says(raw: u64, value: &Json, shown: Shown, dictionary: &Dictionary) -> bool {
     leaf_of_value(raw, shown, dictionary) == *value

@@ -12,7 +12,7 @@ mod leaf;
 use serde_json::Value as Json;
 
 pub(crate) use from_tree::{leb128_bits, packet};
-pub(crate) use leaf::{Leaf, bytes_of, hex, leaf_of, raw_of};
+pub(crate) use leaf::{Leaf, bytes_of, hex, integer_of, leaf_of, raw_of, raw_of_integer};
 
 /// The bits that the wire does not explain, and how many there are.
 ///

@@ -159,7 +159,7 @@ fn opposite(operator: Compare) -> Compare {
 }
 
 /// The register of a field, or of a field of a struct in this one.
-fn bound(path: &[FieldId], bindings: &Bindings) -> Option<Operand> {
+pub(super) fn bound(path: &[FieldId], bindings: &Bindings) -> Option<Operand> {
     let (last, structs) = path.split_last()?;
     let mut inner = bindings;
     for id in structs {

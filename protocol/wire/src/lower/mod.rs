@@ -2,6 +2,7 @@
 //! are used; recursive ones become routines.
 
 mod assembler;
+mod derived;
 mod expressions;
 mod skips;
 mod steps;
@@ -77,6 +78,7 @@ enum FieldKey {
 #[derive(Clone, Default)]
 struct Bindings {
     fields: BTreeMap<FieldId, Binding>,
+    derived: derived::Registers,
 }
 
 #[derive(Clone)]
@@ -184,7 +186,9 @@ impl Lowering<'_> {
         self.registers_max = 0;
         let mut bindings = Bindings::default();
         let model = self.model;
+        self.begin_derived(id, &mut bindings)?;
         self.steps(&model.structure(id).body, id, &mut bindings)?;
+        self.end_derived(id, &bindings)?;
         self.assembler.return_from()?;
         self.close_frame(largest_frame)
     }

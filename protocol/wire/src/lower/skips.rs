@@ -12,7 +12,7 @@ pub(super) fn add_field(
     weights: &Weights,
     widths: &mut Vec<u8>,
 ) -> bool {
-    if field.meaning.is_some() || field.constant.is_some() || field.read {
+    if field.meaning.is_some() || field.constant.is_some() || field.read || field.measured {
         return false;
     }
     if field.repeat.is_none() {

@@ -19,7 +19,9 @@ impl Lowering<'_> {
             self.assembler.push(Operation::Enter { field: info })?;
         }
         let mut bindings = Bindings::default();
+        self.begin_derived(id, &mut bindings)?;
         self.steps(&structure.body, id, &mut bindings)?;
+        self.end_derived(id, &bindings)?;
         if self.sinks == Sinks::Full {
             self.assembler.push(Operation::Leave)?;
         }
@@ -159,11 +161,13 @@ impl Lowering<'_> {
             }
         }
         let info = self.field_info(structure, id, false);
+        self.before_field(id, info, bindings)?;
         let Some(repeat) = &field.repeat else {
             if let Some(binding) = self.single(field, info, bindings)? {
+                self.keep_derived(id, &binding, bindings)?;
                 bindings.fields.insert(id, binding);
             }
-            return Ok(());
+            return self.after_field(id, bindings);
         };
         let element = self.field_info(structure, id, true);
         let before = self.next_register;
@@ -209,11 +213,12 @@ impl Lowering<'_> {
             }
         };
         self.assembler.place(body)?;
+        self.count_element(id, bindings)?;
         self.single(field, element, bindings)?;
         self.assembler.push(next)?;
         self.assembler.place(end)?;
         self.next_register = before;
-        Ok(())
+        self.after_field(id, bindings)
     }
 
     /// A field that is not repeated, or one element.

@@ -139,6 +139,13 @@ impl<'p> Full<'p> {
                     number(expected)
                 )
             }
+            Problem::Derived { derived, found } => {
+                format!(
+                    "the value is {}, worked out it is {}",
+                    number(found),
+                    number(derived)
+                )
+            }
             Problem::Padding { found } => format!("the padding holds {}", number(found.into())),
             Problem::NotText { encoding } => {
                 let encoding = match encoding {
@@ -182,6 +189,16 @@ impl<'p> Full<'p> {
             Problem::Unclaimed => "no protocol of this file claims the packet".to_owned(),
             Problem::NoMessages => "the wire has no `@message` struct".to_owned(),
         }
+    }
+
+    /// The last node of a field in the struct that is open.
+    fn field_of_open(&self, field: Option<u32>) -> Option<(TreeId, u32)> {
+        let around = self.open.last()?.node;
+        let children = self.tree.children_of_open(around);
+        let node = children
+            .filter(|child| Some(child.field()) == field)
+            .last()?;
+        Some((node.id(), node.bits().start))
     }
 
     /// The nearest repeat with a count, and what it asks for.
@@ -231,6 +248,13 @@ impl Sink for Full<'_> {
             (Problem::Constant { .. }, Some(last)) => {
                 (self.tree.path(last.id()), last.bits().start)
             }
+            (Problem::Derived { .. }, Some(_)) => match self.field_of_open(field) {
+                Some((node, start)) => {
+                    self.tree.keep(node);
+                    (self.tree.path(node), start)
+                }
+                None => (self.path(field), bit),
+            },
             _ => (self.path(field), bit),
         };
         self.diagnostics.push(Diagnostic { path, bit, message });

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::checksum::Checksum;
 use super::meanings::clear;
 use super::problem::Problem;
 use super::reading::{Reading, sign_extended, zigzag};
@@ -123,6 +124,7 @@ pub(super) fn run<T: Tape, S: Sink, R>(
         nodes_left: NODES_MAX.saturating_sub(weight),
         in_message: false,
         fragment: (None, None),
+        checksum: None,
         facts,
         sink,
     };
@@ -146,6 +148,7 @@ pub(super) struct Machine<'p, 'r, T, S> {
     pub(super) nodes_left: u32,
     pub(super) in_message: bool,
     pub(super) fragment: (Option<u64>, Option<u64>),
+    checksum: Option<Checksum>,
     pub(super) facts: &'r mut PacketFacts,
     pub(super) sink: &'r mut S,
 }
@@ -413,6 +416,55 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
                     self.keep(to, i128::from(arithmetic::compare(operator, left, right)));
                 }
                 Operation::Copy { to, from } => self.keep(to, self.operand(from)),
+                Operation::Mark { to } => self.keep(to, i128::from(self.tape.at())),
+                Operation::Foresee { to, field } => {
+                    let present = self.tape.foresee(field);
+                    self.keep(to, i128::from(present));
+                }
+                Operation::Meet { to } => {
+                    let present = self.tape.meet(self.register(to) != 0);
+                    self.keep(to, i128::from(present));
+                }
+                Operation::Derive { slot, field } => {
+                    let number = self.tape.derive(field);
+                    self.keep(slot, i128::from(number));
+                }
+                Operation::CheckDerived {
+                    slot,
+                    value,
+                    derived,
+                    field,
+                } => {
+                    let (found, derived) = (self.register(value), self.operand(derived));
+                    let slot = u32::try_from(self.register(slot)).unwrap_or(0);
+                    if self.tape.is_derived(slot, found, derived) {
+                        continue;
+                    }
+                    let at = self.tape.at();
+                    self.report(Some(field), at, Problem::Derived { derived, found });
+                }
+                Operation::ChecksumBegin { kind } => self.checksum = Some(Checksum::new(kind)),
+                Operation::ChecksumBits { from, to } => {
+                    let (from, to) = (self.register(from) as u32, self.register(to) as u32);
+                    if let Some(checksum) = &mut self.checksum {
+                        self.tape.with_bytes(from..to, |bytes| checksum.add(bytes));
+                    }
+                }
+                Operation::ChecksumInteger { value, bytes, big } => {
+                    let mut value = (self.operand(value) as u64).to_le_bytes();
+                    let value = &mut value[..usize::from(bytes).min(8)];
+                    if big {
+                        value.reverse();
+                    }
+                    if let Some(checksum) = &mut self.checksum {
+                        checksum.add(value);
+                    }
+                }
+                Operation::ChecksumEnd { to } => {
+                    if let Some(checksum) = self.checksum.take() {
+                        self.keep(to, i128::from(checksum.finish()));
+                    }
+                }
                 Operation::Jump { to } => next = to as usize,
                 Operation::Unless {
                     operator,

@@ -1,5 +1,6 @@
 //! Running a plan along a packet: one interpreter, two directions, two sinks.
 
+mod checksum;
 mod full;
 mod machine;
 mod meanings;

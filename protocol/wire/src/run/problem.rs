@@ -21,6 +21,11 @@ pub(crate) enum Problem {
         expected: i128,
         found: i128,
     },
+    /// A derived field is not what it is worked out from.
+    Derived {
+        derived: i128,
+        found: i128,
+    },
     Padding {
         found: u64,
     },

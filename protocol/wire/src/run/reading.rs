@@ -132,6 +132,33 @@ impl Tape for Reading<'_> {
     #[inline]
     fn leave(&mut self) {}
 
+    #[inline]
+    fn foresee(&mut self, _: u32) -> bool {
+        false
+    }
+
+    #[inline]
+    fn meet(&mut self, _: bool) -> bool {
+        true
+    }
+
+    #[inline]
+    fn derive(&mut self, _: u32) -> u32 {
+        0
+    }
+
+    #[inline]
+    fn is_derived(&mut self, _: u32, value: i128, derived: i128) -> bool {
+        value == derived
+    }
+
+    fn with_bytes(&self, bits: Range<u32>, show: impl FnOnce(&[u8])) {
+        match self.reader.slice(bits.start, bits.end) {
+            Some(bytes) => show(bytes),
+            None => show(&self.reader.bytes(bits.start, bits.end)),
+        }
+    }
+
     fn is_text(&self, bits: Range<u32>, encoding: Encoding) -> bool {
         is_text(&self.reader, bits.start, bits.end, encoding)
     }

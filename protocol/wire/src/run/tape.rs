@@ -46,6 +46,22 @@ pub(crate) trait Tape {
     /// It ends.
     fn leave(&mut self);
 
+    /// Whether a field of the struct that begins will be there, as far as that is known.
+    fn foresee(&mut self, field: u32) -> bool;
+
+    /// A field is there; whether it counts as present.
+    fn meet(&mut self, foreseen: bool) -> bool;
+
+    /// The next field is derived; its number among the derived fields of the packet.
+    fn derive(&mut self, field: u32) -> u32;
+
+    /// Whether a derived field has the value that it is worked out to have, or may keep another.
+    fn is_derived(&mut self, number: u32, value: i128, derived: i128) -> bool;
+
+    /// Shows bytes of the current stream that are there already; a last part of a byte is filled up
+    /// with zeros.
+    fn with_bytes(&self, bits: Range<u32>, show: impl FnOnce(&[u8]));
+
     /// Whether bytes of the current stream are text.
     fn is_text(&self, bits: Range<u32>, encoding: Encoding) -> bool;
 }

@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 use super::full::Full;
 use super::machine::{Entry, Sink, Stop, run};
 use super::problem::Problem;
-use super::writing::Writing;
+use super::writing::{Derived, Writing};
 use crate::encode::Change;
 use crate::facts::PacketFacts;
 use crate::program::Program;
@@ -20,13 +20,71 @@ pub(crate) enum Written {
     Refused(Vec<(String, String)>),
 }
 
+/// How often derived fields are worked out anew before they count as going round in circles.
+const RUNS_MAX: usize = 16;
+
 /// Writes the struct that a packet is, and after it `rest`: bits that the wire does not explain.
+///
+/// A derived field can come before what it is worked out from, and change where that stands. So the
+/// packet is written again with what the run before worked out, until nothing changes any more.
 pub(crate) fn write(
     program: &Program,
     root: Option<&Json>,
-    rest: Option<(Vec<u8>, u32)>,
+    rest: Option<&(Vec<u8>, u32)>,
 ) -> Written {
-    let tape = Writing::new(&program.dictionary, root, rest.is_some());
+    let mut settled = Vec::new();
+    for _ in 0..RUNS_MAX {
+        let run = write_once(program, root, rest, &settled);
+        if run.derived.iter().all(Derived::is_settled) {
+            return run.end();
+        }
+        settled = run
+            .derived
+            .iter()
+            .map(|derived| derived.worked_out.unwrap_or(derived.written))
+            .collect();
+    }
+    let why = "derived fields depend on each other and do not come to rest";
+    Written::Refused(vec![(String::new(), why.to_owned())])
+}
+
+/// One run.
+struct Run {
+    bytes: Vec<u8>,
+    derived: Vec<Derived>,
+    refused: Vec<(String, String)>,
+}
+
+impl Run {
+    fn end(self) -> Written {
+        if !self.refused.is_empty() {
+            let mut refused = self.refused;
+            refused.dedup();
+            return Written::Refused(refused);
+        }
+        let change = |derived: Derived| {
+            let from = derived.given.filter(|&given| given != derived.written)?;
+            Some(Change {
+                path: derived.path,
+                from,
+                to: derived.written,
+            })
+        };
+        let changes = self.derived.into_iter().filter_map(change);
+        Written::Packet {
+            bytes: self.bytes,
+            changes: changes.collect(),
+        }
+    }
+}
+
+fn write_once(
+    program: &Program,
+    root: Option<&Json>,
+    rest: Option<&(Vec<u8>, u32)>,
+    settled: &[i128],
+) -> Run {
+    let tape = Writing::new(&program.dictionary, root, rest.is_some(), settled);
     // It knows how to say what is wrong.
     let mut full = Full::new(program, "packet", &[]);
     let mut facts = PacketFacts::default();
@@ -48,15 +106,13 @@ pub(crate) fn write(
                 let why = machine.sink.diagnostics.pop();
                 tape.refused.extend(why.map(|why| (why.path, why.message)));
             }
-            if !tape.refused.is_empty() {
-                return Written::Refused(tape.refused);
-            }
             if let Some((bytes, bits)) = rest {
-                tape.write_part(&bytes, bits);
+                tape.write_part(bytes, *bits);
             }
-            Written::Packet {
+            Run {
+                derived: std::mem::take(&mut tape.derived),
+                refused: std::mem::take(&mut tape.refused),
                 bytes: tape.into_bytes(),
-                changes: Vec::new(),
             }
         },
     )

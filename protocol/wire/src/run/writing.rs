@@ -8,8 +8,10 @@ use serde_json::{Map, Value as Json};
 use super::problem::Problem;
 use super::tape::{Content, Tape};
 use crate::bit_writer::BitWriter;
+use crate::bits::BitReader;
 use crate::check::model::Encoding;
-use crate::json::{Leaf, bytes_of, leb128_bits, padding_name, raw_of};
+use crate::json::{Leaf, bytes_of, integer_of, leb128_bits, padding_name, raw_of, raw_of_integer};
+use crate::limits::REPEAT_MAX;
 use crate::program::{Dictionary, FieldInfo};
 use crate::suggest::did_you_mean;
 
@@ -23,8 +25,37 @@ pub(crate) struct Writing<'j> {
     open: Vec<Open<'j>>,
     /// Where the prefix that was written last starts.
     prefix_at: u32,
-    /// What the JSON asks for and cannot have, with the path of its field.
+    /// What derived fields are, by their numbers, as far as an earlier run worked it out.
+    settled: &'j [i128],
+    /// The derived fields of this run.
+    pub(crate) derived: Vec<Derived>,
+    /// The derived field that is written next.
+    next_derived: Option<usize>,
+    /// What the JSON asks for and cannot have, with the path of its field. A run goes on where it
+    /// can: another run, which knows what derived fields are, may have no trouble.
     pub(crate) refused: Vec<(String, String)>,
+}
+
+/// A derived field as a run wrote it.
+#[derive(Clone, Debug)]
+pub(crate) struct Derived {
+    pub(crate) path: String,
+    /// What the JSON says it is.
+    pub(crate) given: Option<i128>,
+    pub(crate) written: i128,
+    /// What it should have been.
+    pub(crate) worked_out: Option<i128>,
+    /// It stays what the JSON says.
+    keeps: bool,
+}
+
+impl Derived {
+    pub(crate) fn is_settled(&self) -> bool {
+        self.keeps
+            || self
+                .worked_out
+                .is_none_or(|worked_out| worked_out == self.written)
+    }
 }
 
 /// A struct or a repeat that is being written.
@@ -52,6 +83,7 @@ impl<'j> Writing<'j> {
         dictionary: &'j Dictionary,
         root: Option<&'j Json>,
         cut: bool,
+        settled: &'j [i128],
     ) -> Writing<'j> {
         Writing {
             dictionary,
@@ -60,6 +92,9 @@ impl<'j> Writing<'j> {
             cut,
             open: Vec::new(),
             prefix_at: 0,
+            settled,
+            derived: Vec::new(),
+            next_derived: None,
             refused: Vec::new(),
         }
     }
@@ -136,17 +171,52 @@ impl<'j> Writing<'j> {
         }
     }
 
-    fn missing(&mut self, name: &str) -> Problem {
+    /// A packet that is cut ends here; another one goes on, with nothing in this field.
+    fn missing(&mut self, name: &str) -> Result<(), Problem> {
         if self.cut {
-            return Problem::NotWritten;
+            return Err(Problem::NotWritten);
         }
-        self.refuse(Some(name), "the field is missing")
+        self.refuse(Some(name), "the field is missing");
+        Ok(())
+    }
+
+    /// What a derived field has on the wire.
+    fn derived_raw(
+        &mut self,
+        number: usize,
+        info: &FieldInfo,
+        leaf: Option<Leaf<'j>>,
+    ) -> Result<(u64, Option<u32>), String> {
+        let given = leaf.map(|leaf| raw_of(leaf, info.shown, self.dictionary));
+        let keeps = leaf.is_some_and(|leaf| leaf.keeps);
+        let raw = match (self.settled.get(number), given.clone()) {
+            (Some(&settled), _) if !keeps => raw_of_integer(settled, info.shown),
+            (_, Some(given)) => given,
+            (_, None) => Ok(0),
+        }?;
+        if let Some(derived) = self.derived.get_mut(number) {
+            let given = given.clone().and_then(Result::ok);
+            derived.given = given.and_then(|raw| integer_of(raw, info.shown));
+            derived.written = integer_of(raw, info.shown).unwrap_or(0);
+            derived.keeps = keeps;
+        }
+        // A width that somebody chose goes with the value that they chose.
+        let bits = leaf.and_then(|leaf| leaf.bits);
+        let same = given.is_some_and(|given| given == Ok(raw));
+        Ok((raw, bits.filter(|_| same)))
     }
 
     /// What the field has on the wire, and how many bits it takes where the JSON says so.
     fn raw(&mut self, field: u32) -> Result<(u64, Option<u32>), Problem> {
         let (leaf, name) = self.leaf(field, true)?;
         let info = self.info(field);
+        if let (Some(number), Some(info)) = (self.next_derived.take(), info) {
+            if leaf.is_none() && self.cut {
+                return Err(Problem::NotWritten);
+            }
+            let raw = self.derived_raw(number, info, leaf);
+            return raw.map_err(|why| self.refuse(Some(&name), why));
+        }
         match (leaf, info) {
             (Some(leaf), Some(info)) => match raw_of(leaf, info.shown, self.dictionary) {
                 Ok(raw) => Ok((raw, leaf.bits)),
@@ -155,14 +225,15 @@ impl<'j> Writing<'j> {
             (None, Some(info)) if info.constant.is_some() && !self.cut => {
                 Ok((info.constant.unwrap_or(0), None))
             }
-            _ => Err(self.missing(&name)),
+            _ => self.missing(&name).map(|()| (0, None)),
         }
     }
 
     fn content_bytes(&mut self, field: u32, take: bool) -> Result<(Vec<u8>, Leaf<'j>), Problem> {
         let (leaf, name) = self.leaf(field, take)?;
         let (Some(leaf), Some(info)) = (leaf, self.info(field)) else {
-            return Err(self.missing(&name));
+            self.missing(&name)?;
+            return Ok((Vec::new(), Leaf::default()));
         };
         match bytes_of(leaf, info.shown) {
             Ok(bytes) => Ok((bytes, leaf)),
@@ -236,7 +307,7 @@ impl Tape for Writing<'_> {
         let (bytes, _) = self.content_bytes(field, true)?;
         if length != bytes.len() as i128 {
             let why = format!("it has {} bytes, its length is {length}", bytes.len());
-            return Err(self.refuse(name.as_deref(), why));
+            self.refuse(name.as_deref(), why);
         }
         let from = self.writer.at();
         self.writer.write_bytes(&bytes);
@@ -297,7 +368,8 @@ impl Tape for Writing<'_> {
             return Ok(asked);
         }
         let why = format!("it has {there} elements, and its count is {asked}");
-        Err(self.refuse(Some(&info.name), why))
+        self.refuse(Some(&info.name), why);
+        Ok(u32::try_from(there).unwrap_or(u32::MAX).min(REPEAT_MAX))
     }
 
     fn more(&mut self) -> bool {
@@ -358,6 +430,47 @@ impl Tape for Writing<'_> {
             self.refuse(Some(&unknown), why);
         }
         self.open.pop();
+    }
+
+    fn foresee(&mut self, field: u32) -> bool {
+        let there = match self.open.last().map(|open| &open.inside) {
+            Some(Inside::Struct { fields, .. }) => *fields,
+            _ => None,
+        };
+        let info = self.info(field);
+        there
+            .zip(info)
+            .is_some_and(|(there, info)| there.contains_key(&*info.name))
+    }
+
+    fn meet(&mut self, foreseen: bool) -> bool {
+        foreseen
+    }
+
+    fn derive(&mut self, field: u32) -> u32 {
+        let name = self.info(field).map(|info| self.name_of(info));
+        let number = self.derived.len();
+        self.derived.push(Derived {
+            path: self.path(name.as_deref()),
+            given: None,
+            written: 0,
+            worked_out: None,
+            keeps: false,
+        });
+        self.next_derived = Some(number);
+        number as u32
+    }
+
+    fn is_derived(&mut self, number: u32, _: i128, derived: i128) -> bool {
+        if let Some(known) = self.derived.get_mut(number as usize) {
+            known.worked_out = Some(derived);
+        }
+        true
+    }
+
+    fn with_bytes(&self, bits: Range<u32>, show: impl FnOnce(&[u8])) {
+        let reader = BitReader::new(self.writer.bytes(), self.dictionary.order);
+        show(&reader.bytes(bits.start, bits.end));
     }
 
     fn is_text(&self, _: Range<u32>, _: Encoding) -> bool {

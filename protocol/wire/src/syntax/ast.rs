@@ -98,6 +98,8 @@ pub(crate) struct Field<'a> {
     pub(crate) field_type: TypeRef<'a>,
     pub(crate) repeat: Option<Repeat<'a>>,
     pub(crate) constant: Option<Expr<'a>>,
+    /// `derived EXPRESSION`
+    pub(crate) derived: Option<Expr<'a>>,
     pub(crate) annotations: Vec<Annotation<'a>>,
 }
 

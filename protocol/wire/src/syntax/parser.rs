@@ -325,6 +325,12 @@ impl<'a> Parser<'a, '_> {
         } else {
             None
         };
+        let derived = if constant.is_none() && self.at_word("derived") {
+            self.advance();
+            Some(self.expression()?)
+        } else {
+            None
+        };
         let annotations = self.annotations()?;
         self.expect_mark(";", "after the field")?;
         Ok(Field {
@@ -332,6 +338,7 @@ impl<'a> Parser<'a, '_> {
             field_type,
             repeat,
             constant,
+            derived,
             annotations,
         })
     }

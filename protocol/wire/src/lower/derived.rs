@@ -1,0 +1,278 @@
+//! Derived fields: measured while their struct is read, judged at its end.
+
+use std::collections::BTreeMap;
+
+use super::{Binding, Bindings, Lowering, TooLarge};
+use crate::check::model::{Derived, FieldId, Measure, Piece, StructId};
+use crate::program::{Operand, Operation, Register};
+use crate::syntax::ast::{Arithmetic, Compare};
+
+/// Where a struct keeps what its derived fields ask for.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Registers {
+    /// By field; fields of one name that exclude each other share theirs.
+    measured: BTreeMap<FieldId, Measured>,
+    derived: BTreeMap<FieldId, Kept>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Measured {
+    from: Register,
+    to: Register,
+    count: Register,
+    present: Register,
+}
+
+/// A derived field, once it was read.
+#[derive(Clone, Copy, Debug)]
+struct Kept {
+    /// Negative where it was not.
+    slot: Register,
+    value: Register,
+}
+
+impl Lowering<'_> {
+    /// Gives registers to what is measured and derived.
+    pub(super) fn begin_derived(
+        &mut self,
+        id: StructId,
+        bindings: &mut Bindings,
+    ) -> Result<(), TooLarge> {
+        let structure = self.model.structure(id);
+        if structure.fields.iter().all(|field| field.derived.is_none()) {
+            return Ok(());
+        }
+        let mut by_name: BTreeMap<&str, Measured> = BTreeMap::new();
+        for (place, field) in (0u32..).zip(&structure.fields) {
+            let field_id = FieldId(place);
+            if field.measured {
+                let measured = match by_name.get(&*field.name) {
+                    Some(&known) => known,
+                    None => {
+                        let measured = self.measured_registers(id, field_id)?;
+                        by_name.insert(&field.name, measured);
+                        measured
+                    }
+                };
+                bindings.derived.measured.insert(field_id, measured);
+            }
+            if field.derived.is_some() {
+                let (slot, value) = (self.register()?, self.register()?);
+                self.copy(slot, -1)?;
+                bindings
+                    .derived
+                    .derived
+                    .insert(field_id, Kept { slot, value });
+            }
+        }
+        Ok(())
+    }
+
+    fn measured_registers(&mut self, id: StructId, field: FieldId) -> Result<Measured, TooLarge> {
+        let (from, to) = (self.register()?, self.register()?);
+        let (count, present) = (self.register()?, self.register()?);
+        for register in [from, to, count] {
+            self.copy(register, 0)?;
+        }
+        let field = self.field_info(id, field, false);
+        let to_present = Operation::Foresee { to: present, field };
+        self.assembler.push(to_present)?;
+        Ok(Measured {
+            from,
+            to,
+            count,
+            present,
+        })
+    }
+
+    fn copy(&mut self, to: Register, value: i128) -> Result<(), TooLarge> {
+        let from = self.assembler.operand(value)?;
+        self.assembler.push(Operation::Copy { to, from })
+    }
+
+    pub(super) fn before_field(
+        &mut self,
+        id: FieldId,
+        field: u32,
+        bindings: &Bindings,
+    ) -> Result<(), TooLarge> {
+        if let Some(&measured) = bindings.derived.measured.get(&id) {
+            let to = measured.from;
+            self.assembler.push(Operation::Mark { to })?;
+            let to = measured.present;
+            self.assembler.push(Operation::Meet { to })?;
+        }
+        if let Some(&Kept { slot, .. }) = bindings.derived.derived.get(&id) {
+            self.assembler.push(Operation::Derive { slot, field })?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn after_field(&mut self, id: FieldId, bindings: &Bindings) -> Result<(), TooLarge> {
+        match bindings.derived.measured.get(&id) {
+            Some(&Measured { to, .. }) => self.assembler.push(Operation::Mark { to }),
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn count_element(
+        &mut self,
+        id: FieldId,
+        bindings: &Bindings,
+    ) -> Result<(), TooLarge> {
+        let Some(&Measured { count, .. }) = bindings.derived.measured.get(&id) else {
+            return Ok(());
+        };
+        self.arithmetic(Arithmetic::Add, count, Operand::Register(count), 1)
+    }
+
+    /// The value of a derived field, kept until its struct ends.
+    pub(super) fn keep_derived(
+        &mut self,
+        id: FieldId,
+        binding: &Binding,
+        bindings: &Bindings,
+    ) -> Result<(), TooLarge> {
+        match (bindings.derived.derived.get(&id), binding) {
+            (Some(&Kept { value: to, .. }), &Binding::Register(from)) => {
+                let from = Operand::Register(from);
+                self.assembler.push(Operation::Copy { to, from })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Judges the derived fields of a struct that ends.
+    pub(super) fn end_derived(
+        &mut self,
+        id: StructId,
+        bindings: &Bindings,
+    ) -> Result<(), TooLarge> {
+        let model = self.model;
+        for (&field, &Kept { slot, value }) in &bindings.derived.derived {
+            let Some(derived) = &model.structure(id).field(field).derived else {
+                continue;
+            };
+            let before = self.next_register;
+            let absent = self.assembler.label();
+            let (left, right) = (Operand::Register(slot), self.assembler.operand(0)?);
+            self.assembler.push(Operation::Unless {
+                operator: Compare::GreaterOrEqual,
+                left,
+                right,
+                to: absent.name(),
+            })?;
+            let derived = self.derived(derived, bindings)?;
+            let field = self.field_info(id, field, false);
+            self.assembler.push(Operation::CheckDerived {
+                slot,
+                value,
+                derived,
+                field,
+            })?;
+            self.assembler.place(absent)?;
+            self.next_register = before;
+        }
+        Ok(())
+    }
+
+    fn derived(&mut self, derived: &Derived, bindings: &Bindings) -> Result<Operand, TooLarge> {
+        match derived {
+            Derived::Integer(value) => self.assembler.operand(*value),
+            Derived::Field(path) => super::expressions::bound(path, bindings).ok_or(TooLarge),
+            Derived::Measure(measure, fields) => self.measure(*measure, fields, bindings),
+            Derived::Arithmetic(operator, left, right, text) => {
+                let left = self.derived(left, bindings)?;
+                let right = self.derived(right, bindings)?;
+                let (operator, to, text) = (*operator, self.register()?, self.text(text));
+                self.assembler.push(Operation::Arithmetic {
+                    operator,
+                    to,
+                    left,
+                    right,
+                    text,
+                })?;
+                Ok(Operand::Register(to))
+            }
+            Derived::Checksum(kind, pieces) => {
+                // Numbers first: they may be checksums themselves.
+                let mut steps = Vec::new();
+                for piece in pieces {
+                    steps.push(match piece {
+                        Piece::Field(fields) => {
+                            let measured = first_measured(fields, bindings)?;
+                            let (from, to) = (measured.from, measured.to);
+                            Operation::ChecksumBits { from, to }
+                        }
+                        Piece::Integer { value, bytes, big } => Operation::ChecksumInteger {
+                            value: self.derived(value, bindings)?,
+                            bytes: *bytes,
+                            big: *big,
+                        },
+                    });
+                }
+                let kind = Operation::ChecksumBegin { kind: *kind };
+                self.assembler.push(kind)?;
+                for step in steps {
+                    self.assembler.push(step)?;
+                }
+                let to = self.register()?;
+                self.assembler.push(Operation::ChecksumEnd { to })?;
+                Ok(Operand::Register(to))
+            }
+        }
+    }
+
+    fn measure(
+        &mut self,
+        measure: Measure,
+        fields: &[FieldId],
+        bindings: &Bindings,
+    ) -> Result<Operand, TooLarge> {
+        let measured = first_measured(fields, bindings)?;
+        match measure {
+            Measure::Count => return Ok(Operand::Register(measured.count)),
+            Measure::Present => return Ok(Operand::Register(measured.present)),
+            Measure::Bits | Measure::Bytes => {}
+        }
+        let to = self.register()?;
+        let text = self.text(&"size".into());
+        self.assembler.push(Operation::Arithmetic {
+            operator: Arithmetic::Subtract,
+            to,
+            left: Operand::Register(measured.to),
+            right: Operand::Register(measured.from),
+            text,
+        })?;
+        if measure == Measure::Bytes {
+            self.arithmetic(Arithmetic::Add, to, Operand::Register(to), 7)?;
+            self.arithmetic(Arithmetic::ShiftRight, to, Operand::Register(to), 3)?;
+        }
+        Ok(Operand::Register(to))
+    }
+
+    fn arithmetic(
+        &mut self,
+        operator: Arithmetic,
+        to: Register,
+        left: Operand,
+        right: i128,
+    ) -> Result<(), TooLarge> {
+        let right = self.assembler.operand(right)?;
+        let text = self.text(&"size".into());
+        self.assembler.push(Operation::Arithmetic {
+            operator,
+            to,
+            left,
+            right,
+            text,
+        })
+    }
+}
+
+fn first_measured(fields: &[FieldId], bindings: &Bindings) -> Result<Measured, TooLarge> {
+    let first = fields
+        .first()
+        .and_then(|field| bindings.derived.measured.get(field));
+    first.copied().ok_or(TooLarge)
+}

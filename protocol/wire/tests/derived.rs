@@ -1,0 +1,183 @@
+//! Derived fields: checked when a packet is read, worked out anew when one is written.
+
+use netreel_wire::{Change, Wire};
+use serde_json::{Value as Json, json};
+
+fn wire(structs: &str) -> Wire {
+    let text = format!(
+        "wire t {{ byte_order = big; bit_order = msb; root = P; }}
+        {structs}"
+    );
+    Wire::compile("t.wire", &text).unwrap_or_else(|error| panic!("{error}"))
+}
+
+const LIST: &str = "struct P {
+        length: u16 derived size(body) + 2;
+        body: Body;
+        check: u32 derived crc32(length, body, le32(7));
+    }
+    struct Body { count: u8 derived count(items); items: Item[count]; }
+    struct Item { has_name: u1 derived present(name); kind: u7;
+        if (has_name == 1) { name: string(u8, utf8); } }";
+
+/// The bytes of a `P` with one item, made by hand.
+fn one_item() -> Vec<u8> {
+    let mut packet = vec![0, 6, 1, 0x85, 2, b'h', b'i'];
+    packet[1] = packet.len() as u8;
+    let crc = crc(&[&packet[..], &[7, 0, 0, 0]].concat());
+    packet.extend(crc.to_be_bytes());
+    packet
+}
+
+/// CRC-32/ISO-HDLC, bit by bit.
+fn crc(bytes: &[u8]) -> u32 {
+    !bytes.iter().fold(!0u32, |crc, &byte| {
+        (0..8).fold(crc ^ u32::from(byte), |crc, _| {
+            (crc >> 1) ^ (0xedb8_8320 & (crc & 1).wrapping_neg())
+        })
+    })
+}
+
+#[test]
+fn a_packet_with_the_right_values_has_no_diagnostics() {
+    assert_eq!(wire(LIST).decode(&one_item()).diagnostics, []);
+}
+
+#[test]
+fn a_wrong_value_is_told_with_the_right_one() {
+    let mut packet = one_item();
+    packet[6] = b'o';
+    let told = wire(LIST).decode(&packet).diagnostics;
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert_eq!((told[0].path.as_str(), told[0].bit), ("check", 56));
+    let (right, wrong) = (
+        crc(&[&packet[..7], &[7, 0, 0, 0]].concat()),
+        crc(&[&one_item()[..7], &[7, 0, 0, 0]].concat()),
+    );
+    assert_eq!(
+        told[0].message,
+        format!("the value is {wrong} ({wrong:#x}), worked out it is {right} ({right:#x})")
+    );
+}
+
+#[test]
+fn derived_fields_may_be_left_out() {
+    let json = json!({"packet": {"body": {"items": [{"kind": 5, "name": "hi"}]}}});
+    let encoded = wire(LIST)
+        .encode(&json)
+        .unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(encoded.bytes, one_item());
+    assert_eq!(encoded.changes, []);
+}
+
+#[test]
+fn an_edit_changes_what_depends_on_it_and_says_so() {
+    let wire = wire(LIST);
+    let mut json = wire.decode(&one_item()).to_json();
+    let items = json["packet"]["body"]["items"]
+        .as_array_mut()
+        .expect("a list");
+    items.push(json!({"kind": 1}));
+    let encoded = wire.encode(&json).unwrap_or_else(|error| panic!("{error}"));
+    let again = wire.decode(&encoded.bytes);
+    assert_eq!(again.diagnostics, []);
+    assert_eq!(again.to_json()["packet"]["body"]["count"], json!(2));
+    let changed: Vec<&str> = encoded
+        .changes
+        .iter()
+        .map(|change| change.path.as_str())
+        .collect();
+    assert_eq!(changed, ["length", "body.count", "check"]);
+    let expected = Change {
+        path: "length".to_owned(),
+        from: 7,
+        to: 8,
+    };
+    assert_eq!(encoded.changes[0], expected);
+}
+
+#[test]
+fn a_field_that_is_taken_away_is_not_present() {
+    let wire = wire(LIST);
+    let mut json = wire.decode(&one_item()).to_json();
+    let item = json["packet"]["body"]["items"][0]
+        .as_object_mut()
+        .expect("an item");
+    item.remove("name");
+    let encoded = wire.encode(&json).unwrap_or_else(|error| panic!("{error}"));
+    let again = wire.decode(&encoded.bytes);
+    assert_eq!(
+        again.to_json()["packet"]["body"]["items"],
+        json!([{"has_name": 0, "kind": 5}])
+    );
+    assert_eq!(again.diagnostics, []);
+}
+
+#[test]
+fn an_override_crafts_a_bad_packet() {
+    let wire = wire(LIST);
+    let mut json = wire.decode(&one_item()).to_json();
+    json["packet"]["check"] = json!({"value": 1, "override": true});
+    let encoded = wire.encode(&json).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(encoded.bytes[7..], [0, 0, 0, 1]);
+    let told = wire.decode(&encoded.bytes);
+    assert_eq!(told.diagnostics.len(), 1);
+    assert_eq!(told.to_json(), json, "and it stays as it is");
+    assert_eq!(
+        wire.encode(&told.to_json()).expect("a packet").bytes,
+        encoded.bytes
+    );
+}
+
+#[test]
+fn a_length_that_does_not_fit_is_refused() {
+    let wire = wire("struct P { length: u8 derived size(data); data: bytes(length); }");
+    let json = json!({"packet": {"data": "00".repeat(256)}});
+    let error = wire.encode(&json).expect_err("too long");
+    assert_eq!(error.to_string(), "length: 256 does not fit 8 bits");
+}
+
+#[test]
+fn a_derived_field_in_a_branch_is_judged_only_where_it_is() {
+    let text =
+        "struct P { has: u8; if (has == 1) { sum: u8 derived sum8(data); } data: bytes(2); }";
+    let check = |packet: &[u8], problems: usize| {
+        assert_eq!(
+            wire(text).decode(packet).diagnostics.len(),
+            problems,
+            "{packet:?}"
+        );
+    };
+    check(&[0, 3, 4], 0);
+    check(&[1, 7, 3, 4], 0);
+    check(&[1, 8, 3, 4], 1);
+}
+
+#[test]
+fn both_plans_count_the_same_problems() {
+    let wire = wire(LIST);
+    let mut packet = one_item();
+    packet[1] = 0;
+    let decoded = wire.decode(&packet);
+    let mut facts = netreel_wire::PacketFacts::default();
+    wire.facts(&packet, &mut facts);
+    assert_eq!(facts.diagnostics, 2);
+    assert_eq!(facts, decoded.facts);
+}
+
+#[test]
+fn every_round_trip_is_to_the_byte() {
+    let wire = wire(LIST);
+    for cut in 0..=one_item().len() {
+        for change in 0..cut {
+            let mut packet = one_item();
+            packet.truncate(cut);
+            packet[change] ^= 0x41;
+            let json: Json = wire.decode(&packet).to_json();
+            let encoded = wire
+                .encode(&json)
+                .unwrap_or_else(|error| panic!("{error}\n{json}"));
+            assert_eq!(encoded.bytes, packet, "{json}");
+        }
+    }
+}
