@@ -7,7 +7,7 @@ use netreel_protocol::history::History;
 use netreel_protocol::query::Query;
 use netreel_protocol::session::{ReelInput, Session, SessionTime};
 use netreel_reel::{CutWhy, Ending};
-use netreel_wire::Wire;
+use netreel_wire::{CompileError, Wire};
 
 use crate::arguments::Source;
 use crate::outcome::Failure;
@@ -80,31 +80,45 @@ pub fn reels(paths: &[impl AsRef<Path>]) -> Result<Reels, Failure> {
     })
 }
 
-/// Compiles a wire file.
+/// Compiles a wire file and what it imports.
 pub fn wire(path: &Path) -> Result<Arc<Wire>, Failure> {
-    let told = |why: &dyn std::fmt::Display| {
+    let text = wire_text(path).map_err(|why| {
         Failure::new(format!(
             "--wire {}: {why}; name a file in the language of docs/wire-language.md",
             path.display()
         ))
+    })?;
+    let wire = compile(path, &text).map_err(Failure::new)?;
+    Ok(Arc::new(wire))
+}
+
+/// Compiles the text of a wire file; what it imports is read from the folder of `path`.
+pub fn compile(path: &Path, text: &str) -> Result<Wire, CompileError> {
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let mut load = |imported: &str| {
+        // The language lets no path out of the folder.
+        wire_text(&folder.join(imported)).map_err(std::io::Error::other)
     };
-    let found = std::fs::metadata(path).map_err(|error| told(&error))?;
+    Wire::compile_with(&path.display().to_string(), text, &mut load)
+}
+
+/// The text of a wire file, or why there is none.
+pub fn wire_text(path: &Path) -> Result<String, String> {
+    let found = std::fs::metadata(path).map_err(|error| error.to_string())?;
     if !found.is_file() {
-        return Err(told(&"it is not a file"));
+        return Err("it is not a file".to_owned());
     }
     if found.len() > WIRE_BYTES_MAX {
-        return Err(told(&format!(
-            "it has {} bytes, a wire has at most {WIRE_BYTES_MAX}",
-            found.len()
-        )));
+        let bytes = found.len();
+        return Err(format!(
+            "it has {bytes} bytes, a wire has at most {WIRE_BYTES_MAX}"
+        ));
     }
-    let bytes = std::fs::read(path).map_err(|error| told(&error))?;
-    let text = String::from_utf8(bytes).map_err(|error| {
+    let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
+    String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        told(&format!("byte {at} is not UTF-8 text"))
-    })?;
-    let wire = Wire::compile(&path.display().to_string(), &text).map_err(Failure::new)?;
-    Ok(Arc::new(wire))
+        format!("byte {at} is not UTF-8 text")
+    })
 }
 
 /// The filter that was given, or one that everything fits. A name that the session does not have

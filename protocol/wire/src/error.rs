@@ -1,43 +1,61 @@
-//! What is wrong with a wire's text: reports with a line, a column and a picture of the place.
+//! What is wrong with a wire's text: reports with a file, a line, a column and a picture of the
+//! place.
 
 use std::fmt;
 use std::ops::Range;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 
+use crate::files::Files;
 use crate::syntax::Span;
 
 /// A wire that does not compile: at least one report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CompileError {
-    file: String,
-    text: String,
+    name: String,
+    /// The files that reports are about, by name, with their texts.
+    files: Vec<(String, String)>,
     reports: Vec<Report>,
 }
 
 /// One mistake in a wire's text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
+    /// The file that it is in.
+    pub file: String,
     /// From 1.
     pub line: u32,
     /// From 1, in characters.
     pub column: u32,
     /// What is wrong, without a full stop.
     pub message: String,
-    /// The bytes of the text that it is about.
+    /// The bytes of the file's text that it is about.
     pub span: Range<usize>,
     /// What was expected there, or what is odd about it. May be empty.
     pub label: String,
-    /// Another place that the mistake has to do with, and why.
-    pub related: Option<(Range<usize>, String)>,
+    /// Another place that the mistake has to do with.
+    pub related: Option<Related>,
     /// What to do about it.
     pub help: Option<String>,
 }
 
+/// A place that a mistake has to do with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Related {
+    /// The file that it is in.
+    pub file: String,
+    /// The bytes of the file's text.
+    pub span: Range<usize>,
+    /// What it has to do with the mistake.
+    pub why: String,
+}
+
 impl Report {
-    /// A report whose line and column are filled in when the [`CompileError`] is made.
+    /// A report whose span is one of the whole text; the file and the place in it are filled in
+    /// when the [`CompileError`] is made.
     pub(crate) fn at(span: Span, message: impl Into<String>) -> Report {
         Report {
+            file: String::new(),
             line: 0,
             column: 0,
             message: message.into(),
@@ -54,7 +72,11 @@ impl Report {
     }
 
     pub(crate) fn related(&mut self, span: Span, why: impl Into<String>) -> &mut Report {
-        self.related = Some((span.range(), why.into()));
+        self.related = Some(Related {
+            file: String::new(),
+            span: span.range(),
+            why: why.into(),
+        });
         self
     }
 
@@ -62,37 +84,72 @@ impl Report {
         self.help = Some(help.into());
         self
     }
+
+    /// From a place in the whole text to one in its file.
+    fn place(&mut self, files: &Files) {
+        let place = |span: &mut Range<usize>, file: &mut String| {
+            let index = files.at(span.start);
+            let (name, text) = files.file(index);
+            let start = files.start(index);
+            let within = |at: usize| at.saturating_sub(start).min(text.len());
+            *span = within(span.start)..within(span.end);
+            file.clear();
+            file.push_str(name);
+            text
+        };
+        let text = place(&mut self.span, &mut self.file);
+        let before = text.get(..self.span.start).unwrap_or(text);
+        let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+        self.line = 1 + before.bytes().filter(|&byte| byte == b'\n').count() as u32;
+        self.column = 1 + before[line_start..].chars().count() as u32;
+        if let Some(related) = &mut self.related {
+            place(&mut related.span, &mut related.file);
+        }
+    }
 }
 
 /// The most reports that one compilation gives.
 const REPORTS_MAX: usize = 20;
 
 impl CompileError {
-    /// Sorts the reports, keeps the first twenty, and finds their lines and columns.
-    pub(crate) fn new(file: &str, text: &str, mut reports: Vec<Report>) -> CompileError {
+    /// Sorts the reports, keeps the first twenty, and finds their files, lines and columns.
+    pub(crate) fn new(name: &str, files: &Files, mut reports: Vec<Report>) -> CompileError {
         reports.sort_by_key(|report| report.span.start);
         reports.truncate(REPORTS_MAX);
         for report in &mut reports {
-            let before = text.get(..report.span.start).unwrap_or(text);
-            let line_start = before.rfind('\n').map_or(0, |at| at + 1);
-            report.line = 1 + before.bytes().filter(|&byte| byte == b'\n').count() as u32;
-            report.column = 1 + before[line_start..].chars().count() as u32;
+            report.place(files);
         }
+        let of_reports = |file: &str| {
+            let related = |report: &Report| report.related.as_ref().is_some_and(|r| r.file == file);
+            reports
+                .iter()
+                .any(|report| report.file == file || related(report))
+        };
+        let files = (0..files.len()).map(|place| files.file(place));
+        let files = files.filter(|(file, _)| of_reports(file));
         CompileError {
-            file: file.to_owned(),
-            text: text.to_owned(),
+            name: name.to_owned(),
+            files: files
+                .map(|(file, text)| (file.to_owned(), text.to_owned()))
+                .collect(),
             reports,
         }
     }
 
-    /// In the order of the text.
+    /// In the order of the text: the compiled file's own, then those of the files that it imports.
     pub fn reports(&self) -> &[Report] {
         &self.reports
     }
 
-    /// The file's name, as [`Wire::compile`](crate::Wire::compile) was told it.
+    /// The name of the file that was compiled, as [`Wire::compile`](crate::Wire::compile) was told
+    /// it.
     pub fn file(&self) -> &str {
-        &self.file
+        &self.name
+    }
+
+    fn text_of(&self, file: &str) -> &str {
+        let found = self.files.iter().find(|(name, _)| name == file);
+        found.map_or("", |(_, text)| text)
     }
 }
 
@@ -107,18 +164,26 @@ impl fmt::Display for CompileError {
             if !report.label.is_empty() {
                 primary = primary.label(report.label.as_str());
             }
-            let mut snippet = Snippet::source(self.text.as_str())
-                .path(self.file.as_str())
+            let mut snippet = Snippet::source(self.text_of(&report.file))
+                .path(report.file.as_str())
                 .annotation(primary);
-            if let Some((span, why)) = &report.related {
-                snippet = snippet.annotation(
-                    AnnotationKind::Context
-                        .span(span.clone())
-                        .label(why.as_str()),
-                );
+            let mut elsewhere = None;
+            if let Some(Related { file, span, why }) = &report.related {
+                let context = AnnotationKind::Context
+                    .span(span.clone())
+                    .label(why.as_str());
+                if *file == report.file {
+                    snippet = snippet.annotation(context);
+                } else {
+                    let other = Snippet::source(self.text_of(file)).path(file.as_str());
+                    elsewhere = Some(other.annotation(context));
+                }
             }
             let title = Level::ERROR.primary_title(report.message.as_str());
             let mut group = Group::with_title(title).element(snippet);
+            if let Some(elsewhere) = elsewhere {
+                group = group.element(elsewhere);
+            }
             if let Some(help) = &report.help {
                 group = group.element(Level::HELP.message(help.as_str()));
             }

@@ -12,6 +12,7 @@ mod display;
 mod encode;
 mod error;
 mod facts;
+mod files;
 mod json;
 mod limits;
 mod lower;
@@ -25,7 +26,7 @@ mod wire;
 
 pub use context::Context;
 pub use encode::{Change, EncodeError, Encoded};
-pub use error::{CompileError, Report};
+pub use error::{CompileError, Related, Report};
 pub use facts::{
     CreateRule, Kind, KindId, MessageFacts, PacketFacts, ProtocolId, Role, Rules, RulesId,
     Sequence, StaleRule, UnknownDestroy, UnknownMigrate, UpdateFrom,

@@ -3,6 +3,9 @@
 /// The longest wire text, in bytes.
 pub(crate) const TEXT_BYTES_MAX: usize = 1 << 20;
 
+/// How many files a wire may have, with those that it imports.
+pub(crate) const FILES_MAX: usize = 64;
+
 /// How many mistakes are collected before the rest of a text is left unread. Fewer are shown.
 pub(crate) const MISTAKES_MAX: usize = 100;
 

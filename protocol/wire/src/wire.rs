@@ -9,12 +9,13 @@ use crate::check::model::{BitOrder, Model, Selection};
 use crate::context::Context;
 use crate::error::{CompileError, Report};
 use crate::facts::{Kind, PacketFacts, ProtocolId, Rules};
+use crate::files::Files;
 use crate::limits::{OPERATIONS_MAX, PACKET_BYTES_MAX, TEXT_BYTES_MAX};
 use crate::lower::{TooLarge, lower};
 use crate::program::Program;
 use crate::run::{Entry, FactsOnly, Full, read};
 use crate::select::takes;
-use crate::syntax::{Span, parse};
+use crate::syntax::Span;
 use crate::tree::{Diagnostic, Tree};
 
 /// A compiled wire: one or several protocols, as a `.wire` file describes them.
@@ -48,33 +49,54 @@ pub struct Decoded {
 }
 
 impl Wire {
-    /// Compiles a wire's text. `name` is the file's name, as errors shall show it.
+    /// Compiles a wire's text: one file without imports, or a bundle as [`Wire::text`] gives it.
+    /// `name` is the file's name, as errors shall show it.
     ///
     /// # Errors
     /// The mistakes in the text, each with its place and what was expected there.
     pub fn compile(name: &str, text: &str) -> Result<Wire, CompileError> {
+        short_enough(name, text)?;
         let mut reports = Vec::new();
-        let failed = |reports| CompileError::new(name, text, reports);
-        if text.len() > TEXT_BYTES_MAX {
-            let message = format!("the file has more than {TEXT_BYTES_MAX} bytes");
-            return Err(failed(vec![Report::at(Span::default(), message)]));
-        }
-        let file = parse(text, &mut reports);
+        let files = Files::of_text(name, text, &mut reports);
+        Wire::of_files(name, files, reports)
+    }
+
+    /// Compiles a wire of several files. `load` is asked for the text of each imported file, by its
+    /// path from the first file's folder, with `/` between its parts; it is asked once for each.
+    ///
+    /// # Errors
+    /// The mistakes in the texts, each with its place and what was expected there; files that `load`
+    /// cannot give.
+    pub fn compile_with(
+        name: &str,
+        text: &str,
+        load: &mut dyn FnMut(&str) -> std::io::Result<String>,
+    ) -> Result<Wire, CompileError> {
+        short_enough(name, text)?;
+        let mut reports = Vec::new();
+        let files = Files::gather(name, text, load, &mut reports);
+        Wire::of_files(name, files, reports)
+    }
+
+    fn of_files(name: &str, files: Files, mut reports: Vec<Report>) -> Result<Wire, CompileError> {
+        let failed = |files: &Files, reports| CompileError::new(name, files, reports);
+        let file = files.parse(&mut reports);
         if !reports.is_empty() {
-            return Err(failed(reports));
+            return Err(failed(&files, reports));
         }
-        let Some(model) = check(text, &file, &mut reports) else {
-            return Err(failed(reports));
+        let model = check(&files, &file, &mut reports);
+        let Some(model) = model.filter(|_| reports.is_empty()) else {
+            return Err(failed(&files, reports));
         };
         let Ok(protocols) = protocols(&model) else {
             let message = format!("the wire is too large: more than {OPERATIONS_MAX} operations");
             let mut report = Report::at(Span::default(), message);
             report.help("structs count once for every place that uses them");
-            return Err(failed(vec![report]));
+            return Err(failed(&files, vec![report]));
         };
         let Model { kinds, rules, .. } = model;
         Ok(Wire {
-            text: text.to_owned(),
+            text: files.text,
             kinds,
             rules,
             protocols,
@@ -104,7 +126,8 @@ impl Wire {
         u16::try_from(place).ok().map(ProtocolId)
     }
 
-    /// The text that it was compiled from.
+    /// The text that it was compiled from; where it was several files, all of them in one bundle,
+    /// which compiles to the same wire by itself.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -220,6 +243,17 @@ impl Wire {
             facts,
         }
     }
+}
+
+/// Refuses a text that nobody wrote by hand.
+fn short_enough(name: &str, text: &str) -> Result<(), CompileError> {
+    if text.len() <= TEXT_BYTES_MAX {
+        return Ok(());
+    }
+    let files = Files::of_text(name, "", &mut Vec::new());
+    let message = format!("the file has more than {TEXT_BYTES_MAX} bytes");
+    let report = Report::at(Span::default(), message);
+    Err(CompileError::new(name, &files, vec![report]))
 }
 
 /// The protocols of a model, each with its program.

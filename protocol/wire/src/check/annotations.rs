@@ -214,10 +214,18 @@ impl<'a> Checker<'a, '_> {
             return None;
         };
         let spelled = argument.span.text(self.text);
-        if let Some(&id) = self.rules_names.get(spelled) {
-            return Some(id);
+        let seen = self.seen_from(argument.span);
+        match self.rules_names.all(spelled, seen)[..] {
+            [] => {}
+            [id] => return Some(id),
+            [..] => {
+                let message = format!("`{spelled}` stands for the rules of two files");
+                self.report(argument.span, message)
+                    .label("expected a name that one file declares");
+                return None;
+            }
         }
-        let names: Vec<&str> = self.rules_names.keys().copied().collect();
+        let names: Vec<&str> = self.rules_names.seen(seen).collect();
         let message = format!("there are no rules `{spelled}`");
         self.report_choice(argument.span, message, spelled, names);
         None

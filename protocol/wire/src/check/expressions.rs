@@ -157,7 +157,11 @@ impl<'a> Checker<'a, '_> {
         if let Some((structure, id)) = field {
             return self.typed_field(structure, id, path, span);
         }
-        if let Some(value) = self.constants.get(first.text) {
+        if self.is_ambiguous(first.text, first.span) {
+            return None;
+        }
+        let seen = self.seen_from(first.span);
+        if let Some(value) = self.constants.get(first.text, seen) {
             let value = value.clone();
             if let Some(second) = path.get(1) {
                 self.report(
@@ -168,7 +172,7 @@ impl<'a> Checker<'a, '_> {
             }
             return value;
         }
-        if let Some(&id) = self.enum_names.get(first.text) {
+        if let Some(&id) = self.enum_names.get(first.text, seen) {
             return self.typed_member(id, path, span);
         }
         self.report_unknown(first, scope);
@@ -278,7 +282,8 @@ impl<'a> Checker<'a, '_> {
 
     fn report_unknown(&mut self, name: Ident<'a>, scope: Option<&Scope<'a>>) {
         let Some(scope) = scope else {
-            let names: Vec<&str> = self.constants.keys().copied().collect();
+            let seen = self.seen_from(name.span);
+            let names: Vec<&str> = self.constants.seen(seen).collect();
             let suggestion = crate::suggest::did_you_mean(name.text, names);
             let report = self
                 .report(name.span, format!("`{}` is not a constant", name.text))
@@ -309,8 +314,9 @@ impl<'a> Checker<'a, '_> {
             return;
         }
         let mut names: Vec<&str> = scope.visible.iter().map(|(name, _)| *name).collect();
-        names.extend(self.constants.keys());
-        names.extend(self.enum_names.keys());
+        let seen = self.seen_from(name.span);
+        names.extend(self.constants.seen(seen));
+        names.extend(self.enum_names.seen(seen));
         let suggestion = crate::suggest::did_you_mean(name.text, names);
         let report = self
             .report(name.span, format!("there is no `{}`", name.text))

@@ -61,12 +61,16 @@ impl<'a> Checker<'a, '_> {
 
     fn head(&self, field: &Field<'a>, conditional: bool) -> Head<'a> {
         let name = field.field_type.name.text;
+        let seen = self.seen_from(field.field_type.name.span);
         let kind = match name {
             "bool" => HeadKind::Bool,
             "range" | "leb128" | "zigzag" => HeadKind::Integer,
             _ if types::width_of(name).is_some() => HeadKind::Integer,
             _ if types::is_built_in(name) => HeadKind::Other,
-            _ => match (self.struct_names.get(name), self.enum_names.get(name)) {
+            _ => match (
+                self.struct_names.get(name, seen),
+                self.enum_names.get(name, seen),
+            ) {
                 (Some(&id), _) => HeadKind::Struct(id),
                 (_, Some(&id)) => HeadKind::Enum(id),
                 _ => HeadKind::Broken,

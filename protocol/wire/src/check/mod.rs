@@ -8,6 +8,7 @@ mod expressions;
 mod heads;
 mod meanings;
 pub(crate) mod model;
+mod names;
 mod nesting;
 mod protocols;
 mod settings;
@@ -19,25 +20,34 @@ use std::collections::{BTreeMap, BTreeSet};
 use self::expressions::Typed;
 use self::heads::Head;
 use self::model::{Enum, EnumId, FieldId, Model, StructId};
+use self::names::Names;
 use crate::error::Report;
 use crate::facts::{Kind, Rules};
+use crate::files::Files;
 use crate::limits::MISTAKES_MAX;
 use crate::suggest::did_you_mean;
 use crate::syntax::Span;
-use crate::syntax::ast::{File, Ident};
+use crate::syntax::ast::{Constant, File, Ident};
 
 /// Checks a file whose form is right. Pushes reports where it makes no sense; the model is `Some`
 /// only where there are none.
-pub(crate) fn check(text: &str, file: &File<'_>, reports: &mut Vec<Report>) -> Option<Model> {
+pub(crate) fn check<'a>(
+    files: &'a Files,
+    file: &File<'a>,
+    reports: &mut Vec<Report>,
+) -> Option<Model> {
     let mut checker = Checker {
-        text,
+        text: &files.text,
+        files,
+        imported: files.imports(&file.imports, reports),
         file,
         reports,
-        constants: BTreeMap::new(),
-        enum_names: BTreeMap::new(),
+        declared: Names::default(),
+        constants: Names::default(),
+        enum_names: Names::default(),
         enum_values: Vec::new(),
-        struct_names: BTreeMap::new(),
-        rules_names: BTreeMap::new(),
+        struct_names: Names::default(),
+        rules_names: Names::default(),
         heads: Vec::new(),
         recursive: Vec::new(),
         reads: BTreeSet::new(),
@@ -49,15 +59,21 @@ pub(crate) fn check(text: &str, file: &File<'_>, reports: &mut Vec<Report>) -> O
 }
 
 struct Checker<'a, 'c> {
+    /// All files; spans are places in it.
     text: &'a str,
+    files: &'c Files,
+    /// For each file those that it imports.
+    imported: Vec<BTreeSet<usize>>,
     file: &'c File<'a>,
     reports: &'c mut Vec<Report>,
+    /// Everything that has a name, `rules` and `wire` blocks left out.
+    declared: Names<'a, Span>,
     /// `None`: declared with a mistake.
-    constants: BTreeMap<&'a str, Option<Typed>>,
-    enum_names: BTreeMap<&'a str, EnumId>,
+    constants: Names<'a, Option<Typed>>,
+    enum_names: Names<'a, EnumId>,
     enum_values: Vec<Vec<u64>>,
-    struct_names: BTreeMap<&'a str, StructId>,
-    rules_names: BTreeMap<&'a str, u16>,
+    struct_names: Names<'a, StructId>,
+    rules_names: Names<'a, u16>,
     heads: Vec<Vec<Head<'a>>>,
     recursive: Vec<bool>,
     /// Fields that some expression reads.
@@ -120,12 +136,7 @@ impl<'a> Checker<'a, '_> {
     /// Gives every item its id and refuses two with one name.
     fn declare(&mut self) {
         let file = self.file;
-        for import in &file.imports {
-            let message = format!("`{}` cannot be imported: the wire is one text", import.path);
-            self.report(import.span, message)
-                .label("expected no imports");
-        }
-        let mut taken: BTreeMap<&'a str, Span> = BTreeMap::new();
+        let mut taken: Vec<BTreeMap<&'a str, Span>> = vec![BTreeMap::new(); self.files.len()];
         let constants = file.constants.iter().map(|item| item.name);
         let enums = file.enums.iter().map(|item| item.name);
         let structs = file.structs.iter().map(|item| item.name);
@@ -134,24 +145,25 @@ impl<'a> Checker<'a, '_> {
                 self.report(name.span, format!("`{}` is a built-in type", name.text))
                     .label("expected another name");
             }
-            self.claim(&mut taken, name);
+            let of = self.file_of(name.span);
+            self.declared.insert(name.text, of, name.span);
+            self.claim(&mut taken[of], name);
         }
         for (index, item) in file.enums.iter().enumerate() {
+            let of = self.file_of(item.name.span);
             self.enum_names
-                .entry(item.name.text)
-                .or_insert(EnumId(index as u32));
+                .insert(item.name.text, of, EnumId(index as u32));
         }
         for (index, item) in file.structs.iter().enumerate() {
+            let of = self.file_of(item.name.span);
             self.struct_names
-                .entry(item.name.text)
-                .or_insert(StructId(index as u32));
+                .insert(item.name.text, of, StructId(index as u32));
         }
-        let mut rules = BTreeMap::new();
+        let mut rules = vec![BTreeMap::new(); self.files.len()];
         for (index, item) in file.rules.iter().enumerate() {
-            self.claim(&mut rules, item.name);
-            self.rules_names
-                .entry(item.name.text)
-                .or_insert(index as u16);
+            let of = self.file_of(item.name.span);
+            self.claim(&mut rules[of], item.name);
+            self.rules_names.insert(item.name.text, of, index as u16);
         }
         if file.rules.len() > usize::from(u16::MAX) {
             self.report(file.rules[0].name.span, "there are too many `rules` blocks");
@@ -173,13 +185,42 @@ impl<'a> Checker<'a, '_> {
     }
 
     fn check_constants(&mut self) {
-        for constant in &self.file.constants {
+        let file = self.file;
+        let ranks = self.imported_first();
+        let mut constants: Vec<&Constant<'a>> = file.constants.iter().collect();
+        constants.sort_by_key(|constant| ranks[self.file_of(constant.name.span)]);
+        for constant in constants {
             if self.has_enough() {
                 return;
             }
             let value = self.typed(&constant.value, None);
-            self.constants.entry(constant.name.text).or_insert(value);
+            let of = self.file_of(constant.name.span);
+            self.constants.insert(constant.name.text, of, value);
         }
+    }
+
+    /// For each file a number that is higher than those of the files that it imports, as far as
+    /// they do not import each other.
+    fn imported_first(&self) -> Vec<usize> {
+        let mut ranks = vec![usize::MAX; self.imported.len()];
+        let mut next = 0;
+        // Files, and whether what they import is done.
+        let mut open = vec![(0, false)];
+        let mut met = BTreeSet::from([0]);
+        while let Some((file, done)) = open.pop() {
+            if done {
+                ranks[file] = next;
+                next += 1;
+                continue;
+            }
+            open.push((file, true));
+            for &inner in self.imported[file].iter().rev() {
+                if met.insert(inner) {
+                    open.push((inner, false));
+                }
+            }
+        }
+        ranks
     }
 
     /// Reports a name that is none of the expected ones.

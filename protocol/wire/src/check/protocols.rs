@@ -21,6 +21,9 @@ const WIRE_SETTINGS: [&str; 7] = [
     "when",
 ];
 
+/// How many protocols a wire may have.
+const PROTOCOLS_MAX: usize = 64;
+
 /// Bytes of a magic; more tell nothing that these do not.
 const MAGIC_BYTES_MAX: usize = 64;
 
@@ -35,15 +38,19 @@ impl<'a> Checker<'a, '_> {
                      root = STRUCT; }`",
                 );
         }
-        if let Some(block) = file.wires.get(usize::from(u16::MAX)) {
-            self.report(block.name.span, "there are too many `wire` blocks");
+        if let Some(block) = file.wires.get(PROTOCOLS_MAX) {
+            self.report(block.name.span, "there are too many `wire` blocks")
+                .label(format!("a wire may have {PROTOCOLS_MAX}"));
         }
         let mut taken = std::collections::BTreeMap::new();
         let mut protocols: Vec<Protocol> = Vec::new();
+        let mut last_of = None;
         for block in &file.wires {
             self.claim(&mut taken, block.name);
-            if let Some(before) = protocols.last()
+            let of = self.file_of(block.name.span);
+            if let Some((before, same)) = protocols.last().zip(last_of)
                 && before.selection.is_empty()
+                && same == of
             {
                 let message = format!("no packet comes to the protocol `{}`", block.name.text);
                 self.report(block.name.span, message)
@@ -54,6 +61,7 @@ impl<'a> Checker<'a, '_> {
                     ));
             }
             protocols.extend(self.check_wire(block));
+            last_of = Some(of);
         }
         protocols
     }
@@ -105,7 +113,6 @@ impl<'a> Checker<'a, '_> {
     }
 
     fn root(&mut self, setting: &Setting<'a>) -> Option<StructId> {
-        let names: Vec<&str> = self.struct_names.keys().copied().collect();
         let ExprKind::Path(path) = &setting.value.kind else {
             self.report(setting.value.span, "the root is a struct")
                 .label("expected a struct");
@@ -116,9 +123,14 @@ impl<'a> Checker<'a, '_> {
                 .label("expected a struct");
             return None;
         };
-        if let Some(&id) = self.struct_names.get(name.text) {
+        if self.is_ambiguous(name.text, name.span) {
+            return None;
+        }
+        let seen = self.seen_from(name.span);
+        if let Some(&id) = self.struct_names.get(name.text, seen) {
             return Some(id);
         }
+        let names: Vec<&str> = self.struct_names.seen(seen).collect();
         let message = format!("there is no struct `{}`", name.text);
         self.report_choice(name.span, message, name.text, names);
         None

@@ -163,7 +163,11 @@ impl<'a> Checker<'a, '_> {
             "f16" => Type::Float(16),
             "f32" => Type::Float(32),
             "f64" => Type::Float(64),
-            _ => match (self.struct_names.get(name), self.enum_names.get(name)) {
+            _ if self.is_ambiguous(name, name_span) => return None,
+            _ => match (
+                self.struct_names.get(name, self.seen_from(name_span)),
+                self.enum_names.get(name, self.seen_from(name_span)),
+            ) {
                 (Some(&id), _) => Type::Struct(id),
                 (_, Some(&id)) => Type::Enum(id),
                 _ => {
@@ -183,8 +187,8 @@ impl<'a> Checker<'a, '_> {
     fn report_unknown_type(&mut self, name: &str, span: Span) {
         let mut names: Vec<&str> = NAMED.to_vec();
         names.extend(["u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64"]);
-        names.extend(self.struct_names.keys());
-        names.extend(self.enum_names.keys());
+        names.extend(self.struct_names.seen(self.seen_from(span)));
+        names.extend(self.enum_names.seen(self.seen_from(span)));
         let suggestion = crate::suggest::did_you_mean(name, names);
         let report = self
             .report(span, format!("there is no type `{name}`"))

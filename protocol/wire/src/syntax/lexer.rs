@@ -58,12 +58,12 @@ const MARKS: [&str; 34] = [
     "]", ";", ":", ",", ".", "=", "<", ">", "+", "-", "*", "/", "%", "&", "|", "^", "!", "@",
 ];
 
-/// All tokens of a text, the last one `End`. Characters that begin no token are reported and
+/// All tokens of a part of a text, the last one `End`. Characters that begin no token are reported and
 /// skipped. The text is at most `u32::MAX` bytes long: the caller sees to it.
-pub(crate) fn tokens(text: &str, reports: &mut Vec<Report>) -> Vec<Token> {
+pub(crate) fn tokens(text: &str, part: Range<usize>, reports: &mut Vec<Report>) -> Vec<Token> {
     let mut lexer = Lexer {
-        text,
-        at: 0,
+        text: text.get(..part.end).unwrap_or(text),
+        at: part.start,
         reports,
     };
     let mut tokens = Vec::new();

@@ -1,6 +1,8 @@
 //! Tokens to a syntax tree. After a mistake it goes on at the next field or item, so that one look
 //! finds several mistakes.
 
+use std::ops::Range;
+
 use super::Span;
 use super::ast::{
     Align, Annotation, Arm, Block, Constant, Enum, Expr, ExprKind, Field, File, Ident, If, Import,
@@ -23,9 +25,14 @@ const ITEMS: [&str; 6] = ["import", "wire", "rules", "const", "enum", "struct"];
 /// The parser has reported a mistake and does not know how to go on from here.
 pub(super) struct Failed;
 
-/// The syntax tree of a text and what is wrong with its form.
-pub(crate) fn parse<'a>(text: &'a str, reports: &mut Vec<Report>) -> File<'a> {
-    let tokens = tokens(text, reports);
+/// Adds the syntax tree of a part of a text, and what is wrong with its form.
+pub(crate) fn parse<'a>(
+    text: &'a str,
+    part: Range<usize>,
+    file: &mut File<'a>,
+    reports: &mut Vec<Report>,
+) {
+    let tokens = tokens(text, part, reports);
     let mut parser = Parser {
         text,
         tokens,
@@ -34,7 +41,7 @@ pub(crate) fn parse<'a>(text: &'a str, reports: &mut Vec<Report>) -> File<'a> {
         expression_parts: 0,
         reports,
     };
-    parser.file()
+    parser.file(file);
 }
 
 pub(super) struct Parser<'a, 'r> {
@@ -47,14 +54,12 @@ pub(super) struct Parser<'a, 'r> {
 }
 
 impl<'a> Parser<'a, '_> {
-    fn file(&mut self) -> File<'a> {
-        let mut file = File::default();
+    fn file(&mut self, file: &mut File<'a>) {
         while self.peek() != TokenKind::End {
-            if self.item(&mut file).is_err() {
+            if self.item(file).is_err() {
                 self.skip_to_item();
             }
         }
-        file
     }
 
     fn item(&mut self, file: &mut File<'a>) -> Result<(), Failed> {
