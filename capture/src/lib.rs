@@ -4,6 +4,7 @@ mod anchor;
 mod drainer;
 mod file;
 mod open;
+pub mod pcap;
 mod recorder;
 mod rings;
 

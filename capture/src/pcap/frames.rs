@@ -1,0 +1,443 @@
+//! The frames of a pcap or pcapng file. pcap-parser reads headers, frames and blocks; where one
+//! ends and the next begins is found here, so that a broken block costs itself and not the file.
+
+use std::io::{self, BufReader, Chain, Cursor, Read};
+
+use pcap_parser::pcapng::{Block, parse_block_be, parse_block_le};
+use pcap_parser::traits::PcapNGPacketBlock;
+use pcap_parser::{InterfaceDescriptionBlock, OptionCode, PcapHeader, parse_pcap_header};
+
+use super::{Ending, PcapError};
+
+/// What is longer is stepped over: no link carries it, and most likely its length lies.
+const FRAME_MAX: usize = 1 << 20;
+const INTERFACES_MAX: usize = 1 << 16;
+const SECTION_HEADER: u32 = 0x0a0d_0d0a;
+const INTERFACE_DESCRIPTION: u32 = 1;
+const PACKET_OBSOLETE: u32 = 2;
+const SIMPLE_PACKET: u32 = 3;
+const ENHANCED_PACKET: u32 = 6;
+
+pub(super) struct Frame<'a> {
+    pub index: u64,
+    pub time: u64,
+    pub link_type: i32,
+    pub bytes: &'a [u8],
+}
+
+#[derive(Debug)]
+pub(super) struct Frames<R> {
+    source: Source<R>,
+    format: Format,
+    ending: Ending,
+    count: u64,
+    oversized: u64,
+    broken_blocks: u64,
+    time: u64,
+}
+
+#[derive(Debug)]
+enum Format {
+    Pcap(PcapHeader),
+    PcapNg {
+        big_endian: bool,
+        interfaces: Vec<Interface>,
+    },
+}
+
+#[derive(Debug)]
+struct Interface {
+    link_type: i32,
+    snap_length: u32,
+    ticks: Ticks,
+}
+
+/// How an interface counts time.
+#[derive(Debug)]
+struct Ticks {
+    per_second: u128,
+    offset_s: i64,
+}
+
+/// Where a frame's bytes stand in the source's buffer, or nothing to hand out.
+struct Found {
+    start: usize,
+    length: usize,
+    link_type: i32,
+    time: Option<u64>,
+}
+
+impl<R: Read> Frames<R> {
+    pub fn new(reader: R) -> Result<Frames<R>, PcapError> {
+        let mut reader = reader;
+        let mut start = Vec::new();
+        (&mut reader).take(4).read_to_end(&mut start)?;
+        let mut source = Source {
+            reader: BufReader::with_capacity(1 << 16, Cursor::new(start.clone()).chain(reader)),
+            offset: 0,
+            buffer: Vec::new(),
+        };
+        let format = match start.as_slice() {
+            [] => return Err(PcapError::Empty),
+            [0x0a, 0x0d, 0x0d, 0x0a] => Format::PcapNg {
+                big_endian: false,
+                interfaces: Vec::new(),
+            },
+            [0x1f, 0x8b, ..] => return Err(PcapError::Compressed { format: "gzip" }),
+            [0x28, 0xb5, 0x2f, 0xfd] => return Err(PcapError::Compressed { format: "zstd" }),
+            _ => {
+                let length = source.read_more(24)?;
+                match parse_pcap_header(&source.buffer) {
+                    Ok((_, header)) => Format::Pcap(header),
+                    Err(error) if error.is_incomplete() && start.len() == 4 => {
+                        return Err(PcapError::HeaderCut { length });
+                    }
+                    Err(_) => return Err(PcapError::NotACapture { start }),
+                }
+            }
+        };
+        Ok(Frames {
+            source,
+            format,
+            ending: Ending::Open,
+            count: 0,
+            oversized: 0,
+            broken_blocks: 0,
+            time: 0,
+        })
+    }
+
+    /// The next frame that can be handed out.
+    pub fn next_frame(&mut self) -> Option<Frame<'_>> {
+        let found = loop {
+            if !matches!(self.ending, Ending::Open) {
+                return None;
+            }
+            let start = self.source.offset;
+            self.source.buffer.clear();
+            let step = match self.format {
+                Format::Pcap(_) => self.pcap_frame(),
+                Format::PcapNg { .. } => self.block(),
+            };
+            match step {
+                Ok(Some(found)) => break found,
+                Ok(None) => {}
+                Err(Stop::End) => self.ending = Ending::Whole,
+                Err(Stop::Cut) => self.ending = Ending::Cut { offset: start },
+                Err(Stop::Broken(length)) => {
+                    self.ending = Ending::Broken {
+                        offset: start,
+                        length,
+                    };
+                }
+                Err(Stop::Failed(error)) => {
+                    let offset = self.source.offset;
+                    self.ending = Ending::Failed { offset, error };
+                }
+            }
+        };
+        self.time = found.time.unwrap_or(self.time);
+        let index = self.count;
+        self.count += 1;
+        let bytes = self.source.hand_out(found.start, found.length);
+        Some(Frame {
+            index,
+            time: self.time,
+            link_type: found.link_type,
+            bytes,
+        })
+    }
+
+    pub fn ending(&self) -> &Ending {
+        &self.ending
+    }
+
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    pub fn oversized(&self) -> u64 {
+        self.oversized
+    }
+
+    pub fn broken_blocks(&self) -> u64 {
+        self.broken_blocks
+    }
+
+    fn pcap_frame(&mut self) -> Result<Option<Found>, Stop> {
+        let Format::Pcap(header) = &self.format else {
+            return Err(Stop::End);
+        };
+        let head = if header.is_modified_format() { 24 } else { 16 };
+        self.source.start(head)?;
+        let order = Order {
+            big_endian: header.is_bigendian(),
+        };
+        let field = |at| order.u32(&self.source.buffer, at).ok_or(Stop::Cut);
+        let (seconds, fraction, length) = (field(0)?, field(4)?, field(8)?);
+        let unit = if header.is_nanosecond_precision() {
+            1
+        } else {
+            1000
+        };
+        let time = u64::from(seconds)
+            .saturating_mul(1_000_000_000)
+            .saturating_add(u64::from(fraction) * unit);
+        let link_type = header.network.0 & 0xffff;
+        let length = length as usize;
+        if length > FRAME_MAX {
+            self.count += 1;
+            self.oversized += 1;
+            self.source.skip(length as u64)?;
+            return Ok(None);
+        }
+        self.source.whole(length)?;
+        Ok(Some(Found {
+            start: head,
+            length,
+            link_type,
+            time: Some(time),
+        }))
+    }
+
+    fn block(&mut self) -> Result<Option<Found>, Stop> {
+        let Format::PcapNg {
+            big_endian,
+            interfaces,
+        } = &mut self.format
+        else {
+            return Err(Stop::End);
+        };
+        self.source.start(8)?;
+        let kind = Order::LITTLE.u32(&self.source.buffer, 0);
+        let section = kind == Some(SECTION_HEADER);
+        if section {
+            self.source.whole(4)?;
+            *big_endian = match self.source.buffer.get(8..12) {
+                Some([0x1a, 0x2b, 0x3c, 0x4d]) => true,
+                Some([0x4d, 0x3c, 0x2b, 0x1a]) => false,
+                _ => return Err(Stop::Broken(0)),
+            };
+        }
+        let order = Order {
+            big_endian: *big_endian,
+        };
+        let kind = order.u32(&self.source.buffer, 0).ok_or(Stop::Cut)?;
+        let length = order.u32(&self.source.buffer, 4).ok_or(Stop::Cut)?;
+        if length < 12 || length % 4 != 0 {
+            return Err(Stop::Broken(length));
+        }
+        let read = self.source.buffer.len();
+        let rest = (length as usize).checked_sub(read);
+        let rest = rest.ok_or(Stop::Broken(length))?;
+        let packet = matches!(kind, SIMPLE_PACKET | ENHANCED_PACKET | PACKET_OBSOLETE);
+        if (!packet && !section && kind != INTERFACE_DESCRIPTION) || rest > FRAME_MAX {
+            self.count += u64::from(packet);
+            self.oversized += u64::from(packet);
+            self.source.skip(rest as u64)?;
+            return Ok(None);
+        }
+        self.source.whole(rest)?;
+        let found = read_block(kind, &self.source.buffer, order, interfaces);
+        Ok(found.unwrap_or_else(|Contradiction| {
+            self.count += u64::from(packet);
+            self.broken_blocks += 1;
+            None
+        }))
+    }
+}
+
+/// A block whose parts do not fit each other.
+struct Contradiction;
+
+fn read_block(
+    kind: u32,
+    bytes: &[u8],
+    order: Order,
+    interfaces: &mut Vec<Interface>,
+) -> Result<Option<Found>, Contradiction> {
+    if kind == SECTION_HEADER {
+        interfaces.clear();
+        return Ok(None);
+    }
+    let whole = |start: usize, interface: &Interface, length: usize, time| {
+        let room = bytes.len().saturating_sub(start + 4);
+        (length <= room).then_some(Found {
+            start,
+            length,
+            link_type: interface.link_type,
+            time,
+        })
+    };
+    if kind == PACKET_OBSOLETE {
+        let number = order.u16(bytes, 8).ok_or(Contradiction)?;
+        let interface = interfaces.get(usize::from(number)).ok_or(Contradiction)?;
+        let field = |at| order.u32(bytes, at).ok_or(Contradiction);
+        let time = interface.ticks.nanoseconds(field(12)?, field(16)?);
+        let length = field(20)? as usize;
+        return whole(28, interface, length, Some(time))
+            .map(Some)
+            .ok_or(Contradiction);
+    }
+    let parse = if order.big_endian {
+        parse_block_be
+    } else {
+        parse_block_le
+    };
+    let (_, block) = parse(bytes).map_err(|_| Contradiction)?;
+    match block {
+        Block::InterfaceDescription(block) => {
+            if interfaces.len() >= INTERFACES_MAX {
+                return Err(Contradiction);
+            }
+            interfaces.push(Interface {
+                link_type: block.linktype.0,
+                snap_length: block.snaplen,
+                ticks: Ticks::of(&block, order),
+            });
+            Ok(None)
+        }
+        Block::EnhancedPacket(block) => {
+            let interface = interfaces.get(block.if_id as usize).ok_or(Contradiction)?;
+            let time = interface.ticks.nanoseconds(block.ts_high, block.ts_low);
+            let length = block.caplen as usize;
+            whole(28, interface, length, Some(time))
+                .map(Some)
+                .ok_or(Contradiction)
+        }
+        Block::SimplePacket(block) => {
+            let interface = interfaces.first().ok_or(Contradiction)?;
+            // The length is that of the wire; how much was kept, the interface says.
+            let kept = match interface.snap_length {
+                0 => block.origlen,
+                most => block.origlen.min(most),
+            };
+            let length = (kept as usize).min(block.raw_packet_data().len());
+            whole(12, interface, length, None)
+                .map(Some)
+                .ok_or(Contradiction)
+        }
+        _ => Ok(None),
+    }
+}
+
+impl Ticks {
+    fn of(block: &InterfaceDescriptionBlock<'_>, order: Order) -> Ticks {
+        // pcap-parser reads the offset as little-endian always, and refuses binary resolutions.
+        let offset = block
+            .options
+            .iter()
+            .find(|option| option.code == OptionCode::IfTsoffset);
+        let offset = offset.and_then(|option| option.value().first_chunk::<8>());
+        let offset_s = offset.map_or(0, |bytes| match order.big_endian {
+            true => i64::from_be_bytes(*bytes),
+            false => i64::from_le_bytes(*bytes),
+        });
+        let exponent = u32::from(block.if_tsresol & 0x7f);
+        let per_second = match block.if_tsresol & 0x80 {
+            0 => 10u128.checked_pow(exponent).unwrap_or(u128::MAX),
+            _ => 1 << exponent,
+        };
+        Ticks {
+            per_second,
+            offset_s,
+        }
+    }
+
+    /// Nanoseconds since 1970; 0 for what was before, the most there is for what is too late.
+    fn nanoseconds(&self, high: u32, low: u32) -> u64 {
+        let ticks = (u128::from(high) << 32) | u128::from(low);
+        let since = (ticks * 1_000_000_000 / self.per_second) as i128;
+        let time = since + i128::from(self.offset_s) * 1_000_000_000;
+        u64::try_from(time.max(0)).unwrap_or(u64::MAX)
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Order {
+    big_endian: bool,
+}
+
+impl Order {
+    const LITTLE: Order = Order { big_endian: false };
+
+    fn u32(self, bytes: &[u8], at: usize) -> Option<u32> {
+        let bytes = bytes.get(at..)?.first_chunk::<4>()?;
+        Some(match self.big_endian {
+            true => u32::from_be_bytes(*bytes),
+            false => u32::from_le_bytes(*bytes),
+        })
+    }
+
+    fn u16(self, bytes: &[u8], at: usize) -> Option<u16> {
+        let bytes = bytes.get(at..)?.first_chunk::<2>()?;
+        Some(match self.big_endian {
+            true => u16::from_be_bytes(*bytes),
+            false => u16::from_le_bytes(*bytes),
+        })
+    }
+}
+
+/// Why there is no further frame.
+enum Stop {
+    End,
+    Cut,
+    Broken(u32),
+    Failed(io::Error),
+}
+
+impl From<io::Error> for Stop {
+    fn from(error: io::Error) -> Stop {
+        Stop::Failed(error)
+    }
+}
+
+/// The file, read forward into one buffer.
+#[derive(Debug)]
+struct Source<R> {
+    /// What was read to recognise the file, then the rest of it.
+    reader: BufReader<Chain<Cursor<Vec<u8>>, R>>,
+    offset: u64,
+    buffer: Vec<u8>,
+}
+
+impl<R: Read> Source<R> {
+    /// Up to `length` bytes more, behind what the buffer holds. The buffer grows with what is
+    /// there, not with what was asked for.
+    fn read_more(&mut self, length: usize) -> io::Result<usize> {
+        let read = (&mut self.reader)
+            .take(length as u64)
+            .read_to_end(&mut self.buffer)?;
+        self.offset += read as u64;
+        Ok(read)
+    }
+
+    /// The first bytes of a frame or block: where there are none, the file ends well.
+    fn start(&mut self, length: usize) -> Result<(), Stop> {
+        match self.read_more(length)? {
+            0 => Err(Stop::End),
+            read if read < length => Err(Stop::Cut),
+            _ => Ok(()),
+        }
+    }
+
+    fn whole(&mut self, length: usize) -> Result<(), Stop> {
+        match self.read_more(length)? {
+            read if read < length => Err(Stop::Cut),
+            _ => Ok(()),
+        }
+    }
+
+    fn skip(&mut self, length: u64) -> Result<(), Stop> {
+        let skipped = io::copy(&mut (&mut self.reader).take(length), &mut io::sink())?;
+        self.offset += skipped;
+        match skipped {
+            skipped if skipped < length => Err(Stop::Cut),
+            _ => Ok(()),
+        }
+    }
+
+    fn hand_out(&mut self, start: usize, length: usize) -> &[u8] {
+        self.buffer.get(start..start + length).unwrap_or(&[])
+    }
+}

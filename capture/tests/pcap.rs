@@ -1,0 +1,516 @@
+//! Captures built byte by byte, and what comes out of them.
+
+use std::fmt::Write as _;
+use std::io::{self, Read};
+use std::path::PathBuf;
+
+use netreel_capture::pcap::{Counts, Ending, PcapError, UdpPayloads};
+
+const ETHERNET: u32 = 1;
+const DATA: &[u8] = b"payload";
+
+/// What a capture holds, one line a payload: index, time, ends, bytes.
+fn read(file: &[u8]) -> (String, Counts, String) {
+    let mut payloads = UdpPayloads::new(file).expect("a header");
+    let mut lines = String::new();
+    for payload in payloads.by_ref() {
+        let text = String::from_utf8_lossy(&payload.payload).into_owned();
+        let cut = if payload.cut { " cut" } else { "" };
+        let (index, time) = (payload.index, payload.time);
+        let (source, destination) = (payload.source, payload.destination);
+        writeln!(lines, "{index} {time} {source} > {destination} {text}{cut}").expect("a string");
+    }
+    let ending = format!("{:?}", payloads.ending());
+    (lines, payloads.counts(), ending)
+}
+
+fn check(file: &[u8], expected: &str) {
+    let (lines, _, ending) = read(file);
+    assert_eq!((lines.as_str(), ending.as_str()), (expected, "Whole"));
+}
+
+fn check_counts(file: &[u8], expected: Counts) {
+    assert_eq!(read(file).1, expected);
+}
+
+// ---- packets
+
+fn udp(payload: &[u8]) -> Vec<u8> {
+    let length = u16::try_from(8 + payload.len()).expect("fits");
+    [
+        &5000u16.to_be_bytes()[..],
+        &6000u16.to_be_bytes(),
+        &length.to_be_bytes(),
+        &[0, 0],
+        payload,
+    ]
+    .concat()
+}
+
+fn ipv4(protocol: u8, fragment: u16, payload: &[u8]) -> Vec<u8> {
+    let length = u16::try_from(20 + payload.len()).expect("fits");
+    let mut header = vec![0x45, 0];
+    header.extend(length.to_be_bytes());
+    header.extend([0, 7]);
+    header.extend(fragment.to_be_bytes());
+    header.extend([64, protocol, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
+    [&header, payload].concat()
+}
+
+fn ipv6(next: u8, payload: &[u8]) -> Vec<u8> {
+    let length = u16::try_from(payload.len()).expect("fits");
+    let mut header = vec![0x60, 0, 0, 0];
+    header.extend(length.to_be_bytes());
+    header.extend([next, 64]);
+    for last in [1, 2] {
+        header.extend([0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, last]);
+    }
+    [&header, payload].concat()
+}
+
+fn ethernet(ether_type: u16, payload: &[u8]) -> Vec<u8> {
+    [&[2; 12][..], &ether_type.to_be_bytes(), payload].concat()
+}
+
+fn datagram() -> Vec<u8> {
+    ethernet(0x0800, &ipv4(17, 0, &udp(DATA)))
+}
+
+// ---- files
+
+/// The byte order of a file.
+#[derive(Clone, Copy)]
+enum Order {
+    Little,
+    Big,
+}
+
+impl Order {
+    fn u32(self, value: u32) -> [u8; 4] {
+        match self {
+            Order::Little => value.to_le_bytes(),
+            Order::Big => value.to_be_bytes(),
+        }
+    }
+
+    fn u16(self, value: u16) -> [u8; 2] {
+        match self {
+            Order::Little => value.to_le_bytes(),
+            Order::Big => value.to_be_bytes(),
+        }
+    }
+}
+
+fn pcap_header(order: Order, magic: u32, link: u32) -> Vec<u8> {
+    let mut file = order.u32(magic).to_vec();
+    file.extend(order.u16(2));
+    file.extend(order.u16(4));
+    for value in [0, 0, 65535, link] {
+        file.extend(order.u32(value));
+    }
+    file
+}
+
+fn pcap_frame(order: Order, fraction: u32, frame: &[u8], kept: usize) -> Vec<u8> {
+    let length = u32::try_from(frame.len()).expect("fits");
+    let kept_length = u32::try_from(kept).expect("fits");
+    let head = [3, fraction, kept_length, length].map(|value| order.u32(value));
+    [&head.concat(), &frame[..kept]].concat()
+}
+
+/// A little-endian pcap file in microseconds.
+fn pcap(link: u32, frames: &[Vec<u8>]) -> Vec<u8> {
+    let mut file = pcap_header(Order::Little, 0xa1b2_c3d4, link);
+    for frame in frames {
+        file.extend(pcap_frame(Order::Little, 5, frame, frame.len()));
+    }
+    file
+}
+
+fn block(order: Order, kind: u32, body: &[u8]) -> Vec<u8> {
+    let mut body = body.to_vec();
+    body.resize(body.len().next_multiple_of(4), 0);
+    let length = order.u32(u32::try_from(body.len() + 12).expect("fits"));
+    [&order.u32(kind)[..], &length, &body, &length].concat()
+}
+
+fn section(order: Order) -> Vec<u8> {
+    let body = [
+        &order.u32(0x1a2b_3c4d)[..],
+        &order.u16(1),
+        &order.u16(0),
+        &[0xff; 8],
+    ]
+    .concat();
+    block(order, 0x0a0d_0d0a, &body)
+}
+
+fn interface(order: Order, link: u16, options: &[(u16, &[u8])]) -> Vec<u8> {
+    let mut body = [&order.u16(link)[..], &[0, 0], &order.u32(0)].concat();
+    for (code, value) in options {
+        body.extend(order.u16(*code));
+        body.extend(order.u16(u16::try_from(value.len()).expect("fits")));
+        body.extend(*value);
+        body.resize(body.len().next_multiple_of(4), 0);
+    }
+    body.extend([0; 4]);
+    block(order, 1, &body)
+}
+
+fn enhanced(order: Order, interface: u32, ticks: u64, frame: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(frame.len()).expect("fits");
+    let (high, low) = ((ticks >> 32) as u32, ticks as u32);
+    let head = [interface, high, low, length, length].map(|value| order.u32(value));
+    block(order, 6, &[&head.concat(), frame].concat())
+}
+
+// ---- formats of files
+
+#[test]
+fn pcap_of_each_byte_order_and_resolution() {
+    for (magic, fraction, nanoseconds) in [(0xa1b2_c3d4, 5, 5000), (0xa1b2_3c4d, 5, 5)] {
+        for order in [Order::Little, Order::Big] {
+            let mut file = pcap_header(order, magic, ETHERNET);
+            file.extend(pcap_frame(order, fraction, &datagram(), datagram().len()));
+            let time = 3_000_000_000u64 + nanoseconds;
+            check(
+                &file,
+                &format!("0 {time} 10.0.0.1:5000 > 10.0.0.2:6000 payload\n"),
+            );
+        }
+    }
+}
+
+#[test]
+fn pcapng_interfaces_have_links_resolutions_and_offsets_of_their_own() {
+    for order in [Order::Little, Order::Big] {
+        let ten = match order {
+            Order::Little => 10i64.to_le_bytes(),
+            Order::Big => 10i64.to_be_bytes(),
+        };
+        let raw = ipv4(17, 0, &udp(DATA));
+        let file = [
+            section(order),
+            interface(order, 1, &[]),
+            interface(order, 101, &[(9, &[9])]),
+            interface(order, 101, &[(9, &[0x81]), (14, &ten)]),
+            enhanced(order, 0, 7, &datagram()),
+            enhanced(order, 1, 7, &raw),
+            enhanced(order, 2, 7, &raw),
+        ];
+        let ends = "10.0.0.1:5000 > 10.0.0.2:6000 payload";
+        check(
+            &file.concat(),
+            &format!("0 7000 {ends}\n1 7 {ends}\n2 13500000000 {ends}\n"),
+        );
+    }
+}
+
+#[test]
+fn a_new_pcapng_section_forgets_interfaces_and_may_turn_the_bytes_round() {
+    let file = [
+        section(Order::Little),
+        interface(Order::Little, 1, &[]),
+        enhanced(Order::Little, 0, 1, &datagram()),
+        section(Order::Big),
+        enhanced(Order::Big, 0, 1, &datagram()),
+        interface(Order::Big, 1, &[]),
+        enhanced(Order::Big, 0, 2, &datagram()),
+    ];
+    let ends = "10.0.0.1:5000 > 10.0.0.2:6000 payload";
+    check(&file.concat(), &format!("0 1000 {ends}\n2 2000 {ends}\n"));
+    let expected = Counts {
+        frames: 3,
+        payloads: 2,
+        broken_blocks: 1,
+        ..Counts::default()
+    };
+    check_counts(&file.concat(), expected);
+}
+
+#[test]
+fn pcapng_simple_and_obsolete_packets_are_read_and_other_blocks_stepped_over() {
+    let order = Order::Little;
+    let length = u32::try_from(datagram().len()).expect("fits");
+    let simple = [&order.u32(length)[..], &datagram()].concat();
+    let head = [0, 0, 9, length, length]
+        .map(|value| order.u32(value))
+        .concat();
+    let file = [
+        section(order),
+        interface(order, 1, &[]),
+        block(order, 0xbad, &[1; 20]),
+        block(order, 2, &[&head[..], &datagram()].concat()),
+        block(order, 3, &simple),
+    ];
+    let ends = "10.0.0.1:5000 > 10.0.0.2:6000 payload";
+    check(&file.concat(), &format!("0 9000 {ends}\n1 9000 {ends}\n"));
+}
+
+#[test]
+fn a_file_that_is_no_capture_says_what_it_is() {
+    let says = |file: &[u8]| {
+        UdpPayloads::new(file)
+            .err()
+            .map(|error: PcapError| error.to_string())
+    };
+    let expected = |text: &str| Some(text.to_owned());
+    assert_eq!(
+        says(b""),
+        expected("the file is empty; a capture starts with a header")
+    );
+    assert_eq!(
+        says(b"GIF89a"),
+        expected("not a pcap or pcapng file: it starts with 47 49 46 38")
+    );
+    assert_eq!(
+        says(b"\x1f\x8b\x08\x00"),
+        expected("the file is compressed (gzip); unpack it first")
+    );
+    assert_eq!(
+        says(&pcap(ETHERNET, &[])[..10]),
+        expected("the file ends inside its header, after 10 of 24 bytes")
+    );
+}
+
+#[test]
+fn a_file_that_is_cut_keeps_what_is_whole() {
+    let file = pcap(ETHERNET, &[datagram(), datagram()]);
+    let second = file.len() - datagram().len() - 16;
+    for length in second + 1..file.len() {
+        let (lines, counts, ending) = read(&file[..length]);
+        assert_eq!((lines.lines().count(), counts.frames), (1, 1));
+        assert_eq!(ending, format!("Cut {{ offset: {second} }}"));
+    }
+    assert_eq!(read(&file[..second]).2, "Whole");
+}
+
+#[test]
+fn a_length_that_lies_costs_no_memory_and_is_told() {
+    let mut file = pcap(ETHERNET, &[datagram()]);
+    let second = file.len();
+    file.extend([
+        3, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0, 1, 2, 3,
+    ]);
+    let (lines, counts, ending) = read(&file);
+    assert_eq!((lines.lines().count(), counts.oversized), (1, 1));
+    assert_eq!(ending, format!("Cut {{ offset: {second} }}"));
+
+    let order = Order::Little;
+    let mut file = [section(order), interface(order, 1, &[])].concat();
+    let broken = file.len();
+    file.extend([6, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0]);
+    assert_eq!(
+        read(&file).2,
+        format!("Broken {{ offset: {broken}, length: 7 }}")
+    );
+}
+
+#[test]
+fn an_error_of_the_system_keeps_what_came_before_it() {
+    struct Fails;
+    impl Read for Fails {
+        fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+            Err(io::Error::other("the disk is gone"))
+        }
+    }
+    let file = pcap(ETHERNET, &[datagram()]);
+    let mut payloads = UdpPayloads::new(file.chain(Fails)).expect("a header");
+    assert!(payloads.next().is_some());
+    assert!(payloads.next().is_none());
+    let Ending::Failed { offset, error } = payloads.ending() else {
+        panic!("{:?}", payloads.ending())
+    };
+    assert_eq!(
+        (*offset, error.to_string().as_str()),
+        (file.len() as u64, "the disk is gone")
+    );
+}
+
+// ---- layers
+
+#[test]
+fn links_that_carry_ip() {
+    let v4 = ipv4(17, 0, &udp(DATA));
+    let v6 = ipv6(17, &udp(DATA));
+    let four = "10.0.0.1:5000 > 10.0.0.2:6000";
+    let six = "[fe80::1]:5000 > [fe80::2]:6000";
+    let vlan = [&[0, 5, 0x08, 0x00][..], &v4].concat();
+    let two_vlans = [&[0, 5, 0x81, 0x00, 0, 6, 0x08, 0x00][..], &v4].concat();
+    let sll = [&[0; 14][..], &[0x86, 0xdd], &v6].concat();
+    let sll2 = [&[0x08, 0x00][..], &[0; 18], &v4].concat();
+    let cases = [
+        (1, ethernet(0x0800, &v4), four),
+        (1, ethernet(0x86dd, &v6), six),
+        (1, ethernet(0x8100, &vlan), four),
+        (1, ethernet(0x88a8, &two_vlans), four),
+        (113, sll, six),
+        (276, sll2, four),
+        (101, v4.clone(), four),
+        (101, v6.clone(), six),
+        (228, v4.clone(), four),
+        (229, v6.clone(), six),
+        (0, [&[2, 0, 0, 0][..], &v4].concat(), four),
+        (0, [&[0, 0, 0, 30][..], &v6].concat(), six),
+        (108, [&[0, 0, 0, 2][..], &v4].concat(), four),
+    ];
+    for (link, frame, ends) in cases {
+        check(
+            &pcap(link, &[frame]),
+            &format!("0 3000005000 {ends} payload\n"),
+        );
+    }
+}
+
+#[test]
+fn the_padding_of_a_short_ethernet_frame_is_no_payload() {
+    let frame = [&datagram()[..], &[0; 20]].concat();
+    check(
+        &pcap(ETHERNET, &[frame]),
+        "0 3000005000 10.0.0.1:5000 > 10.0.0.2:6000 payload\n",
+    );
+}
+
+#[test]
+fn a_frame_that_was_cut_says_so() {
+    let mut file = pcap_header(Order::Little, 0xa1b2_c3d4, ETHERNET);
+    let frame = datagram();
+    file.extend(pcap_frame(Order::Little, 5, &frame, frame.len() - 3));
+    file.extend(pcap_frame(Order::Little, 5, &frame, 14 + 20 + 8));
+    file.extend(pcap_frame(Order::Little, 5, &frame, 14 + 20 + 7));
+    file.extend(pcap_frame(Order::Little, 5, &frame, 14 + 19));
+    file.extend(pcap_frame(Order::Little, 5, &frame, 13));
+    let ends = "10.0.0.1:5000 > 10.0.0.2:6000";
+    check(
+        &file,
+        &format!("0 3000005000 {ends} payl cut\n1 3000005000 {ends}  cut\n"),
+    );
+    let expected = Counts {
+        frames: 5,
+        payloads: 2,
+        cut: 2,
+        unreadable: 3,
+        ..Counts::default()
+    };
+    check_counts(&file, expected);
+}
+
+#[test]
+fn what_is_no_udp_is_counted() {
+    let arp = ethernet(0x0806, &[0, 1, 8, 0, 6, 4, 0, 1].repeat(4));
+    let tcp = ethernet(0x0800, &ipv4(6, 0, &[0x50; 20]));
+    let sctp = ethernet(0x0800, &ipv4(132, 0, &[0; 12]));
+    let file = pcap(ETHERNET, &[arp, ethernet(0x1234, &[0; 40]), tcp, sctp]);
+    let expected = Counts {
+        frames: 4,
+        not_ip: 2,
+        not_udp: 2,
+        ..Counts::default()
+    };
+    check_counts(&file, expected);
+    let expected = Counts {
+        frames: 1,
+        unknown_link: 1,
+        ..Counts::default()
+    };
+    check_counts(&pcap(147, &[vec![0; 40]]), expected);
+}
+
+#[test]
+fn fragments_are_put_together_in_any_order() {
+    let whole = udp(b"0123456789abcdefghijklmnopqrstuvwxyz");
+    let part = |from: usize, to: usize| {
+        let more = if to < whole.len() { 0x2000 } else { 0 };
+        let fragment = more | u16::try_from(from / 8).expect("fits");
+        ethernet(0x0800, &ipv4(17, fragment, &whole[from..to]))
+    };
+    let file = pcap(
+        ETHERNET,
+        &[part(32, 44), datagram(), part(0, 16), part(16, 32)],
+    );
+    let ends = "10.0.0.1:5000 > 10.0.0.2:6000";
+    let text = "0123456789abcdefghijklmnopqrstuvwxyz";
+    check(
+        &file,
+        &format!("1 3000005000 {ends} payload\n3 3000005000 {ends} {text}\n"),
+    );
+    let expected = Counts {
+        frames: 4,
+        payloads: 2,
+        fragments: 3,
+        reassembled: 1,
+        ..Counts::default()
+    };
+    check_counts(&file, expected);
+}
+
+#[test]
+fn ipv6_fragments_are_put_together() {
+    let whole = udp(b"0123456789abcdef");
+    let part = |from: usize, to: usize| {
+        let offset = u16::try_from(from).expect("fits") | u16::from(to < whole.len());
+        let header = [&[17, 0][..], &offset.to_be_bytes(), &[0, 0, 0, 9]].concat();
+        ipv6(44, &[&header, &whole[from..to]].concat())
+    };
+    check(
+        &pcap(101, &[part(0, 16), part(16, 24)]),
+        "1 3000005000 [fe80::1]:5000 > [fe80::2]:6000 0123456789abcdef\n",
+    );
+}
+
+#[test]
+fn fragments_that_never_all_come_are_counted_and_bounded() {
+    let first = |id: u16| {
+        let mut packet = ipv4(17, 0x2000, &udp(b"01234567"));
+        packet[4..6].copy_from_slice(&id.to_be_bytes());
+        ethernet(0x0800, &packet)
+    };
+    let frames: Vec<Vec<u8>> = (0..1000).map(first).collect();
+    let expected = Counts {
+        frames: 1000,
+        fragments: 1000,
+        incomplete: 1000,
+        ..Counts::default()
+    };
+    check_counts(&pcap(ETHERNET, &frames), expected);
+}
+
+// ---- captures of real programs
+
+/// Frames and UDP payloads as tshark counts them (`tshark -Y udp`, with reassembly).
+#[test]
+fn real_captures_give_as_many_payloads_as_tshark() {
+    let folder = std::env::var_os("NETREEL_CAPTURES").map_or_else(
+        || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/captures"),
+        PathBuf::from,
+    );
+    if !folder.is_dir() {
+        eprintln!("skipped: no folder {}", folder.display());
+        return;
+    }
+    let cases = [
+        ("enet_c.pcap", 7701, 7701, 748_200),
+        ("godot3_enet.pcap", 5740, 5740, 479_731),
+        ("kcp.pcap", 50, 50, 33_184),
+        ("minetest.pcap", 13_093, 13_093, 2_934_608),
+        ("nintendo.pcap", 1000, 869, 270_498),
+        ("raknet.pcap", 66, 66, 6616),
+        ("roblox.pcapng", 78, 44, 20_059),
+        ("steam.pcapng", 48, 8, 872),
+    ];
+    for (name, frames, payloads, bytes) in cases {
+        let file = std::fs::File::open(folder.join(name)).expect("a capture of the folder");
+        let mut reader = UdpPayloads::new(file).expect("a header");
+        let read: usize = reader.by_ref().map(|payload| payload.payload.len()).sum();
+        let counts = reader.counts();
+        assert_eq!(
+            (name, counts.frames, counts.payloads, read),
+            (name, frames, payloads, bytes)
+        );
+        assert_eq!(
+            (counts.cut, counts.unreadable, counts.broken_blocks),
+            (0, 0, 0)
+        );
+        assert!(matches!(reader.ending(), Ending::Whole), "{name}");
+    }
+}
