@@ -21,6 +21,7 @@ mod run;
 mod select;
 mod suggest;
 mod syntax;
+mod testing;
 mod tree;
 mod wire;
 
@@ -31,5 +32,6 @@ pub use facts::{
     CreateRule, Kind, KindId, MessageFacts, PacketFacts, ProtocolId, Role, Rules, RulesId,
     Sequence, StaleRule, UnknownDestroy, UnknownMigrate, UpdateFrom,
 };
+pub use testing::{TestFailure, TestResult};
 pub use tree::{Diagnostic, Name, StreamId, Tree, TreeId, TreeNode, Value};
 pub use wire::{Decoded, Wire};

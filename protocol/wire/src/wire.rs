@@ -21,6 +21,8 @@ use crate::tree::{Diagnostic, Tree};
 /// A compiled wire: one or several protocols, as a `.wire` file describes them.
 #[derive(Clone, Debug)]
 pub struct Wire {
+    /// The first file's name, as errors show it.
+    file: String,
     text: String,
     kinds: Vec<Kind>,
     rules: Vec<Rules>,
@@ -96,6 +98,7 @@ impl Wire {
         };
         let Model { kinds, rules, .. } = model;
         Ok(Wire {
+            file: name.to_owned(),
             text: files.text,
             kinds,
             rules,
@@ -202,6 +205,15 @@ impl Wire {
     /// Whether the first field of a protocol's packet takes the lowest bits of the first byte.
     pub fn is_lsb_first(&self, protocol: Option<ProtocolId>) -> bool {
         self.protocol(protocol).program.dictionary.order.bits == BitOrder::Lsb
+    }
+
+    pub(crate) fn file(&self) -> &str {
+        &self.file
+    }
+
+    pub(crate) fn program_at(&self, place: usize) -> &Program {
+        let id = u16::try_from(place).ok().map(ProtocolId);
+        &self.protocol(id).program
     }
 
     /// The program of a protocol, or of the first.

@@ -12,6 +12,7 @@ mod names;
 mod nesting;
 mod protocols;
 mod settings;
+mod tests;
 mod types;
 mod vocabulary;
 
@@ -98,6 +99,7 @@ impl<'a> Checker<'a, '_> {
         if self.has_enough() || structs.len() < self.file.structs.len() {
             return None;
         }
+        let tests = self.check_tests(&protocols);
         self.check_meanings(
             &mut protocols,
             &structs,
@@ -115,6 +117,7 @@ impl<'a> Checker<'a, '_> {
         }
         Some(Model {
             protocols,
+            tests,
             structs,
             enums,
             kinds: std::mem::take(&mut self.kinds),

@@ -3,6 +3,8 @@
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
+use serde_json::Value as Json;
+
 use crate::facts::{Kind, Rules};
 use crate::syntax::ast::{Arithmetic, Compare};
 
@@ -22,6 +24,7 @@ pub(crate) struct FieldId(pub(crate) u32);
 pub(crate) struct Model {
     /// One at least, in the order in which they are asked whether a packet is theirs.
     pub(crate) protocols: Vec<Protocol>,
+    pub(crate) tests: Vec<Test>,
     pub(crate) structs: Vec<Struct>,
     pub(crate) enums: Vec<Enum>,
     pub(crate) kinds: Vec<Kind>,
@@ -56,6 +59,28 @@ impl Selection {
     pub(crate) fn is_empty(&self) -> bool {
         self.ports.is_empty() && self.magic.is_empty() && self.when.is_none()
     }
+}
+
+/// A `test` block.
+#[derive(Clone, Debug)]
+pub(crate) struct Test {
+    pub(crate) name: String,
+    /// The file that it is in.
+    pub(crate) file: String,
+    /// From 1.
+    pub(crate) line: u32,
+    pub(crate) bytes: Vec<u8>,
+    /// The packet's fields, as the encoder reads them.
+    pub(crate) value: Option<Json>,
+    /// Some of them.
+    pub(crate) part: Option<Json>,
+    /// A place in [`Model::protocols`].
+    pub(crate) protocol: Option<u16>,
+    /// What the bytes are, where they are not a whole packet.
+    pub(crate) root: Option<StructId>,
+    /// Source and destination.
+    pub(crate) ports: Option<(u16, u16)>,
+    pub(crate) diagnostics: u32,
 }
 
 /// How bits become numbers. A value is split into groups of eight bits, counted from its least

@@ -18,6 +18,45 @@ pub(crate) struct File<'a> {
     pub(crate) constants: Vec<Constant<'a>>,
     pub(crate) enums: Vec<Enum<'a>>,
     pub(crate) structs: Vec<Struct<'a>>,
+    pub(crate) tests: Vec<Test<'a>>,
+}
+
+/// `test "NAME" { ... }`. The span is that of the name with its quotes.
+#[derive(Debug)]
+pub(crate) struct Test<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) span: Span,
+    pub(crate) settings: Vec<TestSetting<'a>>,
+}
+
+/// `NAME = VALUE, VALUE;`
+#[derive(Debug)]
+pub(crate) struct TestSetting<'a> {
+    pub(crate) name: Ident<'a>,
+    /// One at least.
+    pub(crate) values: Vec<Pattern<'a>>,
+}
+
+/// A value that a test expects.
+#[derive(Debug)]
+pub(crate) struct Pattern<'a> {
+    pub(crate) kind: PatternKind<'a>,
+    pub(crate) span: Span,
+}
+
+#[derive(Debug)]
+pub(crate) enum PatternKind<'a> {
+    /// `{ NAME: VALUE, ... }`
+    Fields(Vec<(Ident<'a>, Pattern<'a>)>),
+    /// `[ VALUE, ... ]`
+    Elements(Vec<Pattern<'a>>),
+    Integer(i128),
+    Float(f64),
+    Bool(bool),
+    Text(&'a str),
+    Bytes(Vec<u8>),
+    /// A member of an enum, a struct, a protocol.
+    Name(&'a str),
 }
 
 /// `import "PATH";`. The span is that of the path with its quotes.

@@ -146,7 +146,7 @@ impl<'a> Parser<'a, '_> {
 }
 
 /// The bytes of `x"0a ff"`: pairs of digits, blanks between them.
-fn hexadecimal(literal: &str) -> Option<Vec<u8>> {
+pub(super) fn hexadecimal(literal: &str) -> Option<Vec<u8>> {
     let digits = literal.strip_prefix("x\"")?;
     let digits = digits.strip_suffix('"').unwrap_or(digits);
     let mut bytes = Vec::new();

@@ -4,6 +4,7 @@ pub(crate) mod ast;
 mod expression;
 mod lexer;
 mod parser;
+mod test;
 
 pub(crate) use lexer::Span;
 pub(crate) use parser::parse;

@@ -20,7 +20,7 @@ const NESTING_MAX: usize = 64;
 const RESERVED: [&str; 6] = ["if", "else", "switch", "default", "true", "false"];
 
 /// Words that begin an item.
-const ITEMS: [&str; 6] = ["import", "wire", "rules", "const", "enum", "struct"];
+const ITEMS: [&str; 7] = ["import", "wire", "const", "enum", "struct", "rules", "test"];
 
 /// The parser has reported a mistake and does not know how to go on from here.
 pub(super) struct Failed;
@@ -74,6 +74,7 @@ impl<'a> Parser<'a, '_> {
             "const" => file.constants.push(self.constant()?),
             "enum" => file.enums.push(self.enumeration()?),
             "struct" => file.structs.push(self.structure()?),
+            "test" => file.tests.push(self.test()?),
             _ => return Err(self.unexpected_item(Some(word))),
         }
         Ok(())
@@ -82,9 +83,11 @@ impl<'a> Parser<'a, '_> {
     fn unexpected_item(&mut self, word: Option<&str>) -> Failed {
         let suggestion = word.and_then(|word| did_you_mean(word, ITEMS));
         let found = self.found();
+        let [all @ .., last] = ITEMS.map(|item| format!("`{item}`"));
+        let label = format!("expected {} or {last}", all.join(", "));
         let report = self
             .report(self.here(), format!("expected an item, found {found}"))
-            .label("expected `import`, `wire`, `const`, `enum`, `struct` or `rules`");
+            .label(label);
         if let Some(suggestion) = suggestion {
             report.help(suggestion);
         }

@@ -1,0 +1,127 @@
+//! `test` blocks: settings, and packets written as values.
+
+use super::ast::{Ident, Pattern, PatternKind, Test, TestSetting};
+use super::expression::hexadecimal;
+use super::lexer::TokenKind;
+use super::parser::{Failed, Parser};
+
+impl<'a> Parser<'a, '_> {
+    /// `test "NAME" { SETTING = VALUE, VALUE; ... }`
+    pub(super) fn test(&mut self) -> Result<Test<'a>, Failed> {
+        self.advance();
+        let span = self.here();
+        if self.peek() != TokenKind::Text {
+            return Err(self.unexpected("the test's name: `test \"...\" {`"));
+        }
+        let name = self.unquoted();
+        self.expect_mark("{", "to begin the settings")?;
+        let mut settings = Vec::new();
+        while !self.at_mark("}") {
+            let name = self.any_name("a setting, or `}`")?;
+            self.expect_mark("=", "after the setting's name")?;
+            let mut values = vec![self.pattern()?];
+            while self.take_mark(",") {
+                values.push(self.pattern()?);
+            }
+            self.expect_mark(";", "after the setting")?;
+            settings.push(TestSetting { name, values });
+        }
+        self.advance();
+        Ok(Test {
+            name,
+            span,
+            settings,
+        })
+    }
+
+    fn pattern(&mut self) -> Result<Pattern<'a>, Failed> {
+        let start = self.here();
+        let kind = match self.peek() {
+            TokenKind::Mark("{") => self.nested(Self::fields)?,
+            TokenKind::Mark("[") => self.nested(Self::elements)?,
+            TokenKind::Mark("-") => {
+                self.advance();
+                match self.peek() {
+                    TokenKind::Integer(value) => self.took(PatternKind::Integer(-value)),
+                    TokenKind::Float(value) => self.took(PatternKind::Float(-value)),
+                    _ => return Err(self.unexpected("a number after `-`")),
+                }
+            }
+            TokenKind::Integer(value) => self.took(PatternKind::Integer(value)),
+            TokenKind::Float(value) => self.took(PatternKind::Float(value)),
+            TokenKind::Text => PatternKind::Text(self.unquoted()),
+            TokenKind::Bytes => match hexadecimal(start.text(self.text)) {
+                Some(bytes) => self.took(PatternKind::Bytes(bytes)),
+                None => return Err(self.unexpected("pairs of hexadecimal digits: `x\"0a ff\"`")),
+            },
+            TokenKind::Name => self.named()?,
+            _ => {
+                let expected = "a value: a number, a name, a text, bytes, `{ ... }` or `[ ... ]`";
+                return Err(self.unexpected(expected));
+            }
+        };
+        let span = start.to(self.previous());
+        Ok(Pattern { kind, span })
+    }
+
+    fn took(&mut self, kind: PatternKind<'a>) -> PatternKind<'a> {
+        self.advance();
+        kind
+    }
+
+    fn unquoted(&mut self) -> &'a str {
+        let quoted = self.here().text(self.text);
+        self.advance();
+        let text = quoted.strip_prefix('"').unwrap_or(quoted);
+        text.strip_suffix('"').unwrap_or(text)
+    }
+
+    /// `true`, `false`, `member` or `Enum.member`
+    fn named(&mut self) -> Result<PatternKind<'a>, Failed> {
+        let mut last = self.any_name("a value")?;
+        while self.take_mark(".") {
+            last = self.any_name("a member after `.`")?;
+        }
+        Ok(match last.text {
+            "true" => PatternKind::Bool(true),
+            "false" => PatternKind::Bool(false),
+            name => PatternKind::Name(name),
+        })
+    }
+
+    fn fields(&mut self) -> Result<PatternKind<'a>, Failed> {
+        self.advance();
+        let mut fields: Vec<(Ident<'a>, Pattern<'a>)> = Vec::new();
+        while !self.at_mark("}") {
+            let name = self.any_name("a field, or `}`")?;
+            self.expect_mark(":", "between the field's name and its value")?;
+            let value = self.pattern()?;
+            match fields.iter().find(|(first, _)| first.text == name.text) {
+                Some(&(first, _)) => {
+                    self.report(name.span, format!("`{}` is given twice", name.text))
+                        .label("expected it once")
+                        .related(first.span, "the first");
+                }
+                None => fields.push((name, value)),
+            }
+            if !self.take_mark(",") {
+                break;
+            }
+        }
+        self.expect_mark("}", "or `,` after the field")?;
+        Ok(PatternKind::Fields(fields))
+    }
+
+    fn elements(&mut self) -> Result<PatternKind<'a>, Failed> {
+        self.advance();
+        let mut elements = Vec::new();
+        while !self.at_mark("]") {
+            elements.push(self.pattern()?);
+            if !self.take_mark(",") {
+                break;
+            }
+        }
+        self.expect_mark("]", "or `,` after the element")?;
+        Ok(PatternKind::Elements(elements))
+    }
+}

@@ -1,0 +1,318 @@
+//! Runs the `test` blocks of a wire: bytes to fields, and fields to bytes.
+
+use serde_json::Value as Json;
+
+use crate::check::model::{Model, Protocol, Test};
+use crate::context::Context;
+use crate::facts::PacketFacts;
+use crate::files::Files;
+use crate::json::{Leaf, bytes_of, bytes_of_rest, raw_of};
+use crate::lower::lower;
+use crate::program::{Program, Shown};
+use crate::run::{Entry, Full, Written, read, write};
+use crate::suggest::did_you_mean;
+use crate::tree::{Name, Tree, TreeId, TreeNode};
+use crate::wire::{Decoded, Wire};
+
+/// How one `test` block came out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TestResult {
+    /// As the block says it.
+    pub name: String,
+    /// The file that it is in.
+    pub file: String,
+    /// From 1.
+    pub line: u32,
+    /// What is not as expected; empty where the test passed.
+    pub failures: Vec<TestFailure>,
+}
+
+/// One thing that a test expects and that is not so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TestFailure {
+    /// The field: `messages[0].object`; empty where it is about the whole packet.
+    pub path: String,
+    /// What is wrong, without a full stop.
+    pub message: String,
+}
+
+impl TestResult {
+    /// Whether all is as expected.
+    pub fn passed(&self) -> bool {
+        self.failures.is_empty()
+    }
+}
+
+impl Wire {
+    /// Runs the `test` blocks of all files, in the order of the text.
+    pub fn run_tests(&self) -> Vec<TestResult> {
+        // Programs do not know what tests need; the text does.
+        let mut reports = Vec::new();
+        let files = Files::of_text(self.file(), self.text(), &mut reports);
+        let file = files.parse(&mut reports);
+        let Some(model) = crate::check::check(&files, &file, &mut reports) else {
+            return Vec::new();
+        };
+        let run = |test: &Test| TestResult {
+            name: test.name.clone(),
+            file: test.file.clone(),
+            line: test.line,
+            failures: self.run_test(test, &model),
+        };
+        model.tests.iter().map(run).collect()
+    }
+
+    fn run_test(&self, test: &Test, model: &Model) -> Vec<TestFailure> {
+        let whole = |message: String| {
+            vec![TestFailure {
+                path: String::new(),
+                message,
+            }]
+        };
+        let (source_port, destination_port) = test.ports.unwrap_or_default();
+        let context = Context {
+            source_port,
+            destination_port,
+            ..Context::default()
+        };
+        let chosen = match (test.protocol, test.root) {
+            (Some(protocol), _) => Some(usize::from(protocol)),
+            (None, Some(_)) => Some(0),
+            (None, None) => {
+                let protocol = self.protocol_of(&context, &test.bytes);
+                protocol.map(|id| usize::from(id.0))
+            }
+        };
+        let Some(protocol) = chosen.and_then(|place| model.protocols.get(place)) else {
+            return whole("no protocol of this file claims the packet".to_owned());
+        };
+        let lowered;
+        let program = match test.root {
+            Some(root) => {
+                let protocol = Protocol {
+                    root,
+                    joined: None,
+                    ..protocol.clone()
+                };
+                match lower(model, &protocol) {
+                    Ok(program) => lowered = program,
+                    Err(_) => return whole("the struct is too large".to_owned()),
+                }
+                &lowered
+            }
+            None => self.program_at(chosen.unwrap_or(0)),
+        };
+        let decoded = decode(program, &test.bytes);
+        let mut failures = Vec::new();
+        let count = decoded.diagnostics.len() as u32;
+        if count != test.diagnostics {
+            failures.push(TestFailure {
+                path: String::new(),
+                message: format!("expected {}, found {count}", diagnostics(test.diagnostics)),
+            });
+            failures.extend(decoded.diagnostics.iter().map(|each| TestFailure {
+                path: each.path.clone(),
+                message: each.message.clone(),
+            }));
+        }
+        let mut comparison = Comparison {
+            tree: &decoded.tree,
+            failures,
+        };
+        for (expected, whole) in [(&test.value, true), (&test.part, false)] {
+            if let Some(expected) = expected {
+                comparison.root(expected, whole);
+            }
+        }
+        let mut failures = comparison.failures;
+        if let Some(value) = test.value.as_ref().filter(|_| failures.is_empty()) {
+            failures.extend(back(program, value, &decoded, &test.bytes));
+        }
+        failures
+    }
+}
+
+/// `1 diagnostic`
+fn diagnostics(count: u32) -> String {
+    match count {
+        0 => "no diagnostics".to_owned(),
+        1 => "1 diagnostic".to_owned(),
+        count => format!("{count} diagnostics"),
+    }
+}
+
+fn decode(program: &Program, bytes: &[u8]) -> Decoded {
+    let mut full = Full::new(program, "packet", bytes);
+    let mut facts = PacketFacts::default();
+    read(
+        program,
+        &program.full,
+        Entry::Packet,
+        bytes,
+        &mut facts,
+        &mut full,
+    );
+    Decoded {
+        tree: full.tree,
+        diagnostics: full.diagnostics,
+        facts,
+    }
+}
+
+/// Encodes the expected value: are these the bytes?
+fn back(program: &Program, value: &Json, decoded: &Decoded, bytes: &[u8]) -> Vec<TestFailure> {
+    let rest = decoded.to_json();
+    let rest = rest.get("rest").and_then(|rest| bytes_of_rest(rest).ok());
+    // Where there is a rest, what the value does not say was not there; but constants may be left
+    // out of a packet that has only more than it should.
+    if let Some((_, bits)) = rest
+        && bits.is_multiple_of(8)
+        && let Written::Packet { bytes: found, .. } = write(program, Some(value), None)
+        && found == bytes[..bytes.len().saturating_sub(bits as usize / 8)]
+    {
+        return Vec::new();
+    }
+    match write(program, Some(value), rest.as_ref()) {
+        Written::Packet { bytes: found, .. } if found == bytes => Vec::new(),
+        Written::Packet { bytes: found, .. } => {
+            let different = found.iter().zip(bytes).take_while(|(a, b)| a == b).count();
+            let message = format!(
+                "the value encodes to other bytes, from byte {different} on: {}",
+                hex(&found)
+            );
+            vec![TestFailure {
+                path: String::new(),
+                message,
+            }]
+        }
+        Written::Refused(problems) => problems
+            .into_iter()
+            .map(|(path, why)| TestFailure {
+                path,
+                message: format!("the value cannot be encoded: {why}"),
+            })
+            .collect(),
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    let digits: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    digits.join(" ")
+}
+
+struct Comparison<'t> {
+    tree: &'t Tree,
+    failures: Vec<TestFailure>,
+}
+
+impl<'t> Comparison<'t> {
+    fn root(&mut self, expected: &Json, whole: bool) {
+        let nodes = self.tree.roots().filter_map(|id| self.tree.get(id));
+        match nodes.into_iter().find(|node| !node.is_rest()) {
+            Some(root) => self.compare(root, expected, whole),
+            None => self.fail("", "nothing was decoded".to_owned()),
+        }
+    }
+
+    fn fail(&mut self, path: &str, message: String) {
+        self.failures.push(TestFailure {
+            path: path.to_owned(),
+            message,
+        });
+    }
+
+    fn path(&self, id: TreeId) -> String {
+        match self.tree.get(id).and_then(TreeNode::parent) {
+            Some(_) => self.tree.path(id),
+            None => String::new(),
+        }
+    }
+
+    fn children(&self, id: TreeId) -> impl Iterator<Item = TreeNode<'t>> + use<'t> {
+        let tree = self.tree;
+        tree.children(id).filter_map(|child| tree.get(child))
+    }
+
+    fn compare(&mut self, node: TreeNode<'t>, expected: &Json, whole: bool) {
+        let shown = node.info().map_or(Shown::Bytes, |info| info.shown);
+        match (shown, expected) {
+            (Shown::Nothing, Json::Object(fields)) => {
+                for (name, expected) in fields {
+                    self.field(node, name, expected, whole);
+                }
+            }
+            (Shown::Nothing, Json::Array(elements)) => self.elements(node, elements, whole),
+            (Shown::Nothing, other) => {
+                let path = self.path(node.id());
+                self.fail(
+                    &path,
+                    format!("expected {other}, found a struct or a repeat"),
+                );
+            }
+            _ => self.leaf(node, shown, expected),
+        }
+    }
+
+    fn field(&mut self, node: TreeNode<'t>, name: &str, expected: &Json, whole: bool) {
+        let named =
+            |child: &TreeNode<'t>| matches!(child.name(), Name::Field(found) if found == name);
+        if let Some(child) = self.children(node.id()).find(named) {
+            return self.compare(child, expected, whole);
+        }
+        let names: Vec<String> = self
+            .children(node.id())
+            .filter_map(|child| match child.name() {
+                Name::Field(name) => Some(name.to_owned()),
+                Name::Index(_) => None,
+            })
+            .collect();
+        let hint = did_you_mean(name, names.iter().map(String::as_str));
+        let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
+        let path = self.path(node.id());
+        self.fail(&path, format!("there is no field `{name}`{hint}"));
+    }
+
+    fn elements(&mut self, node: TreeNode<'t>, elements: &[Json], whole: bool) {
+        let children: Vec<TreeNode<'t>> = self.children(node.id()).collect();
+        let (expected, found) = (elements.len(), children.len());
+        if expected > found || (whole && expected != found) {
+            let path = self.path(node.id());
+            let least = if whole { "" } else { " or more" };
+            self.fail(
+                &path,
+                format!("expected {expected} elements{least}, found {found}"),
+            );
+        }
+        for (child, expected) in children.into_iter().zip(elements) {
+            self.compare(child, expected, whole);
+        }
+    }
+
+    fn leaf(&mut self, node: TreeNode<'t>, shown: Shown, expected: &Json) {
+        let path = self.path(node.id());
+        let leaf = match Leaf::of(expected) {
+            Ok(leaf) => leaf,
+            Err(why) => return self.fail(&path, why),
+        };
+        let is_content = matches!(shown, Shown::Text(_) | Shown::Bytes);
+        let same = if is_content {
+            bytes_of(leaf, shown).map(|bytes| bytes == node.content())
+        } else {
+            raw_of(leaf, shown, self.tree.dictionary()).map(|raw| raw == node.raw())
+        };
+        match same {
+            Ok(true) => {}
+            Ok(false) => {
+                let expected = match leaf.raw {
+                    Some(Json::String(bytes)) => format!("bytes {bytes}"),
+                    _ => expected.to_string(),
+                };
+                self.fail(
+                    &path,
+                    format!("expected {expected}, found {}", node.value()),
+                );
+            }
+            Err(why) => self.fail(&path, format!("{why}; found {}", node.value())),
+        }
+    }
+}
