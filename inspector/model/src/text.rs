@@ -63,6 +63,10 @@ pub fn value(value: &Value) -> String {
             None => format!("{raw}  (no name)"),
         },
         Value::Bool(flag) => flag.to_string(),
+        Value::Delta { change, value } => match value {
+            Some(value) => format!("{value}  ({change:+})"),
+            None => format!("unknown {change:+}"),
+        },
         Value::Text(text) => short(&format!("{text:?}")),
         Value::Bytes(bytes) => {
             let mut text = String::new();

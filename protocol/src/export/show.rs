@@ -128,6 +128,10 @@ fn field(node: TreeNode<'_>, path: String, depth: u32) -> FieldJson {
             name: Some(name),
         } => (Some(raw.to_string()), Json::String(name.to_string())),
         Value::Enum { raw, name: None } => (Some(raw.to_string()), unsigned(raw)),
+        Value::Delta { change, value } => {
+            let value = value.and_then(|value| i64::try_from(value).ok());
+            (Some(change.to_string()), value.map_or(Json::Null, signed))
+        }
         Value::Text(text) => (None, Json::String(text)),
         Value::Bytes(bytes) => (None, Json::String(hex(&bytes))),
     };

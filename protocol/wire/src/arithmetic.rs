@@ -2,9 +2,35 @@
 
 use crate::syntax::ast::{Arithmetic, Compare};
 
-/// The result, or why there is none.
+/// Values below this one are unresolved: each names the field of the connection's state that no
+/// packet has set. No result of arithmetic is one of them.
+const RESOLVED_MIN: i128 = i128::MIN + (1 << 16);
+
+/// The value of a field of the connection's state that no packet has set.
+pub(crate) fn unresolved(field: u16) -> i128 {
+    i128::MIN + i128::from(field)
+}
+
+/// The field of the connection's state that a value lacks, if it does.
+#[inline]
+pub(crate) fn unresolved_field(value: i128) -> Option<u16> {
+    (value < RESOLVED_MIN).then(|| (value - i128::MIN) as u16)
+}
+
+/// The result, or why there is none. With an operand that is unresolved, so is the result.
 pub(crate) fn evaluate(operator: Arithmetic, a: i128, b: i128) -> Result<i128, &'static str> {
-    const TOO_LARGE: &str = "the result is too large";
+    if a < RESOLVED_MIN || b < RESOLVED_MIN {
+        return Ok(if a < RESOLVED_MIN { a } else { b });
+    }
+    match exact(operator, a, b) {
+        Ok(result) if result < RESOLVED_MIN => Err(TOO_LARGE),
+        result => result,
+    }
+}
+
+const TOO_LARGE: &str = "the result is too large";
+
+fn exact(operator: Arithmetic, a: i128, b: i128) -> Result<i128, &'static str> {
     match operator {
         Arithmetic::Add => a.checked_add(b).ok_or(TOO_LARGE),
         Arithmetic::Subtract => a.checked_sub(b).ok_or(TOO_LARGE),
@@ -31,6 +57,14 @@ fn shift(by: i128) -> Result<u32, &'static str> {
         Ok(by) if by < 128 => Ok(by),
         _ => Err("a shift is by 0 to 127 bits"),
     }
+}
+
+/// 1 where the comparison holds, 0 where not; unresolved where an operand is.
+pub(crate) fn compared(operator: Compare, a: i128, b: i128) -> i128 {
+    if a < RESOLVED_MIN || b < RESOLVED_MIN {
+        return if a < RESOLVED_MIN { a } else { b };
+    }
+    i128::from(compare(operator, a, b))
 }
 
 /// Whether the comparison holds.
@@ -66,11 +100,26 @@ mod tests {
         check(Arithmetic::Divide, 1, 0, Err("division by zero"));
         check(Arithmetic::Remainder, 1, 0, Err("division by zero"));
         check(
-            Arithmetic::Divide,
-            i128::MIN,
+            Arithmetic::Subtract,
             -1,
+            i128::MAX,
             Err("the result is too large"),
         );
+    }
+
+    #[test]
+    fn what_is_unresolved_stays_so() {
+        let missing = unresolved(7);
+        check(Arithmetic::Add, missing, 1, Ok(missing));
+        check(Arithmetic::Divide, 1, missing, Ok(missing));
+        check(
+            Arithmetic::Multiply,
+            unresolved(3),
+            missing,
+            Ok(unresolved(3)),
+        );
+        assert_eq!(unresolved_field(missing), Some(7));
+        assert_eq!(unresolved_field(-(1 << 100)), None);
     }
 
     #[test]

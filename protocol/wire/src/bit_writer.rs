@@ -1,5 +1,8 @@
 //! Bits put down in a wire's order: what [`BitReader`](crate::bits::BitReader) reads.
 
+use std::ops::Range;
+
+use crate::bits::BitReader;
 use crate::check::model::{BitOrder, ByteOrder, Order};
 
 /// A row of bits that grows.
@@ -32,6 +35,11 @@ impl BitWriter {
     /// What was written; a last part of a byte is filled up with zeros.
     pub(crate) fn into_bytes(self) -> Vec<u8> {
         self.bytes
+    }
+
+    /// Appends the bytes of a range that was written.
+    pub(crate) fn copy(&self, bits: Range<u32>, to: &mut Vec<u8>) {
+        BitReader::new(&self.bytes, self.order).copy(bits.start, bits.end, to);
     }
 
     /// The lowest `bits` bits of a value: 1 to 64.
@@ -99,7 +107,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::bits::BitReader;
 
     fn orders() -> impl Iterator<Item = Order> {
         let bits = [BitOrder::Lsb, BitOrder::Msb];

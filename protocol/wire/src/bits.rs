@@ -87,15 +87,23 @@ impl<'a> BitReader<'a> {
 
     /// The bytes of a bit range; a last part of a byte is filled up with zeros.
     pub(crate) fn bytes(&self, from: u32, to: u32) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        self.copy(from, to, &mut bytes);
+        bytes
+    }
+
+    /// Appends the bytes of a bit range.
+    pub(crate) fn copy(&self, from: u32, to: u32, bytes: &mut Vec<u8>) {
         let to = to.min(self.end);
         if let Some(slice) = self.slice(from, to) {
-            return slice.to_vec();
+            bytes.extend_from_slice(slice);
+            return;
         }
         let part = BitReader {
             end: to,
             ..self.clone()
         };
-        (from..to).step_by(8).map(|at| part.byte(at)).collect()
+        bytes.extend((from..to).step_by(8).map(|at| part.byte(at)));
     }
 
     /// Eight bytes from `index` on, which is in the packet; those past its end are 0.

@@ -21,6 +21,14 @@ impl fmt::Display for Value {
                 name: Some(name),
             } => write!(f, "{name} ({raw})"),
             Value::Enum { raw, name: None } => write!(f, "{raw} (no name)"),
+            Value::Delta {
+                change,
+                value: Some(value),
+            } => write!(f, "{value} ({change:+})"),
+            Value::Delta {
+                change,
+                value: None,
+            } => write!(f, "unknown {change:+}"),
             Value::Text(text) => write!(f, "{text:?}"),
             Value::Bytes(bytes) => {
                 for byte in bytes.iter().take(BYTES_SHOWN) {
@@ -49,6 +57,14 @@ mod tests {
     #[test]
     fn a_quantised_float_shows_both_sides() {
         check(Value::Quantized { raw: 3, value: 0.5 }, "0.5000 (raw 3)");
+    }
+
+    #[test]
+    fn a_delta_shows_the_sum_where_it_is_known() {
+        let (change, value) = (-3, Some(40));
+        check(Value::Delta { change, value }, "40 (-3)");
+        let value = None;
+        check(Value::Delta { change, value }, "unknown -3");
     }
 
     #[test]

@@ -19,6 +19,7 @@ mod lower;
 mod program;
 mod run;
 mod select;
+mod state;
 mod suggest;
 mod syntax;
 mod testing;
@@ -32,6 +33,7 @@ pub use facts::{
     CreateRule, Kind, KindId, MessageFacts, PacketFacts, ProtocolId, Role, Rules, RulesId,
     Sequence, StaleRule, UnknownDestroy, UnknownMigrate, UpdateFrom,
 };
+pub use state::ConnectionState;
 pub use testing::{TestFailure, TestResult};
 pub use tree::{Diagnostic, Name, StreamId, Tree, TreeId, TreeNode, Value};
 pub use wire::{Decoded, Wire};

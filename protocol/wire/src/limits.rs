@@ -30,3 +30,31 @@ pub(crate) const NODES_MAX: u32 = 131_072;
 
 /// How many bytes of a packet are looked at.
 pub(crate) const PACKET_BYTES_MAX: usize = 16 << 20;
+
+/// How many fields all `state` blocks of a wire may declare together.
+pub(crate) const STATE_FIELDS_MAX: usize = 256;
+
+/// How many entries a table of a connection's state may have, and how many split messages may be
+/// under way.
+pub(crate) const STATE_ENTRIES_MAX: u16 = 4096;
+
+/// The longest text or bytes that a connection's state keeps.
+pub(crate) const STATE_CONTENT_MAX: usize = 4096;
+
+/// How many bytes the texts of one table of a connection's state may have together.
+pub(crate) const TABLE_BYTES_MAX: usize = 1 << 20;
+
+/// How many parts a split message may have.
+pub(crate) const PARTS_MAX: u32 = 16_384;
+
+/// How many bytes a message that is joined from parts may have.
+pub(crate) const JOINED_BYTES_MAX: usize = 4 << 20;
+
+/// How many bytes all parts that wait in one field of a connection's state may have.
+pub(crate) const PARTS_BYTES_MAX: usize = 16 << 20;
+
+/// How many bytes of a stream that runs over packets may wait.
+pub(crate) const STREAM_BYTES_MAX: usize = 1 << 20;
+
+/// How many pieces of such a stream may wait for one before them.
+pub(crate) const STREAM_PIECES_MAX: usize = 1024;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::check::model::{Checksum, Encoding, Meaning, Order};
+use crate::state::StateField;
 use crate::syntax::ast::{Arithmetic, Compare};
 
 /// A compiled wire, ready to run.
@@ -12,6 +13,8 @@ pub(crate) struct Program {
     pub(crate) dictionary: Arc<Dictionary>,
     /// Pieces of the wire's text, for diagnostics.
     pub(crate) texts: Vec<Arc<str>>,
+    /// What connections keep.
+    pub(crate) state: Vec<StateField>,
     /// Every field, for the tree.
     pub(crate) full: Plan,
     /// The same facts with fewer steps: what nobody reads is skipped.
@@ -40,6 +43,11 @@ pub(crate) struct Plan {
     pub(crate) switches: Vec<SwitchTable>,
     /// The widths of the fields that [`Operation::Skip`] skips together.
     pub(crate) skipped_bits: Vec<u8>,
+    /// What operations read from the connection's state and change there.
+    pub(crate) slots: Vec<StateSlot>,
+    pub(crate) sets: Vec<SetPlan>,
+    /// Texts and bytes that the wire spells out.
+    pub(crate) contents: Vec<Arc<[u8]>>,
     /// Where a packet starts.
     pub(crate) packet: u32,
     /// Where a joined message starts, if the wire has messages.
@@ -116,12 +124,38 @@ pub(crate) enum Operation {
         prefixed: bool,
         encoding: Encoding,
         fact: Option<Meaning>,
+        /// Gets the bits of the content.
+        to: Register,
         field: u32,
     },
     Bytes {
         length: Operand,
         fact: Option<Meaning>,
+        /// Gets the bits of the content.
+        to: Register,
         field: u32,
+    },
+    /// The integer that was just read is added to `base`.
+    Delta {
+        base: Operand,
+        change: Register,
+        fact: Option<Meaning>,
+        to: Register,
+        text: u32,
+    },
+    /// `slot` is an index into [`Plan::slots`].
+    Load {
+        to: Register,
+        slot: u16,
+    },
+    /// An index into [`Plan::sets`].
+    Set {
+        set: u16,
+    },
+    /// Whether a value is resolved.
+    Known {
+        to: Register,
+        from: Operand,
     },
     /// The field that was just read is a constant.
     Expect {
@@ -257,6 +291,50 @@ pub(crate) enum Operation {
     },
     Return,
     End,
+}
+
+/// A field of the connection's state, or an entry of a table there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct StateSlot {
+    /// An index into [`Program::state`].
+    pub(crate) field: u16,
+    /// Its place in the state; of two, the first.
+    pub(crate) place: u16,
+    pub(crate) each: bool,
+    /// That of the direction that the packet does not go.
+    pub(crate) other: bool,
+    pub(crate) key: Option<Operand>,
+}
+
+/// `set SLOT = VALUE`
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SetPlan {
+    pub(crate) slot: u16,
+    pub(crate) value: SetValue,
+    /// The value, and the type of what is set, as the wire spells them.
+    pub(crate) text: u32,
+    pub(crate) type_text: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SetValue {
+    Integer {
+        value: Operand,
+        low: i128,
+        high: i128,
+    },
+    Content(ContentOperand),
+}
+
+/// Where a text or bytes are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ContentOperand {
+    /// The register holds their bits.
+    Register(Register),
+    /// An index into [`Plan::slots`].
+    State(u16),
+    /// An index into [`Plan::contents`].
+    Constant(u16),
 }
 
 /// Where each value of a switch goes.

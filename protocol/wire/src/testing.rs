@@ -9,7 +9,8 @@ use crate::files::Files;
 use crate::json::{Leaf, bytes_of, bytes_of_rest, raw_of};
 use crate::lower::lower;
 use crate::program::{Program, Shown};
-use crate::run::{Entry, Full, Written, read, write};
+use crate::run::{Entry, Full, Surroundings, Written, read, write};
+use crate::state::ConnectionState;
 use crate::suggest::did_you_mean;
 use crate::tree::{Name, Tree, TreeId, TreeNode};
 use crate::wire::{Decoded, Wire};
@@ -79,7 +80,7 @@ impl Wire {
             (Some(protocol), _) => Some(usize::from(protocol)),
             (None, Some(_)) => Some(0),
             (None, None) => {
-                let protocol = self.protocol_of(&context, &test.bytes);
+                let protocol = self.protocol_of(&context, &self.new_state(), &test.bytes);
                 protocol.map(|id| usize::from(id.0))
             }
         };
@@ -102,7 +103,7 @@ impl Wire {
             }
             None => self.program_at(chosen.unwrap_or(0)),
         };
-        let decoded = decode(program, &test.bytes);
+        let decoded = decode(program, context, &mut self.new_state(), &test.bytes);
         let mut failures = Vec::new();
         let count = decoded.diagnostics.len() as u32;
         if count != test.diagnostics {
@@ -141,7 +142,12 @@ fn diagnostics(count: u32) -> String {
     }
 }
 
-fn decode(program: &Program, bytes: &[u8]) -> Decoded {
+fn decode(
+    program: &Program,
+    context: Context,
+    state: &mut ConnectionState,
+    bytes: &[u8],
+) -> Decoded {
     let mut full = Full::new(program, "packet", bytes);
     let mut facts = PacketFacts::default();
     read(
@@ -149,6 +155,7 @@ fn decode(program: &Program, bytes: &[u8]) -> Decoded {
         &program.full,
         Entry::Packet,
         bytes,
+        Surroundings { context, state },
         &mut facts,
         &mut full,
     );

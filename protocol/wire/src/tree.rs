@@ -26,6 +26,8 @@ pub struct Tree {
     nodes: Vec<Node>,
     /// The bytes of each stream, the packet's first.
     streams: Vec<Vec<u8>>,
+    /// What nodes stand for that are added to another value, in the order of nodes.
+    sums: Vec<(u32, Option<i128>)>,
     /// Decoding ended before the wire did, or before the packet did.
     pub(crate) is_cut: bool,
     /// Derived fields that are not what they are worked out to be.
@@ -51,6 +53,10 @@ pub(crate) struct Node {
 /// The field of a node that holds what the wire does not explain.
 pub(crate) const REST: u32 = u32::MAX;
 
+/// The field of a node that holds what the wire explains only together with packets that are not
+/// there.
+pub(crate) const UNRESOLVED: u32 = u32::MAX - 1;
+
 /// The parent of a root.
 pub(crate) const NO_NODE: u32 = u32::MAX;
 
@@ -60,6 +66,7 @@ impl Tree {
             dictionary,
             nodes: Vec::with_capacity(nodes),
             streams: Vec::with_capacity(1),
+            sums: Vec::new(),
             is_cut: false,
             kept: Vec::new(),
         }
@@ -97,6 +104,19 @@ impl Tree {
 
     pub(crate) fn is_kept(&self, id: TreeId) -> bool {
         self.kept.contains(&id)
+    }
+
+    /// Says what the last node stands for.
+    pub(crate) fn add_sum(&mut self, sum: Option<i128>) {
+        if let Some(last) = self.nodes.len().checked_sub(1) {
+            self.sums.push((last as u32, sum));
+        }
+    }
+
+    /// What a node stands for, if it is added to another value.
+    fn sum(&self, id: TreeId) -> Option<Option<i128>> {
+        let place = self.sums.binary_search_by_key(&id.0, |&(node, _)| node);
+        self.sums.get(place.ok()?).map(|&(_, sum)| sum)
     }
 
     pub(crate) fn node_mut(&mut self, id: TreeId) -> Option<&mut Node> {
@@ -202,6 +222,7 @@ impl PartialEq for Tree {
     /// Whether both say the same of the same bytes by the same names.
     fn eq(&self, other: &Tree) -> bool {
         self.streams == other.streams
+            && self.sums == other.sums
             && self.nodes.len() == other.nodes.len()
             && (Arc::ptr_eq(&self.dictionary, &other.dictionary)
                 || self.iter().zip(other.iter()).all(|(a, b)| {
@@ -252,6 +273,7 @@ impl<'t> TreeNode<'t> {
         match self.info() {
             Some(info) if info.is_element => Name::Index(self.node.index),
             Some(info) => Name::Field(&info.name),
+            None if self.is_unresolved() => Name::Field("unresolved"),
             None => Name::Field("rest"),
         }
     }
@@ -277,7 +299,16 @@ impl<'t> TreeNode<'t> {
         match shown {
             Shown::Text(encoding) => Value::Text(show::text(&self.content(), encoding)),
             Shown::Bytes => Value::Bytes(self.content()),
-            _ => show::value(self.node.raw, shown, &self.tree.dictionary),
+            _ => {
+                let value = show::value(self.node.raw, shown, &self.tree.dictionary);
+                let change = match (self.tree.sum(self.id), &value) {
+                    (Some(_), Value::Unsigned(change)) => i128::from(*change),
+                    (Some(_), Value::Signed(change)) => i128::from(*change),
+                    _ => return value,
+                };
+                let value = self.tree.sum(self.id).flatten();
+                Value::Delta { change, value }
+            }
         }
     }
 
@@ -296,9 +327,14 @@ impl<'t> TreeNode<'t> {
         self.info()?.annotation.as_deref()
     }
 
-    /// What the wire does not explain.
+    /// What the wire does not explain, or not without packets that are not there.
     pub fn is_rest(self) -> bool {
-        self.node.field == REST
+        self.node.field == REST || self.is_unresolved()
+    }
+
+    /// What the wire explains only together with something that no packet so far has said.
+    pub fn is_unresolved(self) -> bool {
+        self.node.field == UNRESOLVED
     }
 
     pub(crate) fn field(self) -> u32 {
@@ -377,6 +413,13 @@ pub enum Value {
         raw: u64,
         /// In the wire file.
         name: Option<Arc<str>>,
+    },
+    /// An integer that is added to another value.
+    Delta {
+        /// On the wire.
+        change: i128,
+        /// The sum; `None` where the other value is not known.
+        value: Option<i128>,
     },
     /// Text.
     Text(String),

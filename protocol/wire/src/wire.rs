@@ -13,8 +13,9 @@ use crate::files::Files;
 use crate::limits::{OPERATIONS_MAX, PACKET_BYTES_MAX, TEXT_BYTES_MAX};
 use crate::lower::{TooLarge, lower};
 use crate::program::Program;
-use crate::run::{Entry, FactsOnly, Full, read};
+use crate::run::{Entry, FactsOnly, Full, Surroundings, read};
 use crate::select::takes;
+use crate::state::ConnectionState;
 use crate::syntax::Span;
 use crate::tree::{Diagnostic, Tree};
 
@@ -119,11 +120,17 @@ impl Wire {
     }
 
     /// The protocol that claims a packet: the first whose conditions hold.
-    pub fn protocol_of(&self, context: &Context, packet: &[u8]) -> Option<ProtocolId> {
+    pub fn protocol_of(
+        &self,
+        context: &Context,
+        state: &ConnectionState,
+        packet: &[u8],
+    ) -> Option<ProtocolId> {
         let packet = looked_at(packet);
         let claims = |protocol: &Protocol| {
             let selection = &protocol.selection;
-            selection.is_empty() || takes(selection, context, packet)
+            let fields = &protocol.program.state;
+            selection.is_empty() || takes(selection, context, (fields, state), packet)
         };
         let place = self.protocols.iter().position(claims)?;
         u16::try_from(place).ok().map(ProtocolId)
@@ -146,29 +153,62 @@ impl Wire {
         &self.rules
     }
 
-    /// The facts of one packet. Clears `out` and refills it; allocates only where `out` has less
-    /// room for messages than the packet needs.
+    /// The facts of one packet, as if it were the only one of its connection. Clears `out` and
+    /// refills it; allocates only where `out` has less room for messages than the packet needs.
     pub fn facts(&self, packet: &[u8], out: &mut PacketFacts) {
-        self.facts_in(&Context::default(), packet, out);
+        self.facts_in(&Context::default(), &mut self.new_state(), packet, out);
     }
 
-    /// The same, where it is known how the packet travelled.
-    pub fn facts_in(&self, context: &Context, packet: &[u8], out: &mut PacketFacts) {
-        let protocol = self.protocol_of(context, packet);
+    /// What a connection keeps before its first packet.
+    pub fn new_state(&self) -> ConnectionState {
+        ConnectionState::new(&self.program(None).state)
+    }
+
+    /// Whether packets set or read what a connection keeps, so that they have to be looked at in
+    /// order.
+    pub fn has_state(&self) -> bool {
+        !self.program(None).state.is_empty()
+    }
+
+    /// The facts of one packet of a connection, after the packets that advanced `state`; advances it
+    /// by this one. Clears `out` and refills it.
+    pub fn facts_in(
+        &self,
+        context: &Context,
+        state: &mut ConnectionState,
+        packet: &[u8],
+        out: &mut PacketFacts,
+    ) {
+        let protocol = self.protocol_of(context, state, packet);
         let entry = protocol.map_or(Entry::Unclaimed, |_| Entry::Packet);
-        self.run_facts(protocol, entry, packet, out);
+        let around = Surroundings {
+            context: *context,
+            state,
+        };
+        self.run_facts(protocol, entry, around, packet, out);
     }
 
-    /// Every field of one packet. Never fails as a whole: what can be decoded is, the rest is bytes.
+    /// Every field of one packet, as if it were the only one of its connection. Never fails as a
+    /// whole: what can be decoded is, the rest is bytes.
     pub fn decode(&self, packet: &[u8]) -> Decoded {
-        self.decode_in(&Context::default(), packet)
+        self.decode_in(&Context::default(), &mut self.new_state(), packet)
     }
 
-    /// The same, where it is known how the packet travelled.
-    pub fn decode_in(&self, context: &Context, packet: &[u8]) -> Decoded {
-        let protocol = self.protocol_of(context, packet);
+    /// Every field of one packet of a connection, after the packets that advanced `state`; advances
+    /// it by this one, as [`Wire::facts_in`] does.
+    pub fn decode_in(
+        &self,
+        context: &Context,
+        state: &mut ConnectionState,
+        packet: &[u8],
+    ) -> Decoded {
+        let protocol = self.protocol_of(context, state, packet);
         let entry = protocol.map_or(Entry::Unclaimed, |_| Entry::Packet);
-        self.run_full(protocol, entry, packet)
+        let around = Surroundings {
+            context: *context,
+            state,
+        };
+        self.run_full(protocol, entry, around, packet)
     }
 
     /// The facts of one message that was joined from its fragments, which came in packets of a
@@ -179,13 +219,21 @@ impl Wire {
         joined: &[u8],
         out: &mut PacketFacts,
     ) {
-        self.run_facts(protocol, Entry::JoinedMessage, joined, out);
+        let around = Surroundings {
+            context: Context::default(),
+            state: &mut self.new_state(),
+        };
+        self.run_facts(protocol, Entry::JoinedMessage, around, joined, out);
     }
 
     /// Every field of one message that was joined from its fragments. The joined bytes are the
     /// `@message` struct whole, its header fields included, padded to a byte.
     pub fn decode_message(&self, protocol: Option<ProtocolId>, joined: &[u8]) -> Decoded {
-        self.run_full(protocol, Entry::JoinedMessage, joined)
+        let around = Surroundings {
+            context: Context::default(),
+            state: &mut self.new_state(),
+        };
+        self.run_full(protocol, Entry::JoinedMessage, around, joined)
     }
 
     /// The bytes that a bit range of a protocol's packet holds, in its bit order: the text of an
@@ -231,15 +279,23 @@ impl Wire {
         &self,
         protocol: Option<ProtocolId>,
         entry: Entry,
+        around: Surroundings<'_>,
         bytes: &[u8],
         out: &mut PacketFacts,
     ) {
         let program = &self.protocol(protocol).program;
-        read(program, &program.facts, entry, bytes, out, &mut FactsOnly);
+        let (plan, sink) = (&program.facts, &mut FactsOnly);
+        read(program, plan, entry, bytes, around, out, sink);
         out.protocol = protocol;
     }
 
-    fn run_full(&self, protocol: Option<ProtocolId>, entry: Entry, bytes: &[u8]) -> Decoded {
+    fn run_full(
+        &self,
+        protocol: Option<ProtocolId>,
+        entry: Entry,
+        around: Surroundings<'_>,
+        bytes: &[u8],
+    ) -> Decoded {
         let program = &self.protocol(protocol).program;
         let whole = match entry {
             Entry::Packet | Entry::Unclaimed => "packet",
@@ -247,7 +303,8 @@ impl Wire {
         };
         let mut full = Full::new(program, whole, looked_at(bytes));
         let mut facts = PacketFacts::default();
-        read(program, &program.full, entry, bytes, &mut facts, &mut full);
+        let plan = &program.full;
+        read(program, plan, entry, bytes, around, &mut facts, &mut full);
         facts.protocol = protocol;
         Decoded {
             tree: full.tree,

@@ -32,12 +32,12 @@ fn check(ports: (u16, u16), packet: &[u8], expected: Option<&str>, sequence: Opt
         ..Context::default()
     };
     let mut facts = PacketFacts::default();
-    wire.facts_in(&context, packet, &mut facts);
+    wire.facts_in(&context, &mut wire.new_state(), packet, &mut facts);
     let found = facts.protocol.map(|id| usize::from(id.0));
     let name = found.and_then(|place| wire.protocols().nth(place));
     assert_eq!(name.map(|(name, _)| name), expected);
     assert_eq!(facts.sequence.map(|sequence| sequence.value), sequence);
-    let decoded = wire.decode_in(&context, packet);
+    let decoded = wire.decode_in(&context, &mut wire.new_state(), packet);
     assert_eq!(decoded.facts, facts);
     assert_eq!(decoded.diagnostics.len() as u32, facts.diagnostics);
 }

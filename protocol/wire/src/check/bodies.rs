@@ -15,7 +15,7 @@ const ALIGN_BITS_MAX: i128 = 64;
 
 /// A struct that is being checked.
 pub(super) struct Body<'a> {
-    scope: Scope<'a>,
+    pub(super) scope: Scope<'a>,
     pub(super) fields: Vec<Field>,
     /// Names that may be on the wire at this point, conditional ones included.
     taken: BTreeMap<&'a str, Span>,
@@ -92,17 +92,20 @@ impl<'a> Checker<'a, '_> {
                 break;
             }
             match statement {
-                Statement::Field(field) => steps.push(self.field(field, body)),
+                Statement::Field(field) => steps.push(Step::Field(self.field(field, body))),
                 Statement::If(inner) => steps.extend(self.if_step(inner, body)),
                 Statement::Switch(inner) => steps.extend(self.switch_step(inner, body)),
                 Statement::Align(inner) => steps.extend(self.align_step(inner)),
+                Statement::Set(inner) => steps.extend(self.set_step(inner, body)),
+                Statement::Join(inner) => steps.extend(self.join_step(inner, body)),
+                Statement::Follow(inner) => steps.extend(self.follow_step(inner, body)),
             }
         }
         body.scope.visible.truncate(outer);
         steps
     }
 
-    fn field(&mut self, declared: &ast::Field<'a>, body: &mut Body<'a>) -> Step {
+    pub(super) fn field(&mut self, declared: &ast::Field<'a>, body: &mut Body<'a>) -> FieldId {
         if !body.taken.contains_key(declared.name.text) {
             body.added.push(declared.name.text);
         }
@@ -138,7 +141,7 @@ impl<'a> Checker<'a, '_> {
             measured: false,
         });
         body.scope.visible.push((declared.name.text, id));
-        Step::Field(id)
+        id
     }
 
     /// The value of `name: type = value`.

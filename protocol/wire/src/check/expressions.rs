@@ -50,6 +50,19 @@ impl<'a> Checker<'a, '_> {
                 None
             }
             ExprKind::Path(path) => self.typed_path(path, expr.span, scope),
+            ExprKind::Index(path, key) => match scope {
+                Some(scope) if self.is_state_path(path, Some(scope)) => {
+                    self.typed_state(path, Some(key), expr.span, scope)
+                }
+                _ => {
+                    self.report(expr.span, "only tables of the connection's state have keys")
+                        .label("expected a number, a field or a constant");
+                    None
+                }
+            },
+            ExprKind::Call(name, arguments) if name.text == "known" => {
+                self.typed_known(*name, arguments, scope)
+            }
             ExprKind::Call(name, _) => {
                 self.report(name.span, format!("`{}` cannot be called here", name.text))
                     .label("expected a number, a field or a constant");
@@ -148,6 +161,11 @@ impl<'a> Checker<'a, '_> {
         scope: Option<&Scope<'a>>,
     ) -> Option<Typed> {
         let first = *path.first()?;
+        if let Some(scope) = scope
+            && self.is_state_path(path, Some(scope))
+        {
+            return self.typed_state(path, None, span, scope);
+        }
         let field = scope.and_then(|scope| {
             let mut visible = scope.visible.iter().rev();
             visible
@@ -267,6 +285,8 @@ impl<'a> Checker<'a, '_> {
                 (HeadKind::Integer, None) => ValueType::Integer,
                 (HeadKind::Bool, None) => ValueType::Bool,
                 (HeadKind::Enum(id), None) => ValueType::Enum(id),
+                (HeadKind::Text, None) => ValueType::Text,
+                (HeadKind::Bytes, None) => ValueType::Bytes,
                 (HeadKind::Other, None) => {
                     self.report(span, format!("`{}` cannot be read", name.text))
                         .label("expected an integer, a `bool` or an enum");

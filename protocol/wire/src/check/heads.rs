@@ -24,6 +24,8 @@ pub(super) enum HeadKind {
     Bool,
     Enum(EnumId),
     Struct(StructId),
+    Text,
+    Bytes,
     /// A type that expressions do not read.
     Other,
     /// No such type; reported where the type is checked.
@@ -54,7 +56,9 @@ impl<'a> Checker<'a, '_> {
                         self.collect(&arm.body, true, heads);
                     }
                 }
-                Statement::Align(_) => {}
+                Statement::Join(join) => heads.push(self.head(&join.field, true)),
+                Statement::Follow(follow) => heads.push(self.head(&follow.field, true)),
+                Statement::Align(_) | Statement::Set(_) => {}
             }
         }
     }
@@ -64,7 +68,9 @@ impl<'a> Checker<'a, '_> {
         let seen = self.seen_from(field.field_type.name.span);
         let kind = match name {
             "bool" => HeadKind::Bool,
-            "range" | "leb128" | "zigzag" => HeadKind::Integer,
+            "string" => HeadKind::Text,
+            "bytes" => HeadKind::Bytes,
+            "range" | "leb128" | "zigzag" | "delta" => HeadKind::Integer,
             _ if types::width_of(name).is_some() => HeadKind::Integer,
             _ if types::is_built_in(name) => HeadKind::Other,
             _ => match (

@@ -215,7 +215,13 @@ impl<'a> Checker<'a, '_> {
         };
         for step in steps {
             match step {
-                Step::Align { .. } => {}
+                Step::Align { .. } | Step::Set(_) => {}
+                Step::Join(join) => {
+                    self.walk_field(join.field, structure, declared, says, structs, found);
+                }
+                Step::Follow(follow) => {
+                    self.walk_field(follow.field, structure, declared, says, structs, found);
+                }
                 Step::Field(id) => self.walk_field(*id, structure, declared, says, structs, found),
                 Step::If {
                     then, otherwise, ..
@@ -359,7 +365,9 @@ pub(super) fn fields<'s, 'a>(body: &'s [Statement<'a>]) -> Vec<&'s ast::Field<'a
             Statement::Switch(inner) => {
                 found.extend(inner.arms.iter().flat_map(|arm| fields(&arm.body)));
             }
-            Statement::Align(_) => {}
+            Statement::Join(join) => found.push(&join.field),
+            Statement::Follow(follow) => found.push(&follow.field),
+            Statement::Align(_) | Statement::Set(_) => {}
         }
     }
     found

@@ -6,12 +6,14 @@ mod bodies;
 mod derived;
 mod expressions;
 mod heads;
+mod keeping;
 mod meanings;
 pub(crate) mod model;
 mod names;
 mod nesting;
 mod protocols;
 mod settings;
+mod state;
 mod tests;
 mod types;
 mod vocabulary;
@@ -22,6 +24,7 @@ use self::expressions::Typed;
 use self::heads::Head;
 use self::model::{Enum, EnumId, FieldId, Model, StructId};
 use self::names::Names;
+use self::state::Kept;
 use crate::error::Report;
 use crate::facts::{Kind, Rules};
 use crate::files::Files;
@@ -53,6 +56,9 @@ pub(crate) fn check<'a>(
         recursive: Vec::new(),
         reads: BTreeSet::new(),
         measured: BTreeSet::new(),
+        kept: Vec::new(),
+        state_uses: Vec::new(),
+        keepers: Vec::new(),
         kinds: Vec::new(),
         rules: Vec::new(),
     };
@@ -81,6 +87,12 @@ struct Checker<'a, 'c> {
     reads: BTreeSet<(StructId, FieldId)>,
     /// Fields that some derived field measures.
     measured: BTreeSet<(StructId, FieldId)>,
+    /// The fields of all `state` blocks; `None`: declared with a mistake.
+    kept: Vec<Option<Kept<'a>>>,
+    /// Which struct uses which of them, and where.
+    state_uses: Vec<(StructId, usize, Span)>,
+    /// The root of each protocol, its name, and the `state` block that it keeps.
+    keepers: Vec<(StructId, Ident<'a>, Option<usize>)>,
     kinds: Vec<Kind>,
     rules: Vec<Rules>,
 }
@@ -91,6 +103,7 @@ impl<'a> Checker<'a, '_> {
         self.check_rules();
         self.check_constants();
         let mut enums = self.check_enums();
+        self.check_states();
         self.heads = self.collect_heads();
         let nesting = self.check_nesting();
         self.recursive = nesting.recursive;
@@ -100,6 +113,7 @@ impl<'a> Checker<'a, '_> {
             return None;
         }
         let tests = self.check_tests(&protocols);
+        self.check_state_uses();
         self.check_meanings(
             &mut protocols,
             &structs,
@@ -122,6 +136,7 @@ impl<'a> Checker<'a, '_> {
             enums,
             kinds: std::mem::take(&mut self.kinds),
             rules: std::mem::take(&mut self.rules),
+            state: state::state_fields(&self.kept),
         })
     }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 
 use crate::facts::{Kind, Rules};
+use crate::state::StateField;
 use crate::syntax::ast::{Arithmetic, Compare};
 
 /// A struct, by its place in [`Model::structs`].
@@ -29,6 +30,8 @@ pub(crate) struct Model {
     pub(crate) enums: Vec<Enum>,
     pub(crate) kinds: Vec<Kind>,
     pub(crate) rules: Vec<Rules>,
+    /// What connections keep.
+    pub(crate) state: Vec<StateField>,
 }
 
 /// A `wire` block.
@@ -251,6 +254,13 @@ pub(crate) enum Type {
         encoding: Encoding,
     },
     Bytes(Expression),
+    /// An integer that is added to another value.
+    Delta {
+        change: Box<Type>,
+        base: Expression,
+        /// `delta(...)` as the wire spells it.
+        text: Arc<str>,
+    },
 }
 
 /// What says how long a text is, in bytes.
@@ -295,6 +305,59 @@ pub(crate) enum Step {
         pad: Option<bool>,
         text: Arc<str>,
     },
+    Set(Box<SetStep>),
+    Join(Box<JoinStep>),
+    Follow(Box<FollowStep>),
+}
+
+/// `set PATH = VALUE;`
+#[derive(Debug)]
+pub(crate) struct SetStep {
+    pub(crate) path: StatePath,
+    pub(crate) value: Expression,
+    /// A text or bytes.
+    pub(crate) is_content: bool,
+    /// What an integer may be.
+    pub(crate) range: (i128, i128),
+    /// The value as the wire spells it.
+    pub(crate) text: Arc<str>,
+    /// The type of what is set, as the wire spells it.
+    pub(crate) type_text: Arc<str>,
+}
+
+/// `join FIELD from PATH (INDEX, COUNT, DATA);`
+#[derive(Debug)]
+#[allow(dead_code)] // lowered next
+pub(crate) struct JoinStep {
+    pub(crate) field: FieldId,
+    pub(crate) path: StatePath,
+    pub(crate) index: Expression,
+    pub(crate) count: Expression,
+    /// A field of bytes.
+    pub(crate) data: Expression,
+}
+
+/// `follow FIELD from PATH (POSITION, DATA);`
+#[derive(Debug)]
+#[allow(dead_code)] // lowered next
+pub(crate) struct FollowStep {
+    pub(crate) field: FieldId,
+    pub(crate) path: StatePath,
+    pub(crate) position: Expression,
+    /// The width of a position that starts again from 0, or 0.
+    pub(crate) wrap_bits: u8,
+    /// A field of bytes.
+    pub(crate) data: Expression,
+}
+
+/// `state.NAME`, `state.NAME[KEY]` or `state.other.NAME`.
+#[derive(Clone, Debug)]
+pub(crate) struct StatePath {
+    /// A place in [`Model::state`].
+    pub(crate) field: u16,
+    /// That of the direction that the packet does not go.
+    pub(crate) other: bool,
+    pub(crate) key: Option<Expression>,
 }
 
 /// Integers are exact and checked; booleans are 0 and 1.
@@ -315,6 +378,10 @@ pub(crate) enum Expression {
     Compare(Compare, Box<Expression>, Box<Expression>),
     /// With its text, for the diagnostic where it fails.
     Arithmetic(Arithmetic, Box<Expression>, Box<Expression>, Arc<str>),
+    /// What the connection keeps; unresolved where no packet has set it.
+    State(Box<StatePath>),
+    /// Whether a value is not unresolved.
+    Known(Box<Expression>),
 }
 
 /// What a field means: the annotations that a field can have.

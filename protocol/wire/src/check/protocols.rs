@@ -11,7 +11,7 @@ use crate::syntax::ast::{Block, Expr, ExprKind, Setting};
 const BIT_ORDERS: [(&str, BitOrder); 2] = [("lsb", BitOrder::Lsb), ("msb", BitOrder::Msb)];
 const BYTE_ORDERS: [(&str, ByteOrder); 2] =
     [("little", ByteOrder::Little), ("big", ByteOrder::Big)];
-const WIRE_SETTINGS: [&str; 7] = [
+const WIRE_SETTINGS: [&str; 8] = [
     "version",
     "byte_order",
     "bit_order",
@@ -19,6 +19,7 @@ const WIRE_SETTINGS: [&str; 7] = [
     "ports",
     "magic",
     "when",
+    "state",
 ];
 
 /// How many protocols a wire may have.
@@ -85,6 +86,10 @@ impl<'a> Checker<'a, '_> {
         let ports = named("ports").map(|setting| self.ports(setting));
         let magic = named("magic").and_then(|setting| self.magic(setting));
         let when = named("when").and_then(|setting| self.when(setting, root));
+        let state = named("state").and_then(|setting| self.state_setting(setting));
+        if let Some(root) = root {
+            self.keepers.push((root, block.name, state));
+        }
         Some(Protocol {
             name: block.name.text.into(),
             version,

@@ -7,7 +7,7 @@ use crate::syntax::Span;
 use crate::syntax::ast::{self, Expr, ExprKind, TypeRef};
 
 /// The built-in types that are not an integer of so many bits.
-const NAMED: [&str; 10] = [
+const NAMED: [&str; 11] = [
     "bool",
     "range",
     "leb128",
@@ -18,6 +18,7 @@ const NAMED: [&str; 10] = [
     "quantized",
     "string",
     "bytes",
+    "delta",
 ];
 
 const ENCODINGS: [(&str, Encoding); 3] = [
@@ -53,6 +54,9 @@ impl<'a> Checker<'a, '_> {
                 Some([length]) => self.integer(length, scope, "a length").map(Type::Bytes),
                 _ => self.wrong_arguments(declared.span, "bytes(LENGTH)"),
             },
+            ("delta", arguments) => {
+                self.delta_type(declared, arguments.as_deref().unwrap_or_default(), scope)
+            }
             (name, arguments) => self.plain_type(
                 name,
                 arguments.as_deref(),
@@ -149,7 +153,7 @@ impl<'a> Checker<'a, '_> {
             }
             ("range", _) => return self.wrong_arguments(span, "range(LOW, HIGH)"),
             ("quantized", _) => return self.wrong_arguments(span, "quantized(LOW, HIGH, BITS)"),
-            ("string" | "bytes", _) => {
+            ("string" | "bytes" | "delta", _) => {
                 self.report(span, format!("`{name}` has no place here"))
                     .label("expected an integer type");
                 return None;
@@ -315,6 +319,46 @@ impl<'a> Checker<'a, '_> {
             length,
             encoding: *encoding,
         })
+    }
+
+    fn delta_type(
+        &mut self,
+        declared: &TypeRef<'a>,
+        arguments: &[Expr<'a>],
+        scope: &Scope<'a>,
+    ) -> Option<Type> {
+        let [change, base] = arguments else {
+            return self.wrong_arguments(declared.span, "delta(TYPE, EXPRESSION)");
+        };
+        let change_type = match self.prefix_type(change) {
+            Some(found) => found?,
+            None => Type::Broken,
+        };
+        if !matches!(
+            change_type,
+            Type::Unsigned(_) | Type::Signed(_) | Type::Leb128 | Type::Zigzag | Type::Range { .. }
+        ) {
+            self.report(change.span, "this cannot be added to a value")
+                .label("expected an integer type, such as `i8` or `zigzag`");
+            return None;
+        }
+        let base = self.integer(base, scope, "the value before")?;
+        Some(Type::Delta {
+            change: Box::new(change_type),
+            base,
+            text: declared.span.text(self.text).into(),
+        })
+    }
+
+    /// The type of an integer that a connection keeps.
+    pub(super) fn state_type(&mut self, declared: &TypeRef<'a>) -> Option<Type> {
+        let arguments = declared.arguments.as_deref();
+        self.plain_type(
+            declared.name.text,
+            arguments,
+            declared.name.span,
+            declared.span,
+        )
     }
 
     /// The argument as a built-in type, if it names one.

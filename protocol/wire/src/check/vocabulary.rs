@@ -159,7 +159,7 @@ impl Meaning {
     /// Whether a field of this type can mean it.
     pub(super) fn accepts(self, field_type: &Type) -> bool {
         let unsigned = match field_type {
-            Type::Unsigned(_) | Type::Leb128 => true,
+            Type::Unsigned(_) | Type::Leb128 | Type::Delta { .. } => true,
             Type::Range { low, .. } => *low >= 0,
             _ => false,
         };

@@ -80,7 +80,7 @@ pub(crate) fn leaf_of(raw: u64, shown: Shown, dictionary: &Dictionary) -> Json {
             name: Some(name),
         } => pair(unsigned(raw), Json::String(name.to_string())),
         Value::Enum { raw, name: None } => unsigned(raw),
-        Value::None | Value::Text(_) | Value::Bytes(_) => unsigned(raw),
+        Value::None | Value::Text(_) | Value::Bytes(_) | Value::Delta { .. } => unsigned(raw),
     }
 }
 

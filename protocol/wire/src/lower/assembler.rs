@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::TooLarge;
 use crate::limits::OPERATIONS_MAX;
-use crate::program::{Operand, Operation, Plan, Register, SwitchTable};
+use crate::program::{Operand, Operation, Plan, Register, SetPlan, StateSlot, SwitchTable};
 
 /// A place in the plan that jumps can name before it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,6 +118,26 @@ impl Assembler {
             constants.len() - 2
         });
         u16::try_from(place).map_err(|_| TooLarge)
+    }
+
+    pub(super) fn slot(&mut self, slot: StateSlot) -> Result<u16, TooLarge> {
+        let slots = &mut self.plan.slots;
+        let known = slots.iter().position(|known| *known == slot);
+        let place = known.unwrap_or(slots.len());
+        if known.is_none() {
+            slots.push(slot);
+        }
+        u16::try_from(place).map_err(|_| TooLarge)
+    }
+
+    pub(super) fn content(&mut self, bytes: &[u8]) -> Result<u16, TooLarge> {
+        self.plan.contents.push(bytes.into());
+        u16::try_from(self.plan.contents.len() - 1).map_err(|_| TooLarge)
+    }
+
+    pub(super) fn set(&mut self, set: SetPlan) -> Result<u16, TooLarge> {
+        self.plan.sets.push(set);
+        u16::try_from(self.plan.sets.len() - 1).map_err(|_| TooLarge)
     }
 
     pub(super) fn operand(&mut self, value: i128) -> Result<Operand, TooLarge> {

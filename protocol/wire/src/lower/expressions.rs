@@ -18,6 +18,13 @@ impl Lowering<'_> {
             // The checker lets none of these into an expression that is not constant.
             Expression::Float(_) | Expression::Text(_) | Expression::Bytes(_) => Err(TooLarge),
             Expression::Field(path) => bound(path, bindings).ok_or(TooLarge),
+            Expression::State(path) => self.load(path, bindings),
+            Expression::Known(inner) => {
+                let from = self.value(inner, bindings)?;
+                let to = self.register()?;
+                self.assembler.push(Operation::Known { to, from })?;
+                Ok(Operand::Register(to))
+            }
             Expression::Arithmetic(operator, left, right, text) => {
                 let left = self.value(left, bindings)?;
                 let right = self.value(right, bindings)?;

@@ -4,6 +4,7 @@
 mod assembler;
 mod derived;
 mod expressions;
+mod keeping;
 mod skips;
 mod steps;
 mod weights;
@@ -33,6 +34,7 @@ pub(crate) fn lower(model: &Model, protocol: &Protocol) -> Result<Program, TooLa
             enums: enum_tables(model),
         }),
         texts: shared.texts,
+        state: model.state.clone(),
         full,
         facts,
         packet_weight: weights.of_struct(protocol.root),
@@ -293,6 +295,7 @@ fn shown(field_type: &Type, model: &Model) -> Shown {
         }
         Type::Text { encoding, .. } => Shown::Text(encoding),
         Type::Bytes(_) => Shown::Bytes,
+        Type::Delta { ref change, .. } => shown(change, model),
     }
 }
 
@@ -310,6 +313,7 @@ fn constant_raw(constant: i128, field_type: &Type, model: &Model) -> u64 {
 fn is_varint(field_type: &Type, model: &Model) -> bool {
     match field_type {
         Type::Leb128 | Type::Zigzag => true,
+        Type::Delta { change, .. } => is_varint(change, model),
         Type::Enum(id) => is_varint(&model.enumeration(*id).base, model),
         Type::Text {
             length: Length::Prefix(prefix),

@@ -62,6 +62,8 @@ impl Lowering<'_> {
             match step {
                 Step::Field(id) => self.field(structure, *id, bindings)?,
                 Step::Align { bits, pad, text } => self.align(*bits, *pad, text)?,
+                Step::Set(step) => self.set(step, bindings)?,
+                Step::Join(_) | Step::Follow(_) => {}
                 Step::If {
                     condition,
                     then,
@@ -239,26 +241,42 @@ impl Lowering<'_> {
                     Length::Expression(length) => (self.value(length, bindings)?, false),
                     Length::Prefix(prefix) => (self.prefix(prefix, info)?, true),
                 };
-                let (fact, field, encoding) = (field.meaning, info, *encoding);
+                let to = self.content_register(field.read)?;
                 let text = Operation::Text {
                     length,
                     prefixed,
-                    encoding,
-                    fact,
-                    field,
+                    encoding: *encoding,
+                    fact: field.meaning,
+                    to,
+                    field: info,
                 };
                 self.assembler.push(text)?;
-                Ok(None)
+                Ok(field.read.then_some(Binding::Register(to)))
             }
             Type::Bytes(length) => {
                 let length = self.value(length, bindings)?;
-                let (fact, field) = (field.meaning, info);
+                let to = self.content_register(field.read)?;
                 self.assembler.push(Operation::Bytes {
                     length,
-                    fact,
-                    field,
+                    fact: field.meaning,
+                    to,
+                    field: info,
                 })?;
-                Ok(None)
+                Ok(field.read.then_some(Binding::Register(to)))
+            }
+            Type::Delta { change, base, text } => {
+                let base = self.value(base, bindings)?;
+                let (change_to, to) = (self.register()?, self.register()?);
+                self.read_scalar(change, None, change_to, info)?;
+                let text = self.text(text);
+                self.assembler.push(Operation::Delta {
+                    base,
+                    change: change_to,
+                    fact: field.meaning,
+                    to,
+                    text,
+                })?;
+                Ok(Some(Binding::Register(to)))
             }
             scalar => self.scalar(field, scalar, info),
         }
@@ -291,50 +309,48 @@ impl Lowering<'_> {
             NO_REGISTER
         };
         let fact = field.meaning.filter(|_| !by_table);
-        let field_index = info;
-        let operation = match *base {
-            Type::Signed(bits) => Operation::Signed {
-                bits,
-                to,
-                field: field_index,
-            },
+        self.read_scalar(base, fact, to, info)?;
+        self.after_scalar(field, table, to, info)?;
+        Ok(needed.then_some(Binding::Register(to)))
+    }
+
+    fn read_scalar(
+        &mut self,
+        scalar: &Type,
+        fact: Option<Meaning>,
+        to: Register,
+        field: u32,
+    ) -> Result<(), TooLarge> {
+        let operation = match *scalar {
+            Type::Signed(bits) => Operation::Signed { bits, to, field },
             Type::Range { low, high, bits } => {
                 let low = self.assembler.constant_pair(low, high)?;
                 Operation::Range {
                     bits,
                     fact,
                     to,
-                    field: field_index,
+                    field,
                     low,
                 }
             }
-            Type::Leb128 => Operation::Leb128 {
-                fact,
-                to,
-                field: field_index,
-            },
-            Type::Zigzag => Operation::Zigzag {
-                to,
-                field: field_index,
-            },
+            Type::Leb128 => Operation::Leb128 { fact, to, field },
+            Type::Zigzag => Operation::Zigzag { to, field },
             Type::Unsigned(bits) | Type::Float(bits) | Type::Quantized { bits, .. } => {
                 Operation::Unsigned {
                     bits,
                     fact,
                     to,
-                    field: field_index,
+                    field,
                 }
             }
             _ => Operation::Unsigned {
                 bits: 1,
                 fact,
                 to,
-                field: field_index,
+                field,
             },
         };
-        self.assembler.push(operation)?;
-        self.after_scalar(field, table, to, info)?;
-        Ok(needed.then_some(Binding::Register(to)))
+        self.assembler.push(operation)
     }
 
     /// What a value that was read is compared with and looked up in.

@@ -71,6 +71,8 @@ impl Weights {
         for step in steps {
             sum = sum.saturating_add(match step {
                 Step::Align { .. } => 1,
+                Step::Set(_) => 0,
+                Step::Join(_) | Step::Follow(_) => 1,
                 Step::Field(field) => self.of_field(model.structure(id).field(*field), model),
                 Step::If {
                     then, otherwise, ..

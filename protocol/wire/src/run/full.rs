@@ -2,12 +2,13 @@
 
 use std::ops::Range;
 
-use super::machine::Sink;
+use super::machine::{Rest, Sink};
 use super::problem::Problem;
 use crate::check::model::Encoding;
-use crate::limits::{DEPTH_MAX, NODES_MAX, PACKET_BYTES_MAX, REPEAT_MAX};
-use crate::program::{FieldInfo, Program};
-use crate::tree::{Diagnostic, NO_NODE, Name, Node, REST, StreamId, Tree, TreeId};
+use crate::limits::{DEPTH_MAX, NODES_MAX, PACKET_BYTES_MAX, REPEAT_MAX, STATE_CONTENT_MAX};
+use crate::program::{FieldInfo, Program, SetValue};
+use crate::state::StateKind;
+use crate::tree::{Diagnostic, NO_NODE, Name, Node, REST, StreamId, Tree, TreeId, UNRESOLVED};
 
 /// Builds a tree and its diagnostics.
 pub(crate) struct Full<'p> {
@@ -185,6 +186,31 @@ impl<'p> Full<'p> {
             Problem::PacketTooLong { bytes } => {
                 format!("the {whole} has {bytes} bytes, only the first {PACKET_BYTES_MAX} count")
             }
+            Problem::Unresolved { field } => {
+                let field = self.program.state.get(usize::from(field));
+                let name = field.map_or("", |field| &field.name);
+                match field.map(|field| field.kind) {
+                    Some(StateKind::Integers { .. } | StateKind::Contents { .. }) => {
+                        format!("`state.{name}` has no such entry: no packet so far has set it")
+                    }
+                    _ => format!("`state.{name}` has no value: no packet so far has set it"),
+                }
+            }
+            Problem::NotKept { set, value } => {
+                let set = self.program.full.sets.get(usize::from(set));
+                let spelled = set.map_or("", |set| text(set.text));
+                let kept = set.map_or("", |set| text(set.type_text));
+                match set.map(|set| set.value) {
+                    Some(SetValue::Content(_)) => format!(
+                        "`{spelled}` has {value} bytes, and a connection keeps at most \
+                         {STATE_CONTENT_MAX}"
+                    ),
+                    _ => format!(
+                        "`{spelled}` is {}, which does not fit `{kept}`",
+                        number(value)
+                    ),
+                }
+            }
             Problem::NotWritten => "it cannot be written".to_owned(),
             Problem::Unclaimed => "no protocol of this file claims the packet".to_owned(),
             Problem::NoMessages => "the wire has no `@message` struct".to_owned(),
@@ -260,7 +286,11 @@ impl Sink for Full<'_> {
         self.diagnostics.push(Diagnostic { path, bit, message });
     }
 
-    fn rest(&mut self, bits: Range<u32>) {
+    fn sum(&mut self, sum: Option<i128>) {
+        self.tree.add_sum(sum);
+    }
+
+    fn rest(&mut self, bits: Range<u32>, why: Rest) {
         self.tree.is_cut = true;
         while !self.open.is_empty() {
             self.close(bits.start);
@@ -269,7 +299,10 @@ impl Sink for Full<'_> {
             return;
         }
         self.tree.push(Node {
-            field: REST,
+            field: match why {
+                Rest::Unexplained => REST,
+                Rest::Unresolved => UNRESOLVED,
+            },
             index: 0,
             raw: u64::from(bits.start),
             bits,

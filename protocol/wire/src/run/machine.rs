@@ -3,15 +3,18 @@
 use std::ops::Range;
 
 use super::checksum::Checksum;
+use super::keeping::packed;
 use super::meanings::clear;
 use super::problem::Problem;
 use super::reading::{Reading, sign_extended, zigzag};
 use super::tape::{Content, Tape};
 use crate::arithmetic;
 use crate::bits::BitReader;
+use crate::context::Context;
 use crate::facts::{KindId, MessageFacts, PacketFacts, RulesId};
 use crate::limits::{DEPTH_MAX, NODES_MAX, PACKET_BYTES_MAX};
 use crate::program::{NO_REGISTER, Operand, Operation, Plan, Program, Register};
+use crate::state::ConnectionState;
 
 /// Who wants to know what is in a packet. Fields come as indices into [`Program::fields`].
 pub(crate) trait Sink {
@@ -26,8 +29,10 @@ pub(crate) trait Sink {
     /// Something is wrong; with the field that comes next. Only a wrong constant is told after its
     /// field.
     fn problem(&mut self, field: Option<u32>, bit: u32, problem: Problem);
+    /// The integer that was told last is added to another value; the sum, where that is known.
+    fn sum(&mut self, sum: Option<i128>);
     /// Decoding stopped here; what is open ends, and all bits from here on are unexplained.
-    fn rest(&mut self, bits: Range<u32>);
+    fn rest(&mut self, bits: Range<u32>, why: Rest);
 }
 
 /// The sink that wants nothing but the facts.
@@ -39,7 +44,23 @@ impl Sink for FactsOnly {
     fn value(&mut self, _: u32, _: Range<u32>, _: u64) {}
     fn content(&mut self, _: u32, _: Range<u32>, _: Range<u32>) {}
     fn problem(&mut self, _: Option<u32>, _: u32, _: Problem) {}
-    fn rest(&mut self, _: Range<u32>) {}
+    fn sum(&mut self, _: Option<i128>) {}
+    fn rest(&mut self, _: Range<u32>, _: Rest) {}
+}
+
+/// Why bits are not explained.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rest {
+    /// They do not fit the wire.
+    Unexplained,
+    /// The connection's state lacks what it takes to read them.
+    Unresolved,
+}
+
+/// What is around the bytes.
+pub(crate) struct Surroundings<'r> {
+    pub(crate) context: Context,
+    pub(crate) state: &'r mut ConnectionState,
 }
 
 /// What the bytes are.
@@ -60,6 +81,7 @@ pub(crate) fn read<S: Sink>(
     plan: &Plan,
     entry: Entry,
     packet: &[u8],
+    around: Surroundings<'_>,
     facts: &mut PacketFacts,
     sink: &mut S,
 ) {
@@ -68,9 +90,9 @@ pub(crate) fn read<S: Sink>(
     let tape = Reading::new(BitReader::new(looked_at, program.dictionary.order));
     run(
         program,
-        plan,
-        entry,
+        (plan, entry),
         tape,
+        around,
         facts,
         sink,
         |mut machine, end| {
@@ -82,7 +104,7 @@ pub(crate) fn read<S: Sink>(
             }
             if let Err(Stop { field, problem }) = end {
                 machine.report(field, machine.tape.at(), problem);
-                machine.give_up();
+                machine.give_up(problem);
             } else {
                 machine.finish();
             }
@@ -93,9 +115,9 @@ pub(crate) fn read<S: Sink>(
 /// Runs a plan along a tape. `finish` is told how it ended.
 pub(super) fn run<T: Tape, S: Sink, R>(
     program: &Program,
-    plan: &Plan,
-    entry: Entry,
+    (plan, entry): (&Plan, Entry),
     tape: T,
+    around: Surroundings<'_>,
     facts: &mut PacketFacts,
     sink: &mut S,
     finish: impl FnOnce(Machine<'_, '_, T, S>, Result<(), Stop>) -> R,
@@ -125,6 +147,8 @@ pub(super) fn run<T: Tape, S: Sink, R>(
         in_message: false,
         fragment: (None, None),
         checksum: None,
+        context: around.context,
+        state: around.state,
         facts,
         sink,
     };
@@ -149,6 +173,8 @@ pub(super) struct Machine<'p, 'r, T, S> {
     pub(super) in_message: bool,
     pub(super) fragment: (Option<u64>, Option<u64>),
     checksum: Option<Checksum>,
+    pub(super) context: Context,
+    pub(super) state: &'r mut ConnectionState,
     pub(super) facts: &'r mut PacketFacts,
     pub(super) sink: &'r mut S,
 }
@@ -173,6 +199,10 @@ impl Stop {
         }
     }
 
+    pub(super) fn in_field(self, field: u32) -> Stop {
+        Stop::at(field, self.problem)
+    }
+
     /// Not in a field, but between two.
     pub(super) fn here(problem: Problem) -> Stop {
         Stop {
@@ -187,14 +217,19 @@ impl<S: Sink> Machine<'_, '_, Reading<'_>, S> {
     fn finish(&mut self) {
         let left = self.tape.left();
         if left > 0 {
-            self.report(None, self.tape.at(), Problem::Trailing { bits: left });
-            self.give_up();
+            let problem = Problem::Trailing { bits: left };
+            self.report(None, self.tape.at(), problem);
+            self.give_up(problem);
         }
     }
 
-    fn give_up(&mut self) {
+    fn give_up(&mut self, problem: Problem) {
         self.end_message();
-        self.sink.rest(self.tape.at()..self.tape.end());
+        let why = match problem {
+            Problem::Unresolved { .. } => Rest::Unresolved,
+            _ => Rest::Unexplained,
+        };
+        self.sink.rest(self.tape.at()..self.tape.end(), why);
     }
 }
 
@@ -277,9 +312,11 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
                     prefixed,
                     encoding,
                     fact,
+                    to,
                     field,
                 } => {
                     let Content { whole, content } = self.take_bytes(length, prefixed, field)?;
+                    self.keep(to, packed(&content));
                     if !self.tape.is_text(content.clone(), encoding) {
                         self.report(Some(field), whole.start, Problem::NotText { encoding });
                     }
@@ -291,9 +328,11 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
                 Operation::Bytes {
                     length,
                     fact,
+                    to,
                     field,
                 } => {
                     let Content { whole, content } = self.take_bytes(length, false, field)?;
+                    self.keep(to, packed(&content));
                     self.sink.content(field, whole, content.clone());
                     if fact.is_some() {
                         self.message(|message| message.fragment_data = Some(content));
@@ -413,7 +452,23 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
                     right,
                 } => {
                     let (left, right) = (self.operand(left), self.operand(right));
-                    self.keep(to, i128::from(arithmetic::compare(operator, left, right)));
+                    self.keep(to, arithmetic::compared(operator, left, right));
+                }
+                Operation::Delta {
+                    base,
+                    change,
+                    fact,
+                    to,
+                    text,
+                } => {
+                    let sum = self.add_delta(base, change, fact, text)?;
+                    self.keep(to, sum);
+                }
+                Operation::Load { to, slot } => self.keep(to, self.load(slot)),
+                Operation::Set { set } => self.set(set),
+                Operation::Known { to, from } => {
+                    let known = arithmetic::unresolved_field(self.operand(from)).is_none();
+                    self.keep(to, i128::from(known));
                 }
                 Operation::Copy { to, from } => self.keep(to, self.operand(from)),
                 Operation::Mark { to } => self.keep(to, i128::from(self.tape.at())),
@@ -472,13 +527,13 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
                     right,
                     to,
                 } => {
-                    let (left, right) = (self.operand(left), self.operand(right));
+                    let (left, right) = (self.needed(left)?, self.needed(right)?);
                     if !arithmetic::compare(operator, left, right) {
                         next = to as usize;
                     }
                 }
                 Operation::Switch { on, table, text } => {
-                    let value = self.operand(on);
+                    let value = self.needed(on)?;
                     let table = plan.switches.get(usize::from(table));
                     match table.and_then(|table| table.find(value)) {
                         Some(to) => next = to as usize,

@@ -2,6 +2,7 @@
 
 mod checksum;
 mod full;
+mod keeping;
 mod machine;
 mod meanings;
 mod problem;
@@ -14,5 +15,5 @@ mod write;
 mod writing;
 
 pub(crate) use full::Full;
-pub(crate) use machine::{Entry, FactsOnly, read};
+pub(crate) use machine::{Entry, FactsOnly, Surroundings, read};
 pub(crate) use write::{Written, write};

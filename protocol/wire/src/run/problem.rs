@@ -65,6 +65,16 @@ pub(crate) enum Problem {
     },
     /// A packet of which no protocol of the wire says that it is its own.
     Unclaimed,
+    /// A value that decides how to go on comes from a field of the connection's state that no packet
+    /// has set.
+    Unresolved {
+        field: u16,
+    },
+    /// What a `set` sets does not fit: the integer, or the number of bytes.
+    NotKept {
+        set: u16,
+        value: i128,
+    },
     /// A joined message of a wire without messages.
     NoMessages,
     /// What was to be written is not there or does not fit; the tape knows more.

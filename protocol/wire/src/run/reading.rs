@@ -159,6 +159,10 @@ impl Tape for Reading<'_> {
         }
     }
 
+    fn copy(&self, bits: Range<u32>, to: &mut Vec<u8>) {
+        self.reader.copy(bits.start, bits.end, to);
+    }
+
     fn is_text(&self, bits: Range<u32>, encoding: Encoding) -> bool {
         is_text(&self.reader, bits.start, bits.end, encoding)
     }

@@ -31,7 +31,7 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
         prefixed: bool,
         field: u32,
     ) -> Result<Content, Stop> {
-        let length = self.operand(length);
+        let length = self.needed(length).map_err(|stop| stop.in_field(field))?;
         let taken = self.tape.content(length, prefixed, field);
         taken.map_err(|problem| Stop::at(field, problem))
     }
@@ -54,7 +54,7 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
 
     /// The number of elements of a repeat.
     pub(super) fn count(&mut self, count: Operand, field: u32) -> Result<u32, Stop> {
-        let count = self.operand(count);
+        let count = self.needed(count).map_err(|stop| stop.in_field(field))?;
         let problem = if count < 0 {
             Problem::NegativeCount { count }
         } else if count > i128::from(REPEAT_MAX) {

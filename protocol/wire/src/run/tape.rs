@@ -61,6 +61,8 @@ pub(crate) trait Tape {
     /// Shows bytes of the current stream that are there already; a last part of a byte is filled up
     /// with zeros.
     fn with_bytes(&self, bits: Range<u32>, show: impl FnOnce(&[u8]));
+    /// Appends the bytes of a range of the current stream.
+    fn copy(&self, bits: Range<u32>, to: &mut Vec<u8>);
 
     /// Whether bytes of the current stream are text.
     fn is_text(&self, bits: Range<u32>, encoding: Encoding) -> bool;

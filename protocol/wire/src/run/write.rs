@@ -3,12 +3,14 @@
 use serde_json::Value as Json;
 
 use super::full::Full;
-use super::machine::{Entry, Sink, Stop, run};
+use super::machine::{Entry, Sink, Stop, Surroundings, run};
 use super::problem::Problem;
 use super::writing::{Derived, Writing};
+use crate::context::Context;
 use crate::encode::Change;
 use crate::facts::PacketFacts;
 use crate::program::Program;
+use crate::state::ConnectionState;
 
 /// What became of it.
 pub(crate) enum Written {
@@ -88,12 +90,17 @@ fn write_once(
     // It knows how to say what is wrong.
     let mut full = Full::new(program, "packet", &[]);
     let mut facts = PacketFacts::default();
+    let mut state = ConnectionState::new(&program.state);
+    let around = Surroundings {
+        context: Context::default(),
+        state: &mut state,
+    };
     let (plan, facts) = (&program.full, &mut facts);
     run(
         program,
-        plan,
-        Entry::Packet,
+        (plan, Entry::Packet),
         tape,
+        around,
         facts,
         &mut full,
         |machine, end| {

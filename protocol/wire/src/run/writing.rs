@@ -473,6 +473,10 @@ impl Tape for Writing<'_> {
         show(&reader.bytes(bits.start, bits.end));
     }
 
+    fn copy(&self, bits: Range<u32>, to: &mut Vec<u8>) {
+        self.writer.copy(bits, to);
+    }
+
     fn is_text(&self, _: Range<u32>, _: Encoding) -> bool {
         true
     }

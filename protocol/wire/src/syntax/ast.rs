@@ -18,6 +18,7 @@ pub(crate) struct File<'a> {
     pub(crate) constants: Vec<Constant<'a>>,
     pub(crate) enums: Vec<Enum<'a>>,
     pub(crate) structs: Vec<Struct<'a>>,
+    pub(crate) states: Vec<State<'a>>,
     pub(crate) tests: Vec<Test<'a>>,
 }
 
@@ -128,6 +129,9 @@ pub(crate) enum Statement<'a> {
     If(If<'a>),
     Switch(Switch<'a>),
     Align(Align<'a>),
+    Set(Set<'a>),
+    Join(Join<'a>),
+    Follow(Follow<'a>),
 }
 
 /// `NAME: TYPE[REPEAT] = CONSTANT @annotation;`
@@ -192,6 +196,46 @@ pub(crate) struct Align<'a> {
     pub(crate) span: Span,
 }
 
+/// `state NAME { ... }`
+#[derive(Debug)]
+pub(crate) struct State<'a> {
+    pub(crate) name: Ident<'a>,
+    pub(crate) fields: Vec<StateField<'a>>,
+}
+
+/// `each NAME: TYPE[CAPACITY] = INITIAL;`
+#[derive(Debug)]
+pub(crate) struct StateField<'a> {
+    pub(crate) each: bool,
+    pub(crate) name: Ident<'a>,
+    pub(crate) field_type: TypeRef<'a>,
+    pub(crate) capacity: Option<Expr<'a>>,
+    pub(crate) initial: Option<Expr<'a>>,
+}
+
+/// `set TARGET = VALUE;`
+#[derive(Debug)]
+pub(crate) struct Set<'a> {
+    pub(crate) target: Expr<'a>,
+    pub(crate) value: Expr<'a>,
+}
+
+/// `join FIELD from STATE[KEY] (INDEX, COUNT, DATA);`
+#[derive(Debug)]
+pub(crate) struct Join<'a> {
+    pub(crate) field: Field<'a>,
+    pub(crate) from: Expr<'a>,
+    pub(crate) arguments: Vec<Expr<'a>>,
+}
+
+/// `follow FIELD from STATE (POSITION, DATA);`
+#[derive(Debug)]
+pub(crate) struct Follow<'a> {
+    pub(crate) field: Field<'a>,
+    pub(crate) from: Expr<'a>,
+    pub(crate) arguments: Vec<Expr<'a>>,
+}
+
 /// An expression and its place.
 #[derive(Debug)]
 pub(crate) struct Expr<'a> {
@@ -229,6 +273,8 @@ pub(crate) enum ExprKind<'a> {
     Interval(Box<Expr<'a>>, Box<Expr<'a>>),
     /// `a`, `a.b`, `Enum.member`
     Path(Vec<Ident<'a>>),
+    /// `a.b[KEY]`
+    Index(Vec<Ident<'a>>, Box<Expr<'a>>),
     /// `range(0, 3)`, where a type stands as an argument.
     Call(Ident<'a>, Vec<Expr<'a>>),
     Unary(Unary, Box<Expr<'a>>),

@@ -120,7 +120,7 @@ impl<'a> Parser<'a, '_> {
         Ok(inner)
     }
 
-    fn named_operand(&mut self) -> Result<Expr<'a>, Failed> {
+    pub(super) fn named_operand(&mut self) -> Result<Expr<'a>, Failed> {
         let first = self.any_name("a value")?;
         let boolean = match first.text {
             "true" => Some(true),
@@ -139,6 +139,12 @@ impl<'a> Parser<'a, '_> {
         while self.take_mark(".") {
             self.count_part()?;
             path.push(self.any_name("a field or a member after `.`")?);
+        }
+        if self.take_mark("[") {
+            let key = self.nested(|parser| parser.binary(0))?;
+            self.expect_mark("]", "after the key")?;
+            let span = first.span.to(self.previous());
+            return Ok(Expr::new(ExprKind::Index(path, Box::new(key)), span));
         }
         let span = first.span.to(self.previous());
         Ok(Expr::new(ExprKind::Path(path), span))

@@ -4,6 +4,7 @@ pub(crate) mod ast;
 mod expression;
 mod lexer;
 mod parser;
+mod state;
 mod test;
 
 pub(crate) use lexer::Span;

@@ -20,7 +20,9 @@ const NESTING_MAX: usize = 64;
 const RESERVED: [&str; 6] = ["if", "else", "switch", "default", "true", "false"];
 
 /// Words that begin an item.
-const ITEMS: [&str; 7] = ["import", "wire", "const", "enum", "struct", "rules", "test"];
+const ITEMS: [&str; 8] = [
+    "import", "wire", "const", "enum", "struct", "state", "rules", "test",
+];
 
 /// The parser has reported a mistake and does not know how to go on from here.
 pub(super) struct Failed;
@@ -75,6 +77,7 @@ impl<'a> Parser<'a, '_> {
             "enum" => file.enums.push(self.enumeration()?),
             "struct" => file.structs.push(self.structure()?),
             "test" => file.tests.push(self.test()?),
+            "state" => file.states.push(self.state_item()?),
             _ => return Err(self.unexpected_item(Some(word))),
         }
         Ok(())
@@ -234,6 +237,9 @@ impl<'a> Parser<'a, '_> {
             "align" if self.peek_second() == TokenKind::Mark("(") => {
                 Ok(Statement::Align(self.align()?))
             }
+            "set" if self.at_statement_word("set") => Ok(Statement::Set(self.set()?)),
+            "join" if self.at_statement_word("join") => Ok(Statement::Join(self.join()?)),
+            "follow" if self.at_statement_word("follow") => Ok(Statement::Follow(self.follow()?)),
             _ => Ok(Statement::Field(self.field()?)),
         }
     }
@@ -351,7 +357,7 @@ impl<'a> Parser<'a, '_> {
         })
     }
 
-    fn type_ref(&mut self) -> Result<TypeRef<'a>, Failed> {
+    pub(super) fn type_ref(&mut self) -> Result<TypeRef<'a>, Failed> {
         let name = self.new_name("a type")?;
         let mut arguments = None;
         if self.take_mark("(") {
@@ -365,7 +371,7 @@ impl<'a> Parser<'a, '_> {
         })
     }
 
-    fn repeat(&mut self) -> Result<Repeat<'a>, Failed> {
+    pub(super) fn repeat(&mut self) -> Result<Repeat<'a>, Failed> {
         let start = self.here();
         self.advance();
         let count = if self.at_word("until") && self.peek_second() == TokenKind::Name {
@@ -387,7 +393,7 @@ impl<'a> Parser<'a, '_> {
         })
     }
 
-    fn annotations(&mut self) -> Result<Vec<Annotation<'a>>, Failed> {
+    pub(super) fn annotations(&mut self) -> Result<Vec<Annotation<'a>>, Failed> {
         let mut annotations = Vec::new();
         while self.at_mark("@") {
             let start = self.here();
@@ -420,7 +426,7 @@ impl<'a> Parser<'a, '_> {
     }
 
     /// A name that is not a word of the language.
-    fn new_name(&mut self, expected: &str) -> Result<Ident<'a>, Failed> {
+    pub(super) fn new_name(&mut self, expected: &str) -> Result<Ident<'a>, Failed> {
         if RESERVED.iter().any(|word| self.at_word(word)) {
             return Err(self.unexpected(expected));
         }
@@ -433,7 +439,7 @@ impl<'a> Parser<'a, '_> {
             .map_or(TokenKind::End, |token| token.kind)
     }
 
-    fn peek_second(&self) -> TokenKind {
+    pub(super) fn peek_second(&self) -> TokenKind {
         self.tokens
             .get(self.at + 1)
             .map_or(TokenKind::End, |token| token.kind)
@@ -464,7 +470,7 @@ impl<'a> Parser<'a, '_> {
         self.peek() == TokenKind::Mark(mark)
     }
 
-    fn at_word(&self, word: &str) -> bool {
+    pub(super) fn at_word(&self, word: &str) -> bool {
         self.peek() == TokenKind::Name && self.here().text(self.text) == word
     }
 

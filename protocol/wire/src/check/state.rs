@@ -1,0 +1,422 @@
+//! What connections keep: `state` blocks, and the expressions and statements that read and change
+//! it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::Checker;
+use super::expressions::{Scope, Typed, ValueType};
+use super::heads::HeadKind;
+use super::model::{Expression, StatePath, StructId, Type};
+use crate::limits::{STATE_ENTRIES_MAX, STATE_FIELDS_MAX};
+use crate::state::{StateField, StateKind};
+use crate::suggest::did_you_mean;
+use crate::syntax::Span;
+use crate::syntax::ast::{self, Expr, Ident, Setting};
+
+/// A field of a `state` block, as the checker knows it.
+#[derive(Clone, Debug)]
+pub(super) struct Kept<'a> {
+    pub(super) name: Ident<'a>,
+    /// The block that declares it.
+    pub(super) block: usize,
+    pub(super) each: bool,
+    pub(super) kind: StateKind,
+    /// Of what is kept, entry by entry. Not of parts and streams.
+    pub(super) value: ValueType,
+    /// What an integer may be.
+    pub(super) range: (i128, i128),
+    /// The type as the wire spells it.
+    pub(super) type_text: &'a str,
+}
+
+/// What a statement needs the state for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Use {
+    Value,
+    Parts,
+    Stream,
+}
+
+impl<'a> Checker<'a, '_> {
+    /// Fills in what the `state` blocks declare.
+    pub(super) fn check_states(&mut self) {
+        let file = self.file;
+        let mut taken = BTreeMap::new();
+        let mut blocks = BTreeMap::new();
+        for (block, declared) in file.states.iter().enumerate() {
+            self.claim(&mut blocks, declared.name);
+            for field in &declared.fields {
+                if self.has_enough() {
+                    return;
+                }
+                self.claim(&mut taken, field.name);
+                if field.name.text == "other" {
+                    self.report(field.name.span, "`other` means the other direction")
+                        .label("expected another name");
+                }
+                let kept = self.kept(block, field);
+                self.kept.push(kept);
+            }
+        }
+        let fields = file.states.iter().flat_map(|block| &block.fields);
+        if let Some(first_too_many) = fields.into_iter().nth(STATE_FIELDS_MAX) {
+            let span = first_too_many.name.span;
+            self.report(span, "connections keep too many fields")
+                .label(format!("a file may declare {STATE_FIELDS_MAX} of them"));
+        }
+    }
+
+    fn kept(&mut self, block: usize, field: &ast::StateField<'a>) -> Option<Kept<'a>> {
+        let declared = &field.field_type;
+        let type_text = declared.span.text(self.text);
+        let capacity = match &field.capacity {
+            Some(capacity) => Some(self.state_capacity(capacity)?),
+            None => None,
+        };
+        let mut kept = Kept {
+            name: field.name,
+            block,
+            each: field.each,
+            kind: StateKind::Content,
+            value: match declared.name.text {
+                "string" => ValueType::Text,
+                _ => ValueType::Bytes,
+            },
+            range: (0, 0),
+            type_text,
+        };
+        match (declared.name.text, capacity) {
+            ("string" | "bytes" | "parts" | "stream", _) if declared.arguments.is_some() => {
+                let name = declared.name.text;
+                self.report(declared.span, format!("`{name}` takes no arguments here"))
+                    .label(format!("expected `{name}`"));
+                return None;
+            }
+            ("string" | "bytes", None) => kept.kind = StateKind::Content,
+            ("string" | "bytes", Some(capacity)) => kept.kind = StateKind::Contents { capacity },
+            ("parts", Some(capacity)) => kept.kind = StateKind::Parts { capacity },
+            ("parts", None) => {
+                self.report(declared.span, "how many split messages are under way?")
+                    .label("expected a number, such as `parts[64]`");
+                return None;
+            }
+            ("stream", None) => kept.kind = StateKind::Stream,
+            ("stream", Some(_)) => {
+                self.report(declared.span, "there is no table of streams")
+                    .label("expected `stream`");
+                return None;
+            }
+            _ => {
+                let (value, range) = self.state_integer(field)?;
+                kept.value = value;
+                kept.range = range;
+                kept.kind = match capacity {
+                    Some(capacity) => StateKind::Integers { capacity },
+                    None => StateKind::Integer { initial: None },
+                };
+            }
+        }
+        if let Some(initial) = &field.initial {
+            let value = self.state_initial(initial, &kept)?;
+            kept.kind = StateKind::Integer {
+                initial: Some(value),
+            };
+        }
+        Some(kept)
+    }
+
+    fn state_capacity(&mut self, capacity: &Expr<'a>) -> Option<u16> {
+        let value = self.constant_integer(capacity, "the number of entries")?;
+        if (1..=i128::from(STATE_ENTRIES_MAX)).contains(&value) {
+            return u16::try_from(value).ok();
+        }
+        self.report(capacity.span, format!("{value} entries cannot be kept"))
+            .label(format!("expected 1 to {STATE_ENTRIES_MAX}"));
+        None
+    }
+
+    /// The type and the range of an integer, a `bool` or an enum.
+    fn state_integer(&mut self, field: &ast::StateField<'a>) -> Option<(ValueType, (i128, i128))> {
+        let declared = &field.field_type;
+        let unsigned = |bits: u8| (0, i128::from(u64::MAX >> (64 - bits.clamp(1, 64))));
+        let found = self.state_type(declared)?;
+        Some(match found {
+            Type::Unsigned(bits) => (ValueType::Integer, unsigned(bits)),
+            Type::Signed(bits) => {
+                let half = 1i128 << (bits.clamp(1, 64) - 1);
+                (ValueType::Integer, (-half, half - 1))
+            }
+            Type::Range { low, high, .. } => (ValueType::Integer, (low, high)),
+            Type::Bool => (ValueType::Bool, (0, 1)),
+            Type::Enum(id) => (ValueType::Enum(id), unsigned(64)),
+            Type::Broken => return None,
+            _ => {
+                let spelled = declared.span.text(self.text);
+                self.report(declared.span, format!("connections keep no `{spelled}`"))
+                    .label(
+                        "expected `u1` to `u64`, `i1` to `i64`, a range, `bool`, an enum, \
+                         `string`, `bytes`, `parts` or `stream`",
+                    );
+                return None;
+            }
+        })
+    }
+
+    fn state_initial(&mut self, initial: &Expr<'a>, kept: &Kept<'a>) -> Option<i128> {
+        if !matches!(kept.kind, StateKind::Integer { .. }) {
+            self.report(initial.span, "this cannot have an initial value")
+                .label("only integers, `bool`s and enums can, and not in tables");
+            return None;
+        }
+        let (value, found) = self.typed(initial, None)?;
+        let Expression::Integer(value) = value else {
+            self.report(
+                initial.span,
+                "an initial value is an integer, a `bool` or an enum",
+            );
+            return None;
+        };
+        if found != kept.value {
+            let (found, wanted) = (self.shown(found), self.shown(kept.value));
+            self.report(
+                initial.span,
+                format!("the field is {wanted}, its initial value {found}"),
+            )
+            .label(format!("expected {wanted}"));
+            return None;
+        }
+        let (low, high) = kept.range;
+        if !(low..=high).contains(&value) {
+            let spelled = kept.type_text;
+            self.report(initial.span, format!("{value} does not fit the field"))
+                .label(format!("`{spelled}` holds {low} to {high}"));
+            return None;
+        }
+        Some(value)
+    }
+
+    /// The setting `state = NAME;` of a `wire` block: which block.
+    pub(super) fn state_setting(&mut self, setting: &Setting<'a>) -> Option<usize> {
+        let spelled = setting.value.span.text(self.text);
+        let blocks = || self.file.states.iter().map(|block| block.name.text);
+        if let Some(place) = blocks().position(|name| name == spelled) {
+            return Some(place);
+        }
+        let names: Vec<&str> = blocks().collect();
+        let message = format!("there is no state `{spelled}`");
+        self.report_choice(setting.value.span, message, spelled, names);
+        None
+    }
+
+    /// Whether what the structs of each protocol read and change is in the state that it keeps.
+    pub(super) fn check_state_uses(&mut self) {
+        for (root, wire, state) in self.keepers.clone() {
+            let reached = self.reached(root);
+            for (structure, field, span) in self.state_uses.clone() {
+                let Some(Some(kept)) = self.kept.get(field) else {
+                    continue;
+                };
+                if !reached.contains(&structure) || state == Some(kept.block) {
+                    continue;
+                }
+                let block = self.file.states.get(kept.block);
+                let block = block.map_or("", |block| block.name.text);
+                let keeps = match state {
+                    None => "no state",
+                    Some(_) => "another state",
+                };
+                self.report(span, format!("the wire `{}` keeps {keeps}", wire.text))
+                    .label(format!("this is kept by `{block}`"))
+                    .related(wire.span, format!("`state = {block};` is missing here"));
+                break;
+            }
+        }
+    }
+
+    /// A struct and all that it holds.
+    fn reached(&self, root: StructId) -> BTreeSet<StructId> {
+        let mut reached = BTreeSet::from([root]);
+        let mut open = vec![root];
+        while let Some(id) = open.pop() {
+            for head in self.heads.get(id.0 as usize).into_iter().flatten() {
+                if let HeadKind::Struct(inner) = head.kind
+                    && reached.insert(inner)
+                {
+                    open.push(inner);
+                }
+            }
+        }
+        reached
+    }
+
+    /// Whether a path reads the state of the connection: a field called `state` goes first.
+    pub(super) fn is_state_path(&self, path: &[Ident<'a>], scope: Option<&Scope<'a>>) -> bool {
+        let Some(scope) = scope else { return false };
+        path.first().is_some_and(|first| first.text == "state")
+            && scope.visible.iter().all(|(name, _)| *name != "state")
+    }
+
+    /// `state.NAME`, `state.NAME[KEY]`, `state.other.NAME`.
+    pub(super) fn typed_state(
+        &mut self,
+        path: &[Ident<'a>],
+        key: Option<&Expr<'a>>,
+        span: Span,
+        scope: &Scope<'a>,
+    ) -> Option<Typed> {
+        let (path, kept) = self.state_path(path, key, span, scope, Use::Value)?;
+        Some((Expression::State(Box::new(path)), kept.value))
+    }
+
+    /// `known(EXPRESSION)`
+    pub(super) fn typed_known(
+        &mut self,
+        name: Ident<'a>,
+        arguments: &[Expr<'a>],
+        scope: Option<&Scope<'a>>,
+    ) -> Option<Typed> {
+        let [argument] = arguments else {
+            self.report(name.span, "`known` asks about one value")
+                .label("expected `known(state.NAME)`");
+            return None;
+        };
+        let (expression, _) = self.typed(argument, scope)?;
+        if let Expression::Integer(_) | Expression::Float(_) = expression {
+            self.report(argument.span, "a constant is always known")
+                .label("expected a value of the connection's state");
+            return None;
+        }
+        Some((Expression::Known(Box::new(expression)), ValueType::Bool))
+    }
+
+    pub(super) fn state_path(
+        &mut self,
+        path: &[Ident<'a>],
+        key: Option<&Expr<'a>>,
+        span: Span,
+        scope: &Scope<'a>,
+        used: Use,
+    ) -> Option<(StatePath, Kept<'a>)> {
+        let mut names = path.iter().skip(1);
+        let mut name = names.next().copied();
+        let other = name.is_some_and(|name| name.text == "other");
+        if other {
+            name = names.next().copied();
+        }
+        let Some(name) = name else {
+            self.report(span, "the state is not a value")
+                .label("expected one of its fields, such as `state.NAME`");
+            return None;
+        };
+        let place = self.state_field_named(name)?;
+        self.state_uses.push((scope.structure, place, name.span));
+        let kept = self.kept.get(place)?.clone()?;
+        if let Some(more) = names.next() {
+            self.report(more.span, format!("`{}` is not a struct", name.text))
+                .label("only a struct has fields");
+            return None;
+        }
+        if other && !kept.each {
+            self.report(
+                name.span,
+                format!("`{}` is one for both directions", name.text),
+            )
+            .label(format!("expected `state.{}`", name.text))
+            .related(kept.name.span, "declared without `each`");
+            return None;
+        }
+        self.check_use(&kept, name, used)?;
+        let needs_key = matches!(
+            kept.kind,
+            StateKind::Integers { .. } | StateKind::Contents { .. } | StateKind::Parts { .. }
+        );
+        let key = match (needs_key, key) {
+            (true, Some(key)) => Some(self.integer(key, scope, "a key")?),
+            (false, None) => None,
+            (true, None) => {
+                self.report(span, format!("`{}` is a table", name.text))
+                    .label(format!("expected a key: `state.{}[KEY]`", name.text))
+                    .related(kept.name.span, "declared here");
+                return None;
+            }
+            (false, Some(key)) => {
+                self.report(key.span, format!("`{}` is not a table", name.text))
+                    .label("expected no key")
+                    .related(kept.name.span, "declared here");
+                return None;
+            }
+        };
+        let path = StatePath {
+            field: place as u16,
+            other,
+            key,
+        };
+        Some((path, kept))
+    }
+
+    fn state_field_named(&mut self, name: Ident<'a>) -> Option<usize> {
+        let names = || {
+            let fields = self.file.states.iter().flat_map(|block| &block.fields);
+            fields.map(|field| field.name.text)
+        };
+        if let Some(place) = names().position(|known| known == name.text) {
+            return Some(place);
+        }
+        let suggestion = did_you_mean(name.text, names());
+        let has_state = !self.file.states.is_empty();
+        let report = self.report(name.span, format!("connections keep no `{}`", name.text));
+        match (suggestion, has_state) {
+            (Some(suggestion), _) => {
+                report.label("unknown field").help(suggestion);
+            }
+            (None, true) => {
+                report.label("expected a field of a `state` block");
+            }
+            (None, false) => {
+                report
+                    .label("the file has no `state` block")
+                    .help("declare what connections keep: `state NAME { FIELD: TYPE; }`");
+            }
+        }
+        None
+    }
+
+    fn check_use(&mut self, kept: &Kept<'a>, name: Ident<'a>, used: Use) -> Option<()> {
+        let there = match kept.kind {
+            StateKind::Parts { .. } => Use::Parts,
+            StateKind::Stream => Use::Stream,
+            _ => Use::Value,
+        };
+        if there == used {
+            return Some(());
+        }
+        let (what, label) = match there {
+            Use::Parts => ("holds parts of split messages", "only `join` uses it"),
+            Use::Stream => ("is a byte stream", "only `follow` uses it"),
+            Use::Value => ("is a value", "expressions read it and `set` sets it"),
+        };
+        let message = format!("`{}` {what}", name.text);
+        self.report(name.span, message)
+            .label(label)
+            .related(kept.name.span, "declared here");
+        None
+    }
+}
+
+/// The fields of all `state` blocks with their places in a connection's state.
+pub(super) fn state_fields(kept: &[Option<Kept<'_>>]) -> Vec<StateField> {
+    let mut fields = Vec::new();
+    let mut place: u16 = 0;
+    for kept in kept.iter().flatten() {
+        let name: Arc<str> = kept.name.text.into();
+        fields.push(StateField {
+            name,
+            each: kept.each,
+            kind: kept.kind,
+            place,
+        });
+        place = place.saturating_add(1 + u16::from(kept.each));
+    }
+    fields
+}

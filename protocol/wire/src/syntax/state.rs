@@ -1,0 +1,137 @@
+//! `state` items and the statements that change or join what a connection keeps.
+
+use super::ast::{Expr, Field, Follow, Join, Set, State, StateField};
+use super::lexer::TokenKind;
+use super::parser::{Failed, Parser};
+
+impl<'a> Parser<'a, '_> {
+    /// `state NAME { FIELD ... }`
+    pub(super) fn state_item(&mut self) -> Result<State<'a>, Failed> {
+        self.advance();
+        let name = self.new_name("the state's name")?;
+        self.expect_mark("{", "to begin what is kept")?;
+        let mut fields = Vec::new();
+        while !self.at_mark("}") {
+            fields.push(self.state_field()?);
+        }
+        self.advance();
+        Ok(State { name, fields })
+    }
+
+    fn state_field(&mut self) -> Result<StateField<'a>, Failed> {
+        let each = self.at_word("each") && self.peek_second() == TokenKind::Name;
+        if each {
+            self.advance();
+        }
+        let name = self.new_name("a field, `each` or `}`")?;
+        self.expect_mark(":", "between the field's name and its type")?;
+        let field_type = self.type_ref()?;
+        let capacity = if self.take_mark("[") {
+            let capacity = self.expression()?;
+            self.expect_mark("]", "after the number of entries")?;
+            Some(capacity)
+        } else {
+            None
+        };
+        let initial = if self.take_mark("=") {
+            Some(self.expression()?)
+        } else {
+            None
+        };
+        self.expect_mark(";", "after the field")?;
+        Ok(StateField {
+            each,
+            name,
+            field_type,
+            capacity,
+            initial,
+        })
+    }
+
+    /// Whether the word here begins a statement and does not name a field.
+    pub(super) fn at_statement_word(&self, word: &str) -> bool {
+        self.at_word(word) && self.peek_second() == TokenKind::Name
+    }
+
+    /// `set state.NAME[KEY] = VALUE;`
+    pub(super) fn set(&mut self) -> Result<Set<'a>, Failed> {
+        self.advance();
+        let target = self.state_operand()?;
+        self.expect_mark("=", "between what is set and its value")?;
+        let value = self.expression()?;
+        self.expect_mark(";", "after `set`")?;
+        Ok(Set { target, value })
+    }
+
+    /// `join NAME: TYPE from state.NAME[KEY] (INDEX, COUNT, DATA);`
+    pub(super) fn join(&mut self) -> Result<Join<'a>, Failed> {
+        self.advance();
+        let field = self.joined_field(false)?;
+        let from = self.state_operand()?;
+        let arguments = self.pieces("`(INDEX, COUNT, DATA)`")?;
+        Ok(Join {
+            field,
+            from,
+            arguments,
+        })
+    }
+
+    /// `follow NAME: TYPE[until end] from state.NAME (POSITION, DATA);`
+    pub(super) fn follow(&mut self) -> Result<Follow<'a>, Failed> {
+        self.advance();
+        let field = self.joined_field(true)?;
+        let from = self.state_operand()?;
+        let arguments = self.pieces("`(POSITION, DATA)`")?;
+        Ok(Follow {
+            field,
+            from,
+            arguments,
+        })
+    }
+
+    /// `NAME: TYPE @annotation from`
+    fn joined_field(&mut self, repeated: bool) -> Result<Field<'a>, Failed> {
+        let name = self.new_name("a field")?;
+        self.expect_mark(":", "between the field's name and its type")?;
+        let field_type = self.type_ref()?;
+        let repeat = if self.at_mark("[") || repeated {
+            if !self.at_mark("[") {
+                return Err(self.unexpected("`[until end]` after the type"));
+            }
+            Some(self.repeat()?)
+        } else {
+            None
+        };
+        let annotations = self.annotations()?;
+        if !self.at_word("from") {
+            return Err(self.unexpected("`from`, and where the bytes are kept"));
+        }
+        self.advance();
+        Ok(Field {
+            name,
+            field_type,
+            repeat,
+            constant: None,
+            derived: None,
+            annotations,
+        })
+    }
+
+    fn state_operand(&mut self) -> Result<Expr<'a>, Failed> {
+        if !self.at_word("state") {
+            return Err(self.unexpected("`state.NAME`"));
+        }
+        self.expression_parts = 0;
+        self.named_operand()
+    }
+
+    fn pieces(&mut self, expected: &str) -> Result<Vec<Expr<'a>>, Failed> {
+        if !self.take_mark("(") {
+            return Err(self.unexpected(expected));
+        }
+        self.expression_parts = 0;
+        let arguments = self.arguments(")")?;
+        self.expect_mark(";", "after the last argument")?;
+        Ok(arguments)
+    }
+}
