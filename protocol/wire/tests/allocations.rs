@@ -1,0 +1,67 @@
+//! What the facts of a packet cost in memory: nothing, once there is room for its messages.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+use netreel_wire::{PacketFacts, Wire};
+
+thread_local! {
+    static COUNT: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Counts what this thread asks for.
+struct Counting;
+
+// SAFETY: every call goes to the system's allocator as it came; counting touches a thread's own cell
+// that needs no memory and no destructor.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        COUNT.with(|count| count.set(count.get() + 1));
+        // SAFETY: the caller keeps the contract of `alloc`.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the caller keeps the contract of `dealloc`, and the memory is the system's.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// How often the facts of a packet ask for memory, the second time that they are read.
+fn allocations(wire: &Wire, packet: &[u8]) -> u64 {
+    let mut facts = PacketFacts::default();
+    wire.facts(packet, &mut facts);
+    let before = COUNT.with(Cell::get);
+    wire.facts(packet, &mut facts);
+    COUNT.with(Cell::get) - before
+}
+
+const BOXES: &str = include_str!("../../../samples/wires/boxes.wire");
+
+#[test]
+fn the_facts_of_a_packet_of_many_messages_take_no_memory() {
+    let wire = Wire::compile("boxes.wire", BOXES).unwrap_or_else(|error| panic!("{error}"));
+    // Destroys objects 0 and 0, leaves, calls "\0" and is cut in the fifth message.
+    let packet = [0xb0, 0x20, 1, 0, 5, 4, 6, 0x10, 0, 0x80, 2, 0, 8, 1, 0];
+    assert!(wire.decode(&packet).facts.messages.len() > 1);
+    assert_eq!(allocations(&wire, &packet), 0);
+}
+
+#[test]
+fn diagnostics_are_counted_without_memory() {
+    let wire = Wire::compile("boxes.wire", BOXES).unwrap_or_else(|error| panic!("{error}"));
+    let packet = [0xff; 200];
+    assert!(wire.decode(&packet).facts.diagnostics > 0);
+    assert_eq!(allocations(&wire, &packet), 0);
+}
+
+#[test]
+fn a_full_decode_asks_for_memory() {
+    let wire = Wire::compile("boxes.wire", BOXES).unwrap_or_else(|error| panic!("{error}"));
+    let before = COUNT.with(Cell::get);
+    let _ = wire.decode(&[0xb0; 40]);
+    assert!(COUNT.with(Cell::get) > before, "the counter counts");
+}
