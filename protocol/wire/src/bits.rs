@@ -36,6 +36,12 @@ impl<'a> BitReader<'a> {
         self.end - self.at
     }
 
+    /// Moves the end: the caller sees to it that it is not past the bytes, nor before the next bit.
+    pub(crate) fn set_end(&mut self, end: u32) {
+        debug_assert!(self.at <= end && end as usize <= self.bytes.len() * 8);
+        self.end = end;
+    }
+
     /// Goes back to a bit that was read before.
     pub(crate) fn rewind(&mut self, to: u32) {
         debug_assert!(to <= self.at, "a reader rewinds, it does not jump ahead");

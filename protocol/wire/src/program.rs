@@ -209,6 +209,19 @@ pub(crate) enum Operation {
         weight: u32,
         body: u32,
     },
+    /// `size` bytes that nothing reads past until [`Operation::WindowEnd`]. What is left in them is
+    /// `rest`. Where something in them cannot be read, and `catches`, the run goes on at `end`, which
+    /// is after the end of the window.
+    WindowBegin {
+        size: Operand,
+        text: u32,
+        /// The field that the window is about, where that is not the struct that is open.
+        field: Option<u32>,
+        rest: u32,
+        catches: bool,
+        end: u32,
+    },
+    WindowEnd,
     Arithmetic {
         operator: Arithmetic,
         to: Register,
@@ -374,10 +387,30 @@ pub(crate) struct FieldInfo {
     pub(crate) is_repeat: bool,
     /// It, or the length before it, may take more bits than it needs.
     pub(crate) is_varint: bool,
-    /// What `align` skips, and what each of its bits has to be.
-    pub(crate) padding: Option<Option<bool>>,
+    /// What `align` skips.
+    pub(crate) padding: Option<Padding>,
     /// What a constant field has on the wire.
     pub(crate) constant: Option<u64>,
+    /// It is what is left in a window.
+    pub(crate) rest: Option<Rest>,
+}
+
+/// What `align` skips.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Padding {
+    /// What each of its bits has to be.
+    pub(crate) pad: Option<bool>,
+    /// What JSON calls it.
+    pub(crate) key: Arc<str>,
+}
+
+/// What is left in a window.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Rest {
+    /// What JSON calls it, beside the field that the window is about.
+    pub(crate) key: Arc<str>,
+    /// It is a part of that field, not its neighbour.
+    pub(crate) is_inside: bool,
 }
 
 /// How the integer on the wire becomes a value.

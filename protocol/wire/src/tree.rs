@@ -32,6 +32,8 @@ pub struct Tree {
     pub(crate) is_cut: bool,
     /// Derived fields that are not what they are worked out to be.
     kept: Vec<TreeId>,
+    /// Decoding ended in some window before its struct did.
+    pub(crate) has_cut_window: bool,
 }
 
 /// What the arena keeps of a node.
@@ -69,6 +71,7 @@ impl Tree {
             sums: Vec::new(),
             is_cut: false,
             kept: Vec::new(),
+            has_cut_window: false,
         }
     }
 
@@ -329,12 +332,15 @@ impl<'t> TreeNode<'t> {
 
     /// What the wire does not explain, or not without packets that are not there.
     pub fn is_rest(self) -> bool {
-        self.node.field == REST || self.is_unresolved()
+        let of_window = |info: &FieldInfo| info.rest.is_some();
+        let is_rest = self.node.field == REST || self.is_unresolved();
+        is_rest || self.info().is_some_and(of_window)
     }
 
     /// What the wire explains only together with something that no packet so far has said.
     pub fn is_unresolved(self) -> bool {
-        self.node.field == UNRESOLVED
+        let of_window = |info: &FieldInfo| info.rest.is_some() && &*info.name == "unresolved";
+        self.node.field == UNRESOLVED || self.info().is_some_and(of_window)
     }
 
     pub(crate) fn field(self) -> u32 {

@@ -110,6 +110,9 @@ enum Part {
     If(Vec<Part>, Vec<Part>),
     Switch(Vec<Vec<Part>>, bool),
     Nested(Vec<Part>),
+    Window(Vec<Part>),
+    Block(Vec<Part>),
+    RepeatWindow(&'static str),
     Message(Vec<Part>),
     Itself,
     Align(u8, &'static str),
@@ -143,6 +146,7 @@ fn part() -> impl Strategy<Value = Part> {
         1 => Just(Part::Bytes),
         1 => prop::sample::select(&["utf8", "ascii", "latin1"][..]).prop_map(Part::Text),
         1 => Just(Part::Itself),
+        1 => prop::sample::select(&PLAIN[..]).prop_map(Part::RepeatWindow),
         1 => (2u8..65, prop::sample::select(&["", "= 0", "= 1"][..]))
             .prop_map(|(bits, pad)| Part::Align(bits, pad)),
     ];
@@ -154,6 +158,8 @@ fn part() -> impl Strategy<Value = Part> {
             (prop::collection::vec(parts(), 1..3), any::<bool>())
                 .prop_map(|(arms, default)| Part::Switch(arms, default)),
             parts().prop_map(Part::Nested),
+            parts().prop_map(Part::Window),
+            parts().prop_map(Part::Block),
             parts().prop_map(Part::Message),
         ]
     })
@@ -216,6 +222,17 @@ impl Writer {
             Part::Nested(parts) => {
                 let inner = self.structure(parts, "");
                 format!("{field}: {inner};\n")
+            }
+            Part::Window(parts) => {
+                let inner = self.structure(parts, "");
+                format!("{field}n: u3; {field}: {inner} size({field}n);\n")
+            }
+            Part::Block(parts) => {
+                let inner = self.body(parts, own);
+                format!("{field}: u3; size ({field}) {{ {inner} }}\n")
+            }
+            Part::RepeatWindow(spelled) => {
+                format!("{field}n: u3; {field}: {spelled}[until end] size({field}n);\n")
             }
             Part::Message(parts) if !self.in_message => {
                 self.in_message = true;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::Checker;
 use super::expressions::{Scope, ValueType};
 use super::model::{Field, FieldId, Repeat, Step, Struct, StructId, Type};
+use crate::json::padding_name;
 use crate::limits::FIELDS_MAX;
 use crate::syntax::Span;
 use crate::syntax::ast::{self, Align, Arm, Expr, If, Statement, Switch};
@@ -19,6 +20,10 @@ pub(super) struct Body<'a> {
     pub(super) fields: Vec<Field>,
     /// Names that may be on the wire at this point, conditional ones included.
     taken: BTreeMap<&'a str, Span>,
+    /// How many `size` blocks there are so far.
+    pub(super) size_blocks: u32,
+    /// How many `align`s there are so far.
+    paddings: u32,
     /// The same names in the order of declaration.
     added: Vec<&'a str>,
 }
@@ -61,6 +66,8 @@ impl<'a> Checker<'a, '_> {
                 scope,
                 fields: Vec::new(),
                 taken: BTreeMap::new(),
+                size_blocks: 0,
+                paddings: 0,
                 added: Vec::new(),
             };
             let (is_message, range) = self.struct_annotations(declared);
@@ -84,7 +91,7 @@ impl<'a> Checker<'a, '_> {
         structs
     }
 
-    fn steps(&mut self, statements: &[Statement<'a>], body: &mut Body<'a>) -> Vec<Step> {
+    pub(super) fn steps(&mut self, statements: &[Statement<'a>], body: &mut Body<'a>) -> Vec<Step> {
         let outer = body.scope.visible.len();
         let mut steps = Vec::new();
         for statement in statements {
@@ -95,10 +102,11 @@ impl<'a> Checker<'a, '_> {
                 Statement::Field(field) => steps.push(Step::Field(self.field(field, body))),
                 Statement::If(inner) => steps.extend(self.if_step(inner, body)),
                 Statement::Switch(inner) => steps.extend(self.switch_step(inner, body)),
-                Statement::Align(inner) => steps.extend(self.align_step(inner)),
                 Statement::Set(inner) => steps.extend(self.set_step(inner, body)),
                 Statement::Join(inner) => steps.extend(self.join_step(inner, body)),
                 Statement::Follow(inner) => steps.extend(self.follow_step(inner, body)),
+                Statement::Align(inner) => steps.extend(self.align_step(inner, body)),
+                Statement::Size(inner) => steps.extend(self.size_step(inner, body)),
             }
         }
         body.scope.visible.truncate(outer);
@@ -125,6 +133,10 @@ impl<'a> Checker<'a, '_> {
             .constant
             .as_ref()
             .and_then(|expr| self.field_constant(expr, &field_type, declared));
+        let window = declared.size.as_ref().and_then(|size| {
+            let rest_key = format!("{}.rest", declared.name.text);
+            self.window(size, rest_key.into(), &body.scope)
+        });
         let meaning = self.field_annotations(declared, &field_type);
         let id = FieldId(body.fields.len() as u32);
         let repeat_span = declared.repeat.as_ref().map(|repeat| repeat.span);
@@ -139,6 +151,8 @@ impl<'a> Checker<'a, '_> {
             derived: None,
             read: false,
             measured: false,
+            needed_later: false,
+            window,
         });
         body.scope.visible.push((declared.name.text, id));
         id
@@ -304,7 +318,7 @@ impl<'a> Checker<'a, '_> {
         values
     }
 
-    fn align_step(&mut self, inner: &Align<'a>) -> Option<Step> {
+    fn align_step(&mut self, inner: &Align<'a>, body: &mut Body<'a>) -> Option<Step> {
         let bits = self.constant_integer(&inner.bits, "an alignment")?;
         if !(2..=ALIGN_BITS_MAX).contains(&bits) {
             self.report(
@@ -327,10 +341,13 @@ impl<'a> Checker<'a, '_> {
             },
         };
         let text: Arc<str> = inner.span.text(self.text).into();
+        let key = padding_name(body.paddings).into();
+        body.paddings += 1;
         Some(Step::Align {
             bits: bits as u32,
             pad,
             text,
+            key,
         })
     }
 }

@@ -233,6 +233,7 @@ impl<'a> Checker<'a, '_> {
         let mut ids = vec![id];
         let (mut structure, mut id) = (structure, id);
         for (depth, name) in path.iter().enumerate() {
+            self.needed_later.insert((structure, id));
             let head = self.heads[structure.0 as usize][id.0 as usize];
             let next = path.get(depth + 1);
             if head.repeated {
@@ -264,7 +265,7 @@ impl<'a> Checker<'a, '_> {
                         let related = heads[found].span;
                         self.report(next.span, format!("`{}` is not always there", next.text))
                             .label("an expression can read only what is always there")
-                            .related(related, "it stands inside an `if` or a `switch`");
+                            .related(related, "it stands inside an `if`, a `switch` or a block");
                         return None;
                     }
                     structure = inner;
@@ -329,7 +330,7 @@ impl<'a> Checker<'a, '_> {
             } else {
                 self.report(name.span, format!("`{}` is not always there", name.text))
                     .label("an expression can read only what is always there")
-                    .related(head.span, "it stands inside an `if` or a `switch`");
+                    .related(head.span, "it stands inside an `if`, a `switch` or a block");
             }
             return;
         }

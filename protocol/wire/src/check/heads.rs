@@ -14,7 +14,7 @@ pub(super) struct Head<'a> {
     pub(super) span: Span,
     pub(super) kind: HeadKind,
     pub(super) repeated: bool,
-    /// Inside an `if` or a `switch`.
+    /// Inside an `if`, a `switch` or a block.
     pub(super) conditional: bool,
 }
 
@@ -59,6 +59,7 @@ impl<'a> Checker<'a, '_> {
                 Statement::Join(join) => heads.push(self.head(&join.field, true)),
                 Statement::Follow(follow) => heads.push(self.head(&follow.field, true)),
                 Statement::Align(_) | Statement::Set(_) => {}
+                Statement::Size(inner) => self.collect(&inner.body, true, heads),
             }
         }
     }

@@ -222,6 +222,7 @@ impl<'a> Checker<'a, '_> {
                 Step::Follow(follow) => {
                     self.walk_field(follow.field, structure, declared, says, structs, found);
                 }
+                Step::Window { body, .. } => inner(self, body, found),
                 Step::Field(id) => self.walk_field(*id, structure, declared, says, structs, found),
                 Step::If {
                     then, otherwise, ..
@@ -357,7 +358,7 @@ pub(super) fn fields<'s, 'a>(body: &'s [Statement<'a>]) -> Vec<&'s ast::Field<'a
     let mut found = Vec::new();
     for statement in body {
         match statement {
-            Statement::Field(field) => found.push(field),
+            Statement::Field(field) => found.push(&**field),
             Statement::If(inner) => {
                 found.extend(fields(&inner.then));
                 found.extend(fields(&inner.otherwise));
@@ -368,6 +369,7 @@ pub(super) fn fields<'s, 'a>(body: &'s [Statement<'a>]) -> Vec<&'s ast::Field<'a
             Statement::Join(join) => found.push(&join.field),
             Statement::Follow(follow) => found.push(&follow.field),
             Statement::Align(_) | Statement::Set(_) => {}
+            Statement::Size(inner) => found.extend(fields(&inner.body)),
         }
     }
     found

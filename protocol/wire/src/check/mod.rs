@@ -17,6 +17,7 @@ mod state;
 mod tests;
 mod types;
 mod vocabulary;
+mod windows;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -59,6 +60,7 @@ pub(crate) fn check<'a>(
         kept: Vec::new(),
         state_uses: Vec::new(),
         keepers: Vec::new(),
+        needed_later: BTreeSet::new(),
         kinds: Vec::new(),
         rules: Vec::new(),
     };
@@ -93,6 +95,8 @@ struct Checker<'a, 'c> {
     state_uses: Vec<(StructId, usize, Span)>,
     /// The root of each protocol, its name, and the `state` block that it keeps.
     keepers: Vec<(StructId, Ident<'a>, Option<usize>)>,
+    /// The same, and the fields that they are read through.
+    needed_later: BTreeSet<(StructId, FieldId)>,
     kinds: Vec<Kind>,
     rules: Vec<Rules>,
 }
@@ -125,6 +129,9 @@ impl<'a> Checker<'a, '_> {
         }
         for &(structure, field) in &self.measured {
             structs[structure.0 as usize].fields[field.0 as usize].measured = true;
+        }
+        for &(structure, field) in &self.needed_later {
+            structs[structure.0 as usize].fields[field.0 as usize].needed_later = true;
         }
         if !self.reports.is_empty() {
             return None;

@@ -153,6 +153,8 @@ pub(crate) struct Field {
     pub(crate) type_text: Arc<str>,
     pub(crate) field_type: Type,
     pub(crate) repeat: Option<Repeat>,
+    /// The bytes that it is confined to.
+    pub(crate) window: Option<Window>,
     /// `[count]` as the wire spells it.
     pub(crate) repeat_text: Arc<str>,
     pub(crate) constant: Option<i128>,
@@ -163,6 +165,8 @@ pub(crate) struct Field {
     pub(crate) read: bool,
     /// Some derived field asks for its bits or its elements.
     pub(crate) measured: bool,
+    /// Some expression reads it, or what is in it, so that it cannot be left half read.
+    pub(crate) needed_later: bool,
 }
 
 /// What a derived field is worked out from, at the end of its struct.
@@ -284,6 +288,17 @@ pub(crate) enum Repeat {
     UntilEnd,
 }
 
+/// Bytes that nothing inside reads past.
+#[derive(Clone, Debug)]
+pub(crate) struct Window {
+    /// In bytes.
+    pub(crate) size: Expression,
+    /// `size(length)` as the wire spells it.
+    pub(crate) text: Arc<str>,
+    /// What JSON calls what is left in it.
+    pub(crate) rest_key: Arc<str>,
+}
+
 /// A statement of a struct's body.
 #[derive(Debug)]
 pub(crate) enum Step {
@@ -300,10 +315,17 @@ pub(crate) enum Step {
         arms: Vec<(Vec<i128>, Vec<Step>)>,
         default: Option<Vec<Step>>,
     },
+    /// `size (bytes) { ... }`
+    Window {
+        window: Window,
+        body: Vec<Step>,
+    },
     Align {
         bits: u32,
         pad: Option<bool>,
         text: Arc<str>,
+        /// What JSON calls the padding.
+        key: Arc<str>,
     },
     Set(Box<SetStep>),
     Join(Box<JoinStep>),

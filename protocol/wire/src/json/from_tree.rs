@@ -2,20 +2,17 @@
 
 use serde_json::{Map, Value as Json};
 
-use super::{hex, leaf_of, padding_name};
-use crate::program::{FieldInfo, Shown};
+use super::{hex, leaf_of};
+use crate::program::{FieldInfo, Rest, Shown};
 use crate::run::show;
 use crate::tree::{Name, Tree, TreeId, TreeNode};
 
 /// The whole packet: `wire` where there are several to choose from, `packet`, and `rest` where the wire does not explain all of it.
 pub(crate) fn packet(tree: &Tree) -> Json {
     let mut whole = Map::new();
-    let rest = |bits: u32, bytes: &[u8]| serde_json::json!({ "bits": bits, "bytes": hex(bytes) });
     for root in tree.roots().filter_map(|root| tree.get(root)) {
         if root.is_rest() {
-            let bits = root.bits();
-            let rest = rest(bits.end - bits.start, &root.content());
-            whole.insert("rest".to_owned(), rest);
+            whole.insert("rest".to_owned(), rest_of(root));
         } else {
             if let Some(protocol) = &tree.dictionary().protocol {
                 whole.insert("wire".to_owned(), Json::String(protocol.to_string()));
@@ -27,6 +24,20 @@ pub(crate) fn packet(tree: &Tree) -> Json {
         whole.insert("rest".to_owned(), rest(0, &[]));
     }
     Json::Object(whole)
+}
+
+fn rest(bits: u32, bytes: &[u8]) -> Json {
+    serde_json::json!({ "bits": bits, "bytes": hex(bytes) })
+}
+
+fn rest_of(node: TreeNode<'_>) -> Json {
+    let bits = node.bits();
+    rest(bits.end - bits.start, &node.content())
+}
+
+/// What is left in a window: its key, and whether it stands inside the field that it is about.
+fn window_rest(node: TreeNode<'_>) -> Option<&Rest> {
+    node.info()?.rest.as_ref()
 }
 
 fn field(tree: &Tree, node: TreeNode<'_>) -> Json {
@@ -89,27 +100,36 @@ pub(crate) fn leb128_bits(value: u64) -> u32 {
 
 fn structure(tree: &Tree, id: TreeId) -> Json {
     let mut fields = Map::new();
-    let mut paddings = 0;
     for child in children(tree, id) {
         let Name::Field(name) = child.name() else {
             continue;
         };
-        let Some(padding) = child.info().and_then(|info| info.padding) else {
+        if let Some(rest) = window_rest(child) {
+            if !rest.is_inside {
+                fields.insert(rest.key.to_string(), rest_of(child));
+            }
+            continue;
+        }
+        for inner in children(tree, child.id()) {
+            if let Some(rest) = window_rest(inner).filter(|rest| rest.is_inside) {
+                fields.insert(rest.key.to_string(), rest_of(inner));
+            }
+        }
+        let Some(padding) = child.info().and_then(|info| info.padding.as_ref()) else {
             fields.insert(name.to_owned(), field(tree, child));
             continue;
         };
         let width = child.bits().end - child.bits().start;
-        let expected = padding.unwrap_or(false);
+        let expected = padding.pad.unwrap_or(false);
         let expected = if expected {
             u64::MAX >> (64 - width)
         } else {
             0
         };
         // Where the packet is cut, what is not said was not there.
-        if child.raw() != expected || tree.is_cut {
-            fields.insert(padding_name(paddings), Json::from(child.raw()));
+        if child.raw() != expected || tree.is_cut || tree.has_cut_window {
+            fields.insert(padding.key.to_string(), Json::from(child.raw()));
         }
-        paddings += 1;
     }
     Json::Object(fields)
 }

@@ -30,7 +30,7 @@ pub(crate) fn bytes_of_rest(json: &Json) -> Result<(Vec<u8>, u32), String> {
     Ok((bytes, bits))
 }
 
-/// The name of the `index`th padding of a struct, from 0: `padding`, `padding_2`, ...
+/// What the `index`th `align` of a struct, from 0, is called: `padding`, `padding_2`, ...
 pub(crate) fn padding_name(index: u32) -> String {
     match index {
         0 => "padding".to_owned(),

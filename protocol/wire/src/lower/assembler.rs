@@ -183,6 +183,7 @@ impl Assembler {
                 | Operation::UntilEndNext { body: to, .. }
                 | Operation::Jump { to }
                 | Operation::Unless { to, .. }
+                | Operation::WindowBegin { end: to, .. }
                 | Operation::Call { to, .. } => place(to)?,
                 _ => {}
             }

@@ -8,6 +8,7 @@ mod keeping;
 mod skips;
 mod steps;
 mod weights;
+mod windows;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -73,7 +74,10 @@ enum FieldKey {
     /// A field; of a repeated one, all elements together.
     Field(StructId, FieldId),
     Element(StructId, FieldId),
-    Padding(Arc<str>),
+    /// What an `align` of a struct skips, by its key in JSON.
+    Padding(StructId, Arc<str>),
+    /// What is left in a window, by its key in the JSON of a struct.
+    Rest(StructId, Arc<str>, bool),
 }
 
 /// Where the fields of a struct are kept.
@@ -162,14 +166,20 @@ impl Lowering<'_> {
             is_varint: false,
             padding: None,
             constant: None,
+            rest: None,
         });
         if structure.recursive {
-            self.call(id, root)?;
+            self.call(id, root, None)?;
         } else {
-            self.inline(id, root)?;
+            self.inline(id, root, None)?;
         }
         if joined {
-            self.align(8, Some(false), &"align(8)".into())?;
+            self.align(
+                8,
+                Some(false),
+                &"align(8)".into(),
+                (id, "padding_of_join".into()),
+            )?;
         }
         self.assembler.end()?;
         self.close_frame(largest_frame)?;
@@ -269,6 +279,7 @@ impl Lowering<'_> {
             constant: field
                 .constant
                 .map(|constant| constant_raw(constant, &field.field_type, model)),
+            rest: None,
         })
     }
 }

@@ -12,7 +12,8 @@ pub(super) fn add_field(
     weights: &Weights,
     widths: &mut Vec<u8>,
 ) -> bool {
-    if field.meaning.is_some() || field.constant.is_some() || field.read || field.measured {
+    let is_looked_at = field.meaning.is_some() || field.constant.is_some() || field.read;
+    if is_looked_at || field.measured || field.window.is_some() {
         return false;
     }
     if field.repeat.is_none() {

@@ -3,13 +3,19 @@
 use std::sync::Arc;
 
 use super::skips;
+use super::windows::Confined;
 use super::{Binding, Bindings, FieldKey, Lowering, Sinks, TooLarge};
 use crate::check::model::{Field, FieldId, Length, Meaning, Repeat, Step, StructId, Type};
-use crate::program::{FieldInfo, NO_REGISTER, Operand, Operation, Register, Shown};
+use crate::program::{FieldInfo, NO_REGISTER, Operand, Operation, Padding, Register, Shown};
 
 impl Lowering<'_> {
     /// A struct that is not recursive, written out.
-    pub(super) fn inline(&mut self, id: StructId, info: u32) -> Result<Bindings, TooLarge> {
+    pub(super) fn inline(
+        &mut self,
+        id: StructId,
+        info: u32,
+        window: Option<Confined>,
+    ) -> Result<Bindings, TooLarge> {
         let model = self.model;
         let structure = model.structure(id);
         if structure.is_message {
@@ -18,10 +24,12 @@ impl Lowering<'_> {
         if self.sinks == Sinks::Full {
             self.assembler.push(Operation::Enter { field: info })?;
         }
+        let window = self.begin(window)?;
         let mut bindings = Bindings::default();
         self.begin_derived(id, &mut bindings)?;
         self.steps(&structure.body, id, &mut bindings)?;
         self.end_derived(id, &bindings)?;
+        self.end(window)?;
         if self.sinks == Sinks::Full {
             self.assembler.push(Operation::Leave)?;
         }
@@ -32,10 +40,16 @@ impl Lowering<'_> {
     }
 
     /// A recursive struct.
-    pub(super) fn call(&mut self, id: StructId, info: u32) -> Result<(), TooLarge> {
+    pub(super) fn call(
+        &mut self,
+        id: StructId,
+        info: u32,
+        window: Option<Confined>,
+    ) -> Result<(), TooLarge> {
         if self.sinks == Sinks::Full {
             self.assembler.push(Operation::Enter { field: info })?;
         }
+        let window = self.begin(window)?;
         let label = match self.routines.get(&id) {
             Some(&label) => label,
             None => {
@@ -46,6 +60,7 @@ impl Lowering<'_> {
         };
         let call = self.assembler.call(label, self.weights.of_struct(id))?;
         self.open_calls.push(call);
+        self.end(window)?;
         if self.sinks == Sinks::Full {
             self.assembler.push(Operation::Leave)?;
         }
@@ -61,9 +76,20 @@ impl Lowering<'_> {
         for step in steps {
             match step {
                 Step::Field(id) => self.field(structure, *id, bindings)?,
-                Step::Align { bits, pad, text } => self.align(*bits, *pad, text)?,
                 Step::Set(step) => self.set(step, bindings)?,
                 Step::Join(_) | Step::Follow(_) => {}
+                Step::Align {
+                    bits,
+                    pad,
+                    text,
+                    key,
+                } => self.align(*bits, *pad, text, (structure, key.clone()))?,
+                Step::Window { window, body } => {
+                    let confined = self.confined(window, structure, bindings)?;
+                    let window = self.begin(Some(confined))?;
+                    self.branch(body, structure, bindings)?;
+                    self.end(window)?;
+                }
                 Step::If {
                     condition,
                     then,
@@ -133,8 +159,9 @@ impl Lowering<'_> {
         bits: u32,
         pad: Option<bool>,
         text: &Arc<str>,
+        (structure, key): (StructId, Arc<str>),
     ) -> Result<(), TooLarge> {
-        let field = self.info(FieldKey::Padding(text.clone()), || FieldInfo {
+        let field = self.info(FieldKey::Padding(structure, key.clone()), || FieldInfo {
             name: "padding".into(),
             is_element: false,
             type_name: text.clone(),
@@ -142,8 +169,9 @@ impl Lowering<'_> {
             shown: Shown::Unsigned,
             is_repeat: false,
             is_varint: false,
-            padding: Some(pad),
+            padding: Some(Padding { pad, key }),
             constant: None,
+            rest: None,
         });
         self.assembler.push(Operation::Align { bits, pad, field })
     }
@@ -164,12 +192,47 @@ impl Lowering<'_> {
         }
         let info = self.field_info(structure, id, false);
         self.before_field(id, info, bindings)?;
-        let Some(repeat) = &field.repeat else {
-            if let Some(binding) = self.single(field, info, bindings)? {
-                self.keep_derived(id, &binding, bindings)?;
+        let mut window = match &field.window {
+            Some(window) => Some(self.confined(window, structure, bindings)?),
+            None => None,
+        };
+        if let Some(window) = &mut window {
+            window.catches = !field.needed_later;
+        }
+        if field.repeat.is_none() && matches!(field.field_type, Type::Struct(_)) {
+            if let Some(window) = &mut window {
+                self.stands_inside(window, structure, field);
+            }
+            if let Some(binding) = self.single(field, info, bindings, window)? {
                 bindings.fields.insert(id, binding);
             }
             return self.after_field(id, bindings);
+        }
+        if let Some(window) = &mut window {
+            window.field = Some(info);
+        }
+        let open = self.begin(window)?;
+        if field.repeat.is_some() {
+            self.repeat(structure, id, info, bindings)?;
+        } else if let Some(binding) = self.single(field, info, bindings, None)? {
+            self.keep_derived(id, &binding, bindings)?;
+            bindings.fields.insert(id, binding);
+        }
+        self.end(open)?;
+        self.after_field(id, bindings)
+    }
+
+    fn repeat(
+        &mut self,
+        structure: StructId,
+        id: FieldId,
+        info: u32,
+        bindings: &Bindings,
+    ) -> Result<(), TooLarge> {
+        let model = self.model;
+        let field = model.structure(structure).field(id);
+        let Some(repeat) = &field.repeat else {
+            return Ok(());
         };
         let element = self.field_info(structure, id, true);
         let before = self.next_register;
@@ -216,26 +279,30 @@ impl Lowering<'_> {
         };
         self.assembler.place(body)?;
         self.count_element(id, bindings)?;
-        self.single(field, element, bindings)?;
+        self.single(field, element, bindings, None)?;
         self.assembler.push(next)?;
         self.assembler.place(end)?;
         self.next_register = before;
-        self.after_field(id, bindings)
+        Ok(())
     }
 
-    /// A field that is not repeated, or one element.
+    /// A field that is not repeated, or one element. `window`: what a struct is confined to.
     fn single(
         &mut self,
         field: &Field,
         info: u32,
         bindings: &Bindings,
+        window: Option<Confined>,
     ) -> Result<Option<Binding>, TooLarge> {
         match &field.field_type {
             Type::Struct(inner) if self.model.structure(*inner).recursive => {
-                self.call(*inner, info)?;
+                self.call(*inner, info, window)?;
                 Ok(None)
             }
-            Type::Struct(inner) => Ok(Some(Binding::Struct(self.inline(*inner, info)?))),
+            Type::Struct(inner) => {
+                let bindings = self.inline(*inner, info, window)?;
+                Ok(Some(Binding::Struct(bindings)))
+            }
             Type::Text { length, encoding } => {
                 let (length, prefixed) = match length {
                     Length::Expression(length) => (self.value(length, bindings)?, false),

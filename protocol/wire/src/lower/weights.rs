@@ -73,6 +73,8 @@ impl Weights {
                 Step::Align { .. } => 1,
                 Step::Set(_) => 0,
                 Step::Join(_) | Step::Follow(_) => 1,
+                // What is left in it.
+                Step::Window { body, .. } => 1 + self.of_steps(body, id, model),
                 Step::Field(field) => self.of_field(model.structure(id).field(*field), model),
                 Step::If {
                     then, otherwise, ..
@@ -92,10 +94,12 @@ impl Weights {
     }
 
     fn of_field(&self, field: &Field, model: &Model) -> u32 {
-        match (&field.repeat, self.small_repeat(field, model)) {
+        let rest = u32::from(field.window.is_some());
+        let nodes = match (&field.repeat, self.small_repeat(field, model)) {
             (None, _) => self.of_single(field, model),
             (_, Some(count)) => 1 + count * self.of_single(field, model),
             _ => 1,
-        }
+        };
+        nodes.saturating_add(rest)
     }
 }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::machine::{Rest, Sink};
-use super::problem::Problem;
+use super::problem::{Limit, Problem};
 use crate::check::model::Encoding;
 use crate::limits::{DEPTH_MAX, NODES_MAX, PACKET_BYTES_MAX, REPEAT_MAX, STATE_CONTENT_MAX};
 use crate::program::{FieldInfo, Program, SetValue};
@@ -116,19 +116,46 @@ impl<'p> Full<'p> {
                 .map_or("", |text| text)
         };
         match problem {
-            Problem::PastEnd { needed, left } => {
+            Problem::PastEnd {
+                needed,
+                left,
+                limit,
+            } => {
                 let spelled = field
                     .and_then(|field| self.info(field))
                     .map_or("", |i| &i.type_name);
                 let needed = count_of(needed, "bit");
-                let there = match left {
-                    0 => "none is".to_owned(),
-                    1 => "1 is".to_owned(),
-                    more => format!("{more} are"),
-                };
-                let limit = self.repeat_around().unwrap_or_default();
-                format!("`{spelled}` needs {needed}, {there} left before the {whole}'s end{limit}")
+                let (there, around) = (there(left), self.repeat_around().unwrap_or_default());
+                let limit = self.limit(limit);
+                format!("`{spelled}` needs {needed}, {there} left {limit}{around}")
             }
+            Problem::ShortWindow {
+                text: index,
+                bytes,
+                left,
+                limit,
+            } => {
+                let (there, limit) = (count_of(left.into(), "bit"), self.limit(limit));
+                let verb = if left == 1 { "is" } else { "are" };
+                let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+                let asked = count_of(bytes, "byte");
+                format!(
+                    "`{}` asks for {asked}, {there} {verb} left {limit}",
+                    text(index)
+                )
+            }
+            Problem::NegativeSize { text: index, bytes } => {
+                format!("`{}` is {bytes}", text(index))
+            }
+            Problem::LeftInWindow { bits, text: index } => {
+                let (bits, verb) = (
+                    count_of(bits.into(), "bit"),
+                    if bits == 1 { "is" } else { "are" },
+                );
+                let text = text(index);
+                format!("{bits} {verb} left after the last field in `{text}`")
+            }
+            Problem::Told => "it cannot be read".to_owned(),
             Problem::VarintTooLong => "the integer needs more than 64 bits".to_owned(),
             Problem::OutOfRange { value, low, high } => {
                 format!("the value is {value}, its range {low} to {high}")
@@ -227,6 +254,18 @@ impl<'p> Full<'p> {
         Some((node.id(), node.bits().start))
     }
 
+    /// What ends the bits that can be read.
+    fn limit(&self, limit: Limit) -> String {
+        match limit {
+            Limit::Whole => format!("before the {}'s end", self.whole),
+            Limit::Window { text, bytes } => {
+                let text = self.program.texts.get(text as usize);
+                let bytes = count_of(bytes.into(), "byte");
+                format!("in the {bytes} of `{}`", text.map_or("", |text| text))
+            }
+        }
+    }
+
     /// The nearest repeat with a count, and what it asks for.
     fn repeat_around(&self) -> Option<String> {
         let open = self.open.iter().rev().find(|open| open.count.is_some())?;
@@ -290,6 +329,23 @@ impl Sink for Full<'_> {
         self.tree.add_sum(sum);
     }
 
+    fn depth(&self) -> usize {
+        self.open.len()
+    }
+
+    fn rest_of_window(&mut self, field: u32, bits: Range<u32>, depth: Option<(usize, Rest)>) {
+        let mut field = field;
+        if let Some((depth, why)) = depth {
+            self.tree.has_cut_window = true;
+            field += u32::from(why == Rest::Unresolved);
+            while self.open.len() > depth {
+                self.close(bits.start);
+            }
+        }
+        let start = u64::from(bits.start);
+        self.add(field, bits, start);
+    }
+
     fn rest(&mut self, bits: Range<u32>, why: Rest) {
         self.tree.is_cut = true;
         while !self.open.is_empty() {
@@ -319,6 +375,14 @@ fn number(value: i128) -> String {
         format!("{value} ({value:#x})")
     } else {
         value.to_string()
+    }
+}
+
+fn there(left: u32) -> String {
+    match left {
+        0 => "none is".to_owned(),
+        1 => "1 is".to_owned(),
+        more => format!("{more} are"),
     }
 }
 

@@ -33,6 +33,11 @@ pub(crate) trait Sink {
     fn sum(&mut self, sum: Option<i128>);
     /// Decoding stopped here; what is open ends, and all bits from here on are unexplained.
     fn rest(&mut self, bits: Range<u32>, why: Rest);
+    /// How many structs and repeats are open.
+    fn depth(&self) -> usize;
+    /// Bits of a window that are unexplained; the field after `field` is for those that are
+    /// unresolved. Where decoding stopped in the window, what is open inside a depth ends.
+    fn rest_of_window(&mut self, field: u32, bits: Range<u32>, stopped: Option<(usize, Rest)>);
 }
 
 /// The sink that wants nothing but the facts.
@@ -46,6 +51,10 @@ impl Sink for FactsOnly {
     fn problem(&mut self, _: Option<u32>, _: u32, _: Problem) {}
     fn sum(&mut self, _: Option<i128>) {}
     fn rest(&mut self, _: Range<u32>, _: Rest) {}
+    fn depth(&self) -> usize {
+        0
+    }
+    fn rest_of_window(&mut self, _: u32, _: Range<u32>, _: Option<(usize, Rest)>) {}
 }
 
 /// Why bits are not explained.
@@ -55,6 +64,15 @@ pub(crate) enum Rest {
     Unexplained,
     /// The connection's state lacks what it takes to read them.
     Unresolved,
+}
+
+impl Rest {
+    pub(super) fn of(problem: Problem) -> Rest {
+        match problem {
+            Problem::Unresolved { .. } => Rest::Unresolved,
+            _ => Rest::Unexplained,
+        }
+    }
 }
 
 /// What is around the bytes.
@@ -103,7 +121,9 @@ pub(crate) fn read<S: Sink>(
                 machine.report(None, machine.tape.end(), problem);
             }
             if let Err(Stop { field, problem }) = end {
-                machine.report(field, machine.tape.at(), problem);
+                if problem != Problem::Told {
+                    machine.report(field, machine.tape.at(), problem);
+                }
                 machine.give_up(problem);
             } else {
                 machine.finish();
@@ -143,6 +163,7 @@ pub(super) fn run<T: Tape, S: Sink, R>(
         registers,
         base: 0,
         frames: Vec::new(),
+        scopes: Vec::new(),
         nodes_left: NODES_MAX.saturating_sub(weight),
         in_message: false,
         fragment: (None, None),
@@ -168,7 +189,9 @@ pub(super) struct Machine<'p, 'r, T, S> {
     /// Where the registers of the current frame begin.
     pub(super) base: usize,
     /// Callers of recursive structs.
-    frames: Vec<Frame>,
+    pub(super) frames: Vec<Frame>,
+    /// The windows that are open.
+    pub(super) scopes: Vec<Scope>,
     pub(super) nodes_left: u32,
     pub(super) in_message: bool,
     pub(super) fragment: (Option<u64>, Option<u64>),
@@ -180,9 +203,24 @@ pub(super) struct Machine<'p, 'r, T, S> {
 }
 
 #[derive(Clone, Copy)]
-struct Frame {
+pub(super) struct Frame {
     back: usize,
     base: usize,
+}
+
+/// A window, and what to go back to where something in it cannot be read.
+#[derive(Clone, Copy)]
+pub(super) struct Scope {
+    pub(super) rest: u32,
+    pub(super) text: u32,
+    pub(super) catches: bool,
+    /// The operation after it.
+    pub(super) end: u32,
+    pub(super) frames: usize,
+    pub(super) base: usize,
+    pub(super) in_message: bool,
+    /// How many nodes are open around it.
+    pub(super) depth: usize,
 }
 
 /// Why a run cannot go on. The tape stands at the first bit that is not explained.
@@ -225,16 +263,25 @@ impl<S: Sink> Machine<'_, '_, Reading<'_>, S> {
 
     fn give_up(&mut self, problem: Problem) {
         self.end_message();
-        let why = match problem {
-            Problem::Unresolved { .. } => Rest::Unresolved,
-            _ => Rest::Unexplained,
-        };
-        self.sink.rest(self.tape.at()..self.tape.end(), why);
+        self.tape.unwind(0);
+        let rest = self.tape.at()..self.tape.end();
+        self.sink.rest(rest, Rest::of(problem));
     }
 }
 
 impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
+    /// Runs from an operation on, and goes on after a window in which something cannot be read.
     fn interpret(&mut self, start: u32) -> Result<(), Stop> {
+        let mut next = start;
+        loop {
+            match self.operate(next) {
+                Ok(()) => return Ok(()),
+                Err(stop) => next = self.leave_window(stop)?,
+            }
+        }
+    }
+
+    fn operate(&mut self, start: u32) -> Result<(), Stop> {
         let plan = self.plan;
         let mut next = start as usize;
         loop {
@@ -433,6 +480,27 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
                         next = body as usize;
                     }
                 }
+                Operation::WindowBegin {
+                    size,
+                    text,
+                    field,
+                    rest,
+                    catches,
+                    end,
+                } => {
+                    let scope = Scope {
+                        rest,
+                        text,
+                        catches,
+                        end,
+                        frames: self.frames.len(),
+                        base: self.base,
+                        in_message: self.in_message,
+                        depth: self.sink.depth(),
+                    };
+                    self.begin_window(self.operand(size), field, scope)?;
+                }
+                Operation::WindowEnd => self.end_window()?,
                 Operation::Arithmetic {
                     operator,
                     to,

@@ -11,6 +11,7 @@ mod reads;
 pub(crate) mod show;
 mod tape;
 mod text;
+mod windows;
 mod write;
 mod writing;
 

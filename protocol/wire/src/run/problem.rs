@@ -2,6 +2,15 @@
 
 use crate::check::model::Encoding;
 
+/// What ends the bits that can be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Limit {
+    /// The packet, or the message.
+    Whole,
+    /// A window of so many bytes, and its text.
+    Window { text: u32, bytes: u32 },
+}
+
 /// Something to say of a packet. Numbers only, so that counting problems costs nothing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Problem {
@@ -9,7 +18,26 @@ pub(crate) enum Problem {
     PastEnd {
         needed: u64,
         left: u32,
+        limit: Limit,
     },
+    /// A window is to be longer than what it stands in.
+    ShortWindow {
+        text: u32,
+        bytes: i128,
+        left: u32,
+        limit: Limit,
+    },
+    NegativeSize {
+        text: u32,
+        bytes: i128,
+    },
+    /// Bits in a window after the last field.
+    LeftInWindow {
+        bits: u32,
+        text: u32,
+    },
+    /// It was said before.
+    Told,
     /// A LEB128 integer does not fit 64 bits.
     VarintTooLong,
     OutOfRange {

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::problem::Problem;
-use super::tape::{Content, Tape};
+use super::problem::{Limit, Problem};
+use super::tape::{Content, Opened, Tape};
 use super::text::is_text;
 use crate::bits::BitReader;
 use crate::check::model::Encoding;
@@ -13,6 +13,16 @@ pub(crate) struct Reading<'a> {
     reader: BitReader<'a>,
     /// Where the length prefix that was read last starts.
     prefix_at: u32,
+    windows: Vec<Window>,
+}
+
+/// A window that the tape is in.
+struct Window {
+    text: u32,
+    bytes: u32,
+    /// Where what is around it ends.
+    outer_end: u32,
+    is_short: bool,
 }
 
 impl<'a> Reading<'a> {
@@ -20,6 +30,7 @@ impl<'a> Reading<'a> {
         Reading {
             reader,
             prefix_at: 0,
+            windows: Vec::new(),
         }
     }
 
@@ -28,9 +39,11 @@ impl<'a> Reading<'a> {
         self.reader.end()
     }
 
-    fn past_end(&self, needed: u64) -> Problem {
-        let left = self.reader.left();
-        Problem::PastEnd { needed, left }
+    fn limit(&self) -> Limit {
+        match self.windows.last() {
+            Some(&Window { text, bytes, .. }) => Limit::Window { text, bytes },
+            None => Limit::Whole,
+        }
     }
 }
 
@@ -161,6 +174,65 @@ impl Tape for Reading<'_> {
 
     fn copy(&self, bits: Range<u32>, to: &mut Vec<u8>) {
         self.reader.copy(bits.start, bits.end, to);
+    }
+
+    fn window(&mut self, bytes: i128, text: u32, _: u32, _: bool) -> Result<Opened, Problem> {
+        if bytes < 0 {
+            return Err(Problem::NegativeSize { text, bytes });
+        }
+        let (left, outer_end) = (self.reader.left(), self.reader.end());
+        let bits = bytes.saturating_mul(8);
+        let is_short = bits > i128::from(left);
+        let bits = if is_short { left } else { bits as u32 };
+        self.windows.push(Window {
+            text,
+            bytes: bits / 8,
+            outer_end,
+            is_short,
+        });
+        self.reader.set_end(self.reader.at() + bits);
+        Ok(match is_short {
+            true => Opened::Short { left },
+            false => Opened::Whole,
+        })
+    }
+
+    fn rest(&mut self) -> Range<u32> {
+        let from = self.reader.at();
+        self.reader.skip(self.reader.left());
+        from..self.reader.at()
+    }
+
+    fn end_window(&mut self) -> Result<(), Problem> {
+        let Some(window) = self.windows.pop() else {
+            return Ok(());
+        };
+        self.reader.set_end(window.outer_end);
+        match window.is_short {
+            true => Err(Problem::Told),
+            false => Ok(()),
+        }
+    }
+
+    fn unwind(&mut self, depth: usize) {
+        while self.windows.len() > depth {
+            if let Some(window) = self.windows.pop() {
+                self.reader.set_end(window.outer_end);
+            }
+        }
+    }
+
+    fn can_give_up(&self) -> bool {
+        true
+    }
+
+    fn past_end(&self, needed: u64) -> Problem {
+        let (left, limit) = (self.reader.left(), self.limit());
+        Problem::PastEnd {
+            needed,
+            left,
+            limit,
+        }
     }
 
     fn is_text(&self, bits: Range<u32>, encoding: Encoding) -> bool {

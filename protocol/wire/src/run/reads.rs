@@ -76,10 +76,9 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
             .take(count as usize);
         for &width in widths {
             if !self.tape.skip(u32::from(width)) {
-                let (needed, left) = (u64::from(width), self.tape.left());
-                return Stop::here(Problem::PastEnd { needed, left });
+                return Stop::here(self.tape.past_end(u64::from(width)));
             }
         }
-        Stop::here(Problem::PastEnd { needed: 0, left: 0 })
+        Stop::here(self.tape.past_end(0))
     }
 }

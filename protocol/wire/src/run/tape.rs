@@ -64,8 +64,44 @@ pub(crate) trait Tape {
     /// Appends the bytes of a range of the current stream.
     fn copy(&self, bits: Range<u32>, to: &mut Vec<u8>);
 
+    /// So many bytes begin that nothing reads past until [`Tape::end_window`]. `rest` is the field
+    /// of what is left in them. `catches`: where something in them is missing, the rest of them is
+    /// left unexplained.
+    fn window(
+        &mut self,
+        bytes: i128,
+        text: u32,
+        rest: u32,
+        catches: bool,
+    ) -> Result<Opened, Problem>;
+
+    /// What is left in the window, which the tape steps over.
+    fn rest(&mut self) -> Range<u32>;
+
+    /// The window ends, wherever the tape stands in it. What is in it is not of its size: an error.
+    fn end_window(&mut self) -> Result<(), Problem>;
+
+    /// Windows are `depth` deep from here on: those inside have ended too early.
+    fn unwind(&mut self, depth: usize);
+
+    /// Whether the rest of the window can be left unexplained.
+    fn can_give_up(&self) -> bool;
+
+    /// A field that needs so many bits does not fit.
+    fn past_end(&self, needed: u64) -> Problem;
+
     /// Whether bytes of the current stream are text.
     fn is_text(&self, bits: Range<u32>, encoding: Encoding) -> bool;
+}
+
+/// A window that was begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Opened {
+    Whole,
+    /// There are only so many bits.
+    Short {
+        left: u32,
+    },
 }
 
 /// Where a text or bytes are.

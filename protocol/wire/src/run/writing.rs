@@ -5,12 +5,12 @@ use std::ops::Range;
 
 use serde_json::{Map, Value as Json};
 
-use super::problem::Problem;
-use super::tape::{Content, Tape};
+use super::problem::{Limit, Problem};
+use super::tape::{Content, Opened, Tape};
 use crate::bit_writer::BitWriter;
 use crate::bits::BitReader;
 use crate::check::model::Encoding;
-use crate::json::{Leaf, bytes_of, integer_of, leb128_bits, padding_name, raw_of, raw_of_integer};
+use crate::json::{Leaf, bytes_of, bytes_of_rest, integer_of, leb128_bits, raw_of, raw_of_integer};
 use crate::limits::REPEAT_MAX;
 use crate::program::{Dictionary, FieldInfo};
 use crate::suggest::did_you_mean;
@@ -31,6 +31,7 @@ pub(crate) struct Writing<'j> {
     pub(crate) derived: Vec<Derived>,
     /// The derived field that is written next.
     next_derived: Option<usize>,
+    windows: Vec<Window>,
     /// What the JSON asks for and cannot have, with the path of its field. A run goes on where it
     /// can: another run, which knows what derived fields are, may have no trouble.
     pub(crate) refused: Vec<(String, String)>,
@@ -64,11 +65,21 @@ struct Open<'j> {
     inside: Inside<'j>,
 }
 
+/// A window that is being filled.
+struct Window {
+    from: u32,
+    bytes: i128,
+    /// What the wire does not explain of it.
+    rest: Option<(Vec<u8>, u32)>,
+    catches: bool,
+    /// How many structs and repeats are open around it.
+    depth: usize,
+}
+
 enum Inside<'j> {
     Struct {
         fields: Option<&'j Map<String, Json>>,
         used: BTreeSet<String>,
-        paddings: u32,
     },
     Repeat {
         elements: &'j [Json],
@@ -95,6 +106,7 @@ impl<'j> Writing<'j> {
             settled,
             derived: Vec::new(),
             next_derived: None,
+            windows: Vec::new(),
             refused: Vec::new(),
         }
     }
@@ -106,6 +118,21 @@ impl<'j> Writing<'j> {
 
     pub(crate) fn into_bytes(self) -> Vec<u8> {
         self.writer.into_bytes()
+    }
+
+    /// Whether fields may be missing at the end of what is being written.
+    fn is_cut(&self) -> bool {
+        let mut windows = self.windows.iter().rev();
+        match windows.find(|window| window.catches) {
+            Some(window) => window.rest.is_some(),
+            None => self.cut,
+        }
+    }
+
+    /// The struct whose object says what is left in a window.
+    fn beside_window(&mut self, is_inside: bool) -> Option<&mut Inside<'j>> {
+        let place = self.open.len().checked_sub(1 + usize::from(is_inside))?;
+        self.open.get_mut(place).map(|open| &mut open.inside)
     }
 
     fn info(&self, field: u32) -> Option<&'j FieldInfo> {
@@ -151,7 +178,7 @@ impl<'j> Writing<'j> {
                 *next += usize::from(take);
                 found
             }
-            Some(Inside::Struct { fields, used, .. }) => {
+            Some(Inside::Struct { fields, used }) => {
                 let found = fields.and_then(|fields| fields.get(&*info.name))?;
                 used.insert(info.name.to_string());
                 Some(found)
@@ -173,7 +200,7 @@ impl<'j> Writing<'j> {
 
     /// A packet that is cut ends here; another one goes on, with nothing in this field.
     fn missing(&mut self, name: &str) -> Result<(), Problem> {
-        if self.cut {
+        if self.is_cut() {
             return Err(Problem::NotWritten);
         }
         self.refuse(Some(name), "the field is missing");
@@ -211,7 +238,7 @@ impl<'j> Writing<'j> {
         let (leaf, name) = self.leaf(field, true)?;
         let info = self.info(field);
         if let (Some(number), Some(info)) = (self.next_derived.take(), info) {
-            if leaf.is_none() && self.cut {
+            if leaf.is_none() && self.is_cut() {
                 return Err(Problem::NotWritten);
             }
             let raw = self.derived_raw(number, info, leaf);
@@ -222,7 +249,7 @@ impl<'j> Writing<'j> {
                 Ok(raw) => Ok((raw, leaf.bits)),
                 Err(why) => Err(self.refuse(Some(&name), why)),
             },
-            (None, Some(info)) if info.constant.is_some() && !self.cut => {
+            (None, Some(info)) if info.constant.is_some() && !self.is_cut() => {
                 Ok((info.constant.unwrap_or(0), None))
             }
             _ => self.missing(&name).map(|()| (0, None)),
@@ -318,20 +345,16 @@ impl Tape for Writing<'_> {
         })
     }
 
-    fn padding(&mut self, bits: u32, expected: Option<u64>, _: u32) -> Result<u64, Problem> {
+    fn padding(&mut self, bits: u32, expected: Option<u64>, field: u32) -> Result<u64, Problem> {
         let mut raw = expected.unwrap_or(0);
-        if let Some(Open {
-            inside:
-                Inside::Struct {
-                    fields,
-                    used,
-                    paddings,
-                },
-            ..
-        }) = self.open.last_mut()
+        let padding = self.info(field).and_then(|info| info.padding.as_ref());
+        if let Some(padding) = padding
+            && let Some(Open {
+                inside: Inside::Struct { fields, used },
+                ..
+            }) = self.open.last_mut()
         {
-            let name = padding_name(*paddings);
-            *paddings += 1;
+            let name = padding.key.to_string();
             if let Some(json) = fields.and_then(|fields| fields.get(&name)) {
                 used.insert(name.clone());
                 match json.as_u64() {
@@ -340,7 +363,7 @@ impl Tape for Writing<'_> {
                         return Err(self.refuse(Some(&name), format!("{json} is not a number")));
                     }
                 }
-            } else if self.cut {
+            } else if self.is_cut() {
                 return Err(Problem::NotWritten);
             }
         }
@@ -364,7 +387,7 @@ impl Tape for Writing<'_> {
             }
             None => 0,
         };
-        if there == asked as usize || (self.cut && there < asked as usize) {
+        if there == asked as usize || (self.is_cut() && there < asked as usize) {
             return Ok(asked);
         }
         let why = format!("it has {there} elements, and its count is {asked}");
@@ -394,7 +417,6 @@ impl Tape for Writing<'_> {
             Some(Json::Object(fields)) if !info.is_repeat => Inside::Struct {
                 fields: Some(fields),
                 used: BTreeSet::new(),
-                paddings: 0,
             },
             other => {
                 if let Some(other) = other {
@@ -404,7 +426,6 @@ impl Tape for Writing<'_> {
                 Inside::Struct {
                     fields: None,
                     used: BTreeSet::new(),
-                    paddings: 0,
                 }
             }
         };
@@ -475,6 +496,88 @@ impl Tape for Writing<'_> {
 
     fn copy(&self, bits: Range<u32>, to: &mut Vec<u8>) {
         self.writer.copy(bits, to);
+    }
+
+    fn window(
+        &mut self,
+        bytes: i128,
+        text: u32,
+        rest: u32,
+        catches: bool,
+    ) -> Result<Opened, Problem> {
+        if bytes < 0 && self.is_cut() {
+            return Err(Problem::NegativeSize { text, bytes });
+        }
+        let described = self.info(rest).and_then(|info| info.rest.as_ref());
+        let mut found = None;
+        if let Some(described) = described
+            && let Some(Inside::Struct { fields, used }) = self.beside_window(described.is_inside)
+            && let Some(json) = fields.and_then(|fields| fields.get(&*described.key))
+        {
+            used.insert(described.key.to_string());
+            match bytes_of_rest(json) {
+                Ok(rest) => found = Some(rest),
+                Err(why) => return Err(self.refuse(Some(&described.key), why)),
+            }
+        }
+        self.windows.push(Window {
+            from: self.writer.at(),
+            bytes,
+            rest: found,
+            catches,
+            depth: self.open.len(),
+        });
+        Ok(Opened::Whole)
+    }
+
+    fn rest(&mut self) -> Range<u32> {
+        let from = self.writer.at();
+        if let Some(Window {
+            rest: Some((bytes, bits)),
+            ..
+        }) = self.windows.last()
+        {
+            self.writer.write_part(bytes, *bits);
+        }
+        from..self.writer.at()
+    }
+
+    fn end_window(&mut self) -> Result<(), Problem> {
+        let Some(window) = self.windows.pop() else {
+            return Ok(());
+        };
+        let bits = self.writer.at() - window.from;
+        let asked = window.bytes.saturating_mul(8);
+        if asked == i128::from(bits) {
+            return Ok(());
+        }
+        // Where the packet is cut, its last window may be as well.
+        if self.is_cut() && asked > i128::from(bits) {
+            return Err(Problem::NotWritten);
+        }
+        let bytes = window.bytes;
+        let why = format!("its window is {bytes} bytes long, what is in it takes {bits} bits");
+        self.refuse(None, why);
+        Ok(())
+    }
+
+    fn unwind(&mut self, depth: usize) {
+        self.windows.truncate(depth);
+        let open = self.windows.last().map(|window| window.depth);
+        self.open.truncate(open.unwrap_or(0));
+    }
+
+    fn can_give_up(&self) -> bool {
+        self.is_cut()
+    }
+
+    fn past_end(&self, needed: u64) -> Problem {
+        let (left, limit) = (self.left(), Limit::Whole);
+        Problem::PastEnd {
+            needed,
+            left,
+            limit,
+        }
     }
 
     fn is_text(&self, _: Range<u32>, _: Encoding) -> bool {

@@ -125,21 +125,23 @@ pub(crate) struct Annotation<'a> {
 /// What stands in a struct's body.
 #[derive(Debug)]
 pub(crate) enum Statement<'a> {
-    Field(Field<'a>),
+    Field(Box<Field<'a>>),
     If(If<'a>),
     Switch(Switch<'a>),
     Align(Align<'a>),
     Set(Set<'a>),
     Join(Join<'a>),
     Follow(Follow<'a>),
+    Size(SizeBlock<'a>),
 }
 
-/// `NAME: TYPE[REPEAT] = CONSTANT @annotation;`
+/// `NAME: TYPE[REPEAT] size(BYTES) = CONSTANT @annotation;`
 #[derive(Debug)]
 pub(crate) struct Field<'a> {
     pub(crate) name: Ident<'a>,
     pub(crate) field_type: TypeRef<'a>,
     pub(crate) repeat: Option<Repeat<'a>>,
+    pub(crate) size: Option<Size<'a>>,
     pub(crate) constant: Option<Expr<'a>>,
     /// `derived EXPRESSION`
     pub(crate) derived: Option<Expr<'a>>,
@@ -160,6 +162,20 @@ pub(crate) struct Repeat<'a> {
     /// `None`: until the end.
     pub(crate) count: Option<Expr<'a>>,
     pub(crate) span: Span,
+}
+
+/// `size(BYTES)`. The span is all of it.
+#[derive(Debug)]
+pub(crate) struct Size<'a> {
+    pub(crate) bytes: Expr<'a>,
+    pub(crate) span: Span,
+}
+
+/// `size (BYTES) { ... }`
+#[derive(Debug)]
+pub(crate) struct SizeBlock<'a> {
+    pub(crate) size: Size<'a>,
+    pub(crate) body: Vec<Statement<'a>>,
 }
 
 /// `if (CONDITION) { ... } else { ... }`

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::Span;
 use super::ast::{
     Align, Annotation, Arm, Block, Constant, Enum, Expr, ExprKind, Field, File, Ident, If, Import,
-    Member, Repeat, Setting, Statement, Struct, Switch, TypeRef,
+    Member, Repeat, Setting, Size, SizeBlock, Statement, Struct, Switch, TypeRef,
 };
 use super::lexer::{Token, TokenKind, tokens};
 use crate::error::Report;
@@ -240,7 +240,12 @@ impl<'a> Parser<'a, '_> {
             "set" if self.at_statement_word("set") => Ok(Statement::Set(self.set()?)),
             "join" if self.at_statement_word("join") => Ok(Statement::Join(self.join()?)),
             "follow" if self.at_statement_word("follow") => Ok(Statement::Follow(self.follow()?)),
-            _ => Ok(Statement::Field(self.field()?)),
+            "size" if self.peek_second() == TokenKind::Mark("(") => {
+                let size = self.size()?;
+                let body = self.braced_body("to begin what stands in these bytes")?;
+                Ok(Statement::Size(SizeBlock { size, body }))
+            }
+            _ => Ok(Statement::Field(Box::new(self.field()?))),
         }
     }
 
@@ -334,6 +339,11 @@ impl<'a> Parser<'a, '_> {
         } else {
             None
         };
+        let size = if self.at_word("size") {
+            Some(self.size()?)
+        } else {
+            None
+        };
         let constant = if self.take_mark("=") {
             Some(self.expression()?)
         } else {
@@ -351,10 +361,22 @@ impl<'a> Parser<'a, '_> {
             name,
             field_type,
             repeat,
+            size,
             constant,
             derived,
             annotations,
         })
+    }
+
+    /// `size(BYTES)`
+    fn size(&mut self) -> Result<Size<'a>, Failed> {
+        let start = self.here();
+        self.advance();
+        self.expect_mark("(", "before the number of bytes")?;
+        let bytes = self.expression()?;
+        self.expect_mark(")", "after the number of bytes")?;
+        let span = start.to(self.previous());
+        Ok(Size { bytes, span })
     }
 
     pub(super) fn type_ref(&mut self) -> Result<TypeRef<'a>, Failed> {

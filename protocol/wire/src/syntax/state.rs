@@ -108,6 +108,7 @@ impl<'a> Parser<'a, '_> {
         }
         self.advance();
         Ok(Field {
+            size: None,
             name,
             field_type,
             repeat,

@@ -1,0 +1,46 @@
+//! Windows: parts of a packet whose size is known before they are read.
+
+use std::sync::Arc;
+
+use super::Checker;
+use super::bodies::Body;
+use super::expressions::Scope;
+use super::model::{Step, Window};
+use crate::syntax::ast::{Size, SizeBlock};
+
+impl<'a> Checker<'a, '_> {
+    /// `size(BYTES)`; `rest_key` is what JSON calls what is left in it.
+    pub(super) fn window(
+        &mut self,
+        size: &Size<'a>,
+        rest_key: Arc<str>,
+        scope: &Scope<'a>,
+    ) -> Option<Window> {
+        let text = size.span.text(self.text).into();
+        let size = self.integer(&size.bytes, scope, "a size")?;
+        Some(Window {
+            size,
+            text,
+            rest_key,
+        })
+    }
+
+    /// `size (BYTES) { ... }`
+    pub(super) fn size_step(
+        &mut self,
+        declared: &SizeBlock<'a>,
+        body: &mut Body<'a>,
+    ) -> Option<Step> {
+        body.size_blocks += 1;
+        let rest_key = match body.size_blocks {
+            1 => "size.rest".to_owned(),
+            more => format!("size_{more}.rest"),
+        };
+        let window = self.window(&declared.size, rest_key.into(), &body.scope);
+        let body = self.steps(&declared.body, body);
+        Some(Step::Window {
+            window: window?,
+            body,
+        })
+    }
+}

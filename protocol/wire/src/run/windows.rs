@@ -1,0 +1,81 @@
+//! Windows: bytes that nothing inside reads past, and where a run goes on when something inside
+//! cannot be read.
+
+use super::machine::{Machine, Rest, Scope, Sink, Stop};
+use super::problem::Problem;
+use super::tape::{Opened, Tape};
+
+impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
+    pub(super) fn begin_window(
+        &mut self,
+        bytes: i128,
+        field: Option<u32>,
+        scope: Scope,
+    ) -> Result<(), Stop> {
+        let (text, at) = (scope.text, self.tape.at());
+        let stop = |problem| Stop { field, problem };
+        let around = self.tape.past_end(0);
+        let opened = self.tape.window(bytes, text, scope.rest, scope.catches);
+        let opened = opened.map_err(stop)?;
+        self.scopes.push(scope);
+        if let (Opened::Short { left }, Problem::PastEnd { limit, .. }) = (opened, around) {
+            let problem = Problem::ShortWindow {
+                text,
+                bytes,
+                left,
+                limit,
+            };
+            self.report(field, at, problem);
+        }
+        Ok(())
+    }
+
+    pub(super) fn end_window(&mut self) -> Result<(), Stop> {
+        let Some(scope) = self.scopes.pop() else {
+            return Ok(());
+        };
+        let at = self.tape.at();
+        let rest = self.tape.rest();
+        if !rest.is_empty() {
+            let (bits, text) = (rest.end - rest.start, scope.text);
+            self.report(None, at, Problem::LeftInWindow { bits, text });
+            self.sink.rest_of_window(scope.rest, rest, None);
+        }
+        self.tape.end_window().map_err(Stop::here)
+    }
+
+    /// Something cannot be read: the rest of the nearest window that can do without it is
+    /// unexplained, and the run goes on after it; the operation there.
+    pub(super) fn leave_window(&mut self, mut stop: Stop) -> Result<u32, Stop> {
+        loop {
+            // Every other window would run into this one again.
+            if stop.problem == Problem::TooManyNodes {
+                return Err(stop);
+            }
+            let Some(place) = self.scopes.iter().rposition(|scope| scope.catches) else {
+                return Err(stop);
+            };
+            let scope = self.scopes[place];
+            if !self.tape.can_give_up() {
+                return Err(stop);
+            }
+            if !matches!(stop.problem, Problem::Told | Problem::NotWritten) {
+                self.report(stop.field, self.tape.at(), stop.problem);
+            }
+            self.scopes.truncate(place);
+            self.tape.unwind(place + 1);
+            if self.in_message && !scope.in_message {
+                self.end_message();
+            }
+            self.frames.truncate(scope.frames);
+            self.base = scope.base;
+            let rest = self.tape.rest();
+            let stopped = (scope.depth, Rest::of(stop.problem));
+            self.sink.rest_of_window(scope.rest, rest, Some(stopped));
+            match self.tape.end_window() {
+                Ok(()) => return Ok(scope.end),
+                Err(problem) => stop = Stop::here(problem),
+            }
+        }
+    }
+}
