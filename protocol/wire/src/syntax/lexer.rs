@@ -95,7 +95,7 @@ impl Lexer<'_> {
             };
             if self.rest().starts_with("x\"") {
                 self.at += 1;
-                self.text_literal();
+                self.bytes_literal();
                 return self.token(start, TokenKind::Bytes);
             }
             if first.is_ascii_alphabetic() || first == '_' {
@@ -232,6 +232,20 @@ impl Lexer<'_> {
                 self.report(start, "this is not a number").label(expected);
                 TokenKind::Integer(0)
             }
+        }
+    }
+
+    /// From the first quote. Bytes may run over several lines; where one of them holds something
+    /// else, the quote that ends them was forgotten, and they end with their first line.
+    fn bytes_literal(&mut self) {
+        let start = self.at;
+        self.at += 1;
+        self.take_while(|c| c.is_ascii_hexdigit() || c.is_ascii_whitespace());
+        if self.rest().starts_with('"') {
+            self.at += 1;
+        } else {
+            self.at = start;
+            self.text_literal();
         }
     }
 

@@ -1,0 +1,85 @@
+//! What every packet of a recording has to show, whatever the protocol.
+
+use std::path::Path;
+
+use netreel_wire::{Decoded, StreamId, Value, Wire};
+
+use crate::recordings::Recording;
+
+/// A wire of `samples/wires`, which passes its own tests.
+pub fn wire(name: &str) -> Wire {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../samples/wires");
+    let text = std::fs::read_to_string(folder.join(name)).expect("a wire of the folder");
+    Wire::compile(name, &text).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The `test` blocks of a wire, all of which have to pass.
+pub fn check_own_tests(name: &str, at_least: usize) {
+    let results = wire(name).run_tests();
+    assert!(
+        results.len() >= at_least,
+        "{name} has {} tests",
+        results.len()
+    );
+    for result in results {
+        assert!(result.passed(), "{name}: {result:#?}");
+    }
+}
+
+/// A recording of the repository, in `tests/recordings`.
+pub fn small(name: &str) -> Recording {
+    Recording::open(&Path::new("tests/recordings").join(name))
+}
+
+/// No diagnostic, every bit of the packet in exactly one field, and the same bytes back from JSON.
+#[track_caller]
+pub fn check_explained(wire: &Wire, packet: &[u8], decoded: &Decoded, place: &str) {
+    assert_eq!(decoded.diagnostics, [], "{place}");
+    let mut leaves: Vec<(u32, u32)> = decoded
+        .tree
+        .iter()
+        .filter(|node| node.stream() == StreamId(0) && node.descendants() == 0)
+        .map(|node| {
+            assert!(
+                !node.is_rest(),
+                "{place}: a rest at bit {}",
+                node.bits().start
+            );
+            (node.bits().start, node.bits().end)
+        })
+        .filter(|(start, end)| start < end)
+        .collect();
+    leaves.sort_unstable();
+    let mut explained = 0;
+    for (start, end) in leaves {
+        assert_eq!(start, explained, "{place}: a gap or an overlap");
+        explained = end;
+    }
+    assert_eq!(
+        explained as usize,
+        packet.len() * 8,
+        "{place}: not to its end"
+    );
+
+    let json = decoded.to_json();
+    let encoded = wire
+        .encode(&json)
+        .unwrap_or_else(|error| panic!("{place}: {error}\n{json:#}"));
+    assert_eq!(
+        encoded.bytes, packet,
+        "{place}: another packet from its JSON"
+    );
+}
+
+/// The value of the first field with this path.
+pub fn number(decoded: &Decoded, path: &str) -> Option<u64> {
+    let node = decoded
+        .tree
+        .iter()
+        .find(|node| decoded.tree.path(node.id()) == path)?;
+    match node.value() {
+        Value::Unsigned(number) | Value::Enum { raw: number, .. } => Some(number),
+        Value::Bool(yes) => Some(u64::from(yes)),
+        _ => None,
+    }
+}

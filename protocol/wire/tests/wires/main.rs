@@ -1,0 +1,8 @@
+//! The wires of `samples/wires` on recorded traffic of the engines that they describe, beside
+//! readers written by hand that know nothing of the wire language.
+
+mod enet;
+mod explained;
+mod kcp;
+#[path = "../recordings/mod.rs"]
+mod recordings;
