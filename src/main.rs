@@ -16,6 +16,7 @@ mod packets;
 mod replay;
 mod show;
 mod text;
+mod wire;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -58,6 +59,7 @@ fn run(command: &Command, out: &mut dyn Write) -> Result<Answer, Failure> {
         Command::Objects(arguments) => objects::run(arguments, out),
         Command::Check(arguments) => check::run(arguments, out),
         Command::Replay(arguments) => replay::run(arguments, out),
+        Command::Wire(command) => wire::run(command, out),
         #[cfg(feature = "gui")]
         Command::Inspect(arguments) => inspect::run(arguments, out),
     }

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use netreel_protocol::export;
 use netreel_protocol::session::PacketId;
-use netreel_wire::{Name, Tree, TreeNode};
+use netreel_wire::{Decoded, Name, Tree, TreeNode};
 
 use crate::arguments::{Show, Which};
 use crate::open::{self, Story};
@@ -86,13 +86,7 @@ fn packet(story: &Story, id: PacketId, out: &mut dyn Write) -> Result<(), Failur
     writeln!(out)?;
     if let Some(decoded) = session.decode(id) {
         tree(&decoded.tree, out)?;
-        for diagnostic in &decoded.diagnostics {
-            writeln!(
-                out,
-                "! {}: {} (bit {})",
-                diagnostic.path, diagnostic.message, diagnostic.bit
-            )?;
-        }
+        diagnostics(&decoded, out)?;
         writeln!(out)?;
     }
     if let Some(payload) = session.payload(id) {
@@ -101,7 +95,20 @@ fn packet(story: &Story, id: PacketId, out: &mut dyn Write) -> Result<(), Failur
     Ok(())
 }
 
-fn tree(tree: &Tree, out: &mut dyn Write) -> Result<(), Failure> {
+/// Prints what is wrong with a packet, a line each.
+pub fn diagnostics(decoded: &Decoded, out: &mut dyn Write) -> Result<(), Failure> {
+    for diagnostic in &decoded.diagnostics {
+        writeln!(
+            out,
+            "! {}: {} (bit {})",
+            diagnostic.path, diagnostic.message, diagnostic.bit
+        )?;
+    }
+    Ok(())
+}
+
+/// Prints a tree, a line a node.
+pub fn tree(tree: &Tree, out: &mut dyn Write) -> Result<(), Failure> {
     let mut depths = Vec::with_capacity(tree.len());
     for node in tree.iter() {
         let above = node
@@ -131,7 +138,8 @@ fn name(node: TreeNode<'_>) -> String {
     }
 }
 
-fn hex(bytes: &[u8], out: &mut dyn Write) -> Result<(), Failure> {
+/// Prints bytes, sixteen a line.
+pub fn hex(bytes: &[u8], out: &mut dyn Write) -> Result<(), Failure> {
     for (row, line) in bytes.chunks(16).enumerate() {
         let digits = line
             .iter()

@@ -29,6 +29,8 @@ pub struct Wire {
     rules: Vec<Rules>,
     /// One at least.
     protocols: Vec<Protocol>,
+    /// How many `test` blocks there are.
+    tests: usize,
 }
 
 /// One `wire` block.
@@ -97,6 +99,7 @@ impl Wire {
             report.help("structs count once for every place that uses them");
             return Err(failed(&files, vec![report]));
         };
+        let tests = model.tests.len();
         let Model { kinds, rules, .. } = model;
         Ok(Wire {
             file: name.to_owned(),
@@ -104,6 +107,7 @@ impl Wire {
             kinds,
             rules,
             protocols,
+            tests,
         })
     }
 
@@ -117,6 +121,11 @@ impl Wire {
     pub fn protocols(&self) -> impl ExactSizeIterator<Item = (&str, Option<u32>)> {
         let protocols = self.protocols.iter();
         protocols.map(|protocol| (protocol.name.as_ref(), protocol.version))
+    }
+
+    /// How many `test` blocks there are; [`Wire::run_tests`] runs them.
+    pub fn tests(&self) -> usize {
+        self.tests
     }
 
     /// The protocol that claims a packet: the first whose conditions hold.

@@ -1,0 +1,24 @@
+//! `netreel wire`: the definition language from the command line.
+
+mod check;
+mod decode;
+mod encode;
+mod packets;
+mod source;
+mod test;
+mod watch;
+
+use std::io::Write;
+
+use crate::arguments::Wire;
+use crate::outcome::{Answer, Failure};
+
+pub fn run(command: &Wire, out: &mut dyn Write) -> Result<Answer, Failure> {
+    match command {
+        Wire::Check(arguments) if arguments.watch => watch::run(arguments, out),
+        Wire::Check(arguments) => check::run(arguments, out),
+        Wire::Decode(arguments) => decode::run(arguments, out),
+        Wire::Encode(arguments) => encode::run(arguments, out),
+        Wire::Test(arguments) => test::run(arguments, out),
+    }
+}

@@ -1,0 +1,174 @@
+//! The packets that `netreel wire decode` is given, from wherever they are.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+use std::sync::Arc;
+
+use netreel_capture::pcap::{Ending, PcapError, UdpPayloads};
+use netreel_protocol::session::{PacketId, Session};
+use netreel_reel::Endpoint;
+use netreel_wire::{Context, Decoded, Wire};
+
+use crate::arguments::WireDecode;
+use crate::open;
+use crate::outcome::Failure;
+
+/// More than this is not one packet.
+const PACKET_BYTES_MAX: u64 = 16 << 20;
+
+/// A packet.
+pub enum Given {
+    /// Its bytes, and how it travelled.
+    Bytes {
+        context: Context,
+        /// Both ends, the lower first; equal where they are not known.
+        connection: (Endpoint, Endpoint),
+        bytes: Vec<u8>,
+    },
+    /// A session has decoded it, after the packets before it.
+    Decoded(Box<Decoded>),
+}
+
+/// Calls `each` with every packet that the command line names, numbered from 0.
+pub fn each_packet(
+    arguments: &WireDecode,
+    wire: &Arc<Wire>,
+    each: &mut dyn FnMut(usize, Given) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    if let Some(path) = &arguments.from {
+        let file = File::open(path).map_err(|error| told(path, error))?;
+        let is_file = file.metadata().is_ok_and(|found| found.is_file());
+        if is_file {
+            match UdpPayloads::new(file) {
+                Ok(payloads) => return of_capture(path, payloads, each),
+                Err(PcapError::NotACapture { .. }) => {}
+                Err(error) => return Err(told(path, error)),
+            }
+        }
+        return of_reels(path, wire, each);
+    }
+    let context = match &arguments.ports {
+        Some(ports) => ports_of(ports)?,
+        None => Context::default(),
+    };
+    let bytes = match (&arguments.hex, &arguments.file) {
+        (Some(hex), _) => hexadecimal(hex)?,
+        (None, Some(path)) => {
+            let file = File::open(path).map_err(|error| told(path, error))?;
+            whole(file).map_err(|error| told(path, error))?
+        }
+        (None, None) => whole(std::io::stdin().lock())
+            .map_err(|error| Failure::new(format!("the standard input: {error}")))?,
+    };
+    let nowhere = Endpoint::from((std::net::Ipv4Addr::UNSPECIFIED, 0));
+    each(
+        0,
+        Given::Bytes {
+            context,
+            connection: (nowhere, nowhere),
+            bytes,
+        },
+    )
+}
+
+fn told(path: &Path, why: impl std::fmt::Display) -> Failure {
+    Failure::new(format!("{}: {why}", path.display()))
+}
+
+fn whole(input: impl Read) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    input.take(PACKET_BYTES_MAX + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn hexadecimal(text: &str) -> Result<Vec<u8>, Failure> {
+    let digits = text.strip_prefix("0x").unwrap_or(text).chars();
+    let digits = digits.filter(|character| !character.is_whitespace() && *character != ':');
+    let digits: Option<Vec<u8>> = digits
+        .map(|digit| digit.to_digit(16).map(|digit| digit as u8))
+        .collect();
+    let digits = digits.filter(|digits| digits.len().is_multiple_of(2));
+    let digits = digits.ok_or_else(|| {
+        Failure::new(format!(
+            "`{text}` is not a packet: give two hexadecimal digits for each byte, or --file FILE"
+        ))
+    })?;
+    let pairs = digits.chunks_exact(2);
+    Ok(pairs.map(|pair| pair[0] << 4 | pair[1]).collect())
+}
+
+fn ports_of(text: &str) -> Result<Context, Failure> {
+    let ports = text.split_once(',').and_then(|(source, destination)| {
+        Some((
+            source.trim().parse().ok()?,
+            destination.trim().parse().ok()?,
+        ))
+    });
+    let (source_port, destination_port) = ports.ok_or_else(|| {
+        Failure::new(format!(
+            "--ports {text}: give the source and the destination port, such as `27960,50000`"
+        ))
+    })?;
+    Ok(Context {
+        source_port,
+        destination_port,
+        from_first: true,
+    })
+}
+
+fn of_capture(
+    path: &Path,
+    mut payloads: UdpPayloads<File>,
+    each: &mut dyn FnMut(usize, Given) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let mut connections: BTreeMap<(Endpoint, Endpoint), Endpoint> = BTreeMap::new();
+    for (number, udp) in payloads.by_ref().enumerate() {
+        let ends = (
+            udp.source.min(udp.destination),
+            udp.source.max(udp.destination),
+        );
+        let first = *connections.entry(ends).or_insert(udp.source);
+        let context = Context {
+            source_port: udp.source.port(),
+            destination_port: udp.destination.port(),
+            from_first: first == udp.source,
+        };
+        let given = Given::Bytes {
+            context,
+            connection: ends,
+            bytes: udp.payload,
+        };
+        each(number, given)?;
+    }
+    match payloads.ending() {
+        Ending::Cut { offset } => {
+            anstream::eprintln!("netreel: {} is cut at byte {offset}", path.display());
+            Ok(())
+        }
+        Ending::Broken { offset, length } => Err(told(
+            path,
+            format!("the block at byte {offset} says that it has {length} bytes"),
+        )),
+        Ending::Failed { offset, error } => Err(told(path, format!("at byte {offset}: {error}"))),
+        Ending::Open | Ending::Whole => Ok(()),
+    }
+}
+
+fn of_reels(
+    path: &Path,
+    wire: &Arc<Wire>,
+    each: &mut dyn FnMut(usize, Given) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let reels = open::reels(&[path])?;
+    let session = Session::build(reels.inputs, Some(wire.clone())).map_err(Failure::new)?;
+    for number in 0..session.packets.len() {
+        let id = PacketId(number as u32);
+        let Some(decoded) = session.decode(id) else {
+            return Err(told(path, format!("packet {number} cannot be read again")));
+        };
+        each(number, Given::Decoded(Box::new(decoded)))?;
+    }
+    Ok(())
+}

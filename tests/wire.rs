@@ -1,0 +1,405 @@
+//! `netreel wire`: what it prints and how it exits.
+
+mod support;
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+use support::{Ran, netreel};
+
+const MOVES: &str = r#"import "kind.wire";
+wire moves { version = 3; byte_order = little; bit_order = lsb; root = Packet; }
+struct Packet { magic: u8 = 0x47; sequence: u16 @sequence; count: u8 derived count(messages); messages: Message[count]; }
+struct Message @message { kind: Kind @message_kind; object: u16 @object; }
+test "destroys object 42" {
+    bytes = x"47 01 00 01 01 2a 00";
+    value = { sequence: 1, messages: [{ kind: gone, object: 42 }] };
+}
+"#;
+const KIND: &str = "enum Kind : u8 { move = 0 @update, gone = 1 @destroy }\n";
+const PACKET: &str = "47 0100 01 01 2a00";
+
+struct Folder(tempfile::TempDir);
+
+impl Folder {
+    fn new() -> Folder {
+        let folder = Folder(tempfile::tempdir().expect("a temporary folder"));
+        folder.write("moves.wire", MOVES);
+        folder.write("kind.wire", KIND);
+        folder
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn write(&self, name: &str, content: impl AsRef<[u8]>) {
+        std::fs::write(self.path(name), content).expect("a file is written");
+    }
+
+    fn run(&self, arguments: &[&str]) -> Ran {
+        let path = |argument: &&str| match argument.contains('.') && !argument.starts_with('-') {
+            true => self.path(argument).display().to_string(),
+            false => (*argument).to_owned(),
+        };
+        let arguments: Vec<String> = ["wire"].iter().chain(arguments).map(path).collect();
+        netreel(&arguments)
+    }
+}
+
+/// Runs with a standard input.
+fn piped(arguments: &[&Path], before: &[&str], input: &[u8]) -> Ran {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_netreel"))
+        .arg("wire")
+        .args(before)
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    let mut stdin = child.stdin.take().expect("an input");
+    stdin.write_all(input).expect("it is read");
+    drop(stdin);
+    let output = child.wait_with_output().expect("it ends");
+    Ran {
+        code: output.status.code(),
+        out: String::from_utf8_lossy(&output.stdout).into_owned(),
+        err: String::from_utf8_lossy(&output.stderr).into_owned(),
+    }
+}
+
+#[test]
+fn a_good_wire_is_ok() {
+    let ran = Folder::new().run(&["check", "moves.wire"]).expect(0);
+    assert!(
+        ran.out.ends_with("moves.wire: ok, moves 3, 1 test\n"),
+        "{}",
+        ran.out
+    );
+    let found = Folder::new()
+        .run(&["check", "moves.wire", "--json"])
+        .expect(0)
+        .json();
+    let file = &found["files"][0];
+    assert_eq!(file["ok"], true);
+    assert_eq!(file["protocols"], json!([{"name": "moves", "version": 3}]));
+    assert_eq!((&file["tests"], &file["reports"]), (&json!(1), &json!([])));
+}
+
+#[test]
+fn a_mistake_in_an_imported_file_exits_1_and_says_where() {
+    let folder = Folder::new();
+    folder.write(
+        "kind.wire",
+        "enum Kind : u8 { move = 0 @updat, gone = 1 }\n",
+    );
+    let ran = folder.run(&["check", "moves.wire"]).expect(1);
+    assert!(ran.out.contains("kind.wire:1:27"), "{}", ran.out);
+    assert!(ran.out.contains("did you mean `@update`?"), "{}", ran.out);
+    assert!(ran.out.ends_with("moves.wire: 1 error\n"), "{}", ran.out);
+    let found = folder
+        .run(&["check", "moves.wire", "--json"])
+        .expect(1)
+        .json();
+    let report = &found["files"][0]["reports"][0];
+    assert_eq!(
+        (&report["line"], &report["column"]),
+        (&json!(1), &json!(27))
+    );
+    assert_eq!(report["span"], json!([26, 32]));
+    assert!(
+        report["file"]
+            .as_str()
+            .is_some_and(|file| file.ends_with("kind.wire"))
+    );
+}
+
+#[test]
+fn a_file_that_is_not_there_exits_2() {
+    let ran = Folder::new().run(&["check", "no.wire"]).expect(2);
+    assert!(ran.err.contains("no.wire: No such file"), "{}", ran.err);
+    let ran = Folder::new().run(&["decode", "no.wire", "00"]).expect(2);
+    assert!(ran.err.contains("no.wire: No such file"), "{}", ran.err);
+}
+
+#[test]
+fn bytes_decode_to_a_tree() {
+    let ran = Folder::new()
+        .run(&["decode", "moves.wire", PACKET])
+        .expect(0);
+    let last = ran.out.lines().last().expect("a line");
+    let words: Vec<&str> = last.split_whitespace().collect();
+    assert_eq!(words, ["object", "40..56", "u16", "42", "@object"]);
+}
+
+#[test]
+fn decode_and_encode_are_a_round_trip() {
+    let folder = Folder::new();
+    let json = folder
+        .run(&["decode", "moves.wire", PACKET, "--json"])
+        .expect(0);
+    assert_eq!(json.json()["packet"]["messages"][0]["object"], 42);
+    folder.write("packet.json", &json.out);
+    let ran = folder
+        .run(&["encode", "moves.wire", "packet.json"])
+        .expect(0);
+    assert_eq!(ran.out, "4701000101 2a00\n".replace(' ', ""));
+    let piped = piped(
+        &[&folder.path("moves.wire")],
+        &["encode"],
+        json.out.as_bytes(),
+    )
+    .expect(0);
+    assert_eq!(piped.out, ran.out);
+    let out = folder.path("packet.bin").display().to_string();
+    folder
+        .run(&["encode", "moves.wire", "packet.json", "--out", &out])
+        .expect(0);
+    let bytes = std::fs::read(&out).expect("the file is there");
+    assert_eq!(bytes, [0x47, 1, 0, 1, 1, 0x2a, 0]);
+    let again = folder
+        .run(&["decode", "moves.wire", "--file", &out, "--json"])
+        .expect(0);
+    assert_eq!(again.out, json.out);
+    let again = self::piped(&[&folder.path("moves.wire")], &["decode", "--json"], &bytes).expect(0);
+    assert_eq!(again.out, json.out);
+}
+
+#[test]
+fn encoding_says_what_it_worked_out_anew() {
+    let folder = Folder::new();
+    folder.write(
+        "packet.json",
+        r#"{"packet": {"sequence": 1, "count": 7, "messages": []}}"#,
+    );
+    let ran = folder
+        .run(&["encode", "moves.wire", "packet.json"])
+        .expect(0);
+    assert_eq!(ran.out, "47010000\n");
+    assert_eq!(ran.err, "netreel: count was 7, is 0\n");
+}
+
+#[test]
+fn fields_that_do_not_fit_exit_1_with_their_paths() {
+    let folder = Folder::new();
+    folder.write(
+        "packet.json",
+        r#"{"packet": {"sequence": 70000, "messages": []}}"#,
+    );
+    let ran = folder
+        .run(&["encode", "moves.wire", "packet.json"])
+        .expect(1);
+    assert!(ran.err.contains("sequence: "), "{}", ran.err);
+    folder.write("packet.json", "{");
+    let ran = folder
+        .run(&["encode", "moves.wire", "packet.json"])
+        .expect(2);
+    assert!(
+        ran.err.contains("packet.json is not one JSON value"),
+        "{}",
+        ran.err
+    );
+}
+
+#[test]
+fn bytes_that_do_not_fit_exit_1_with_a_diagnostic() {
+    let ran = Folder::new()
+        .run(&["decode", "moves.wire", "48 0100 00"])
+        .expect(1);
+    assert!(ran.out.contains("! magic: "), "{}", ran.out);
+    let ran = Folder::new()
+        .run(&["decode", "moves.wire", "48010000", "--json"])
+        .expect(1);
+    assert_eq!(ran.json()["diagnostics"][0]["path"], "magic");
+}
+
+#[test]
+fn digits_that_are_no_bytes_exit_2() {
+    let ran = Folder::new().run(&["decode", "moves.wire", "4g"]).expect(2);
+    assert!(
+        ran.err.contains("two hexadecimal digits for each byte"),
+        "{}",
+        ran.err
+    );
+}
+
+#[test]
+fn ports_choose_the_protocol() {
+    let folder = Folder::new();
+    folder.write(
+        "two.wire",
+        "wire a { byte_order = little; bit_order = lsb; root = A; ports = 5; }
+         wire b { byte_order = little; bit_order = lsb; root = B; }
+         struct A { a: u8; } struct B { b: u8; }",
+    );
+    let name = |arguments: &[&str]| {
+        let all = [&["decode", "two.wire", "01", "--json"], arguments].concat();
+        folder.run(&all).expect(0).json()["wire"].clone()
+    };
+    assert_eq!(name(&["--ports", "5,9"]), "a");
+    assert_eq!(name(&["--ports", "9,5"]), "a");
+    assert_eq!(name(&[]), "b");
+    let ran = folder
+        .run(&["decode", "two.wire", "01", "--ports", "5"])
+        .expect(2);
+    assert!(
+        ran.err
+            .contains("--ports 5: give the source and the destination port"),
+        "{}",
+        ran.err
+    );
+}
+
+/// A pcap file of UDP datagrams over IPv4.
+fn pcap(payloads: &[&[u8]]) -> Vec<u8> {
+    let mut file = Vec::new();
+    file.extend(0xa1b2_c3d4_u32.to_le_bytes());
+    file.extend([2, 0, 4, 0]);
+    file.extend([0; 8]);
+    file.extend(65_535_u32.to_le_bytes());
+    file.extend(101_u32.to_le_bytes());
+    for payload in payloads {
+        let udp = 8 + payload.len() as u16;
+        let whole = 20 + udp;
+        file.extend([0; 8]);
+        file.extend(u32::from(whole).to_le_bytes());
+        file.extend(u32::from(whole).to_le_bytes());
+        file.extend([0x45, 0]);
+        file.extend(whole.to_be_bytes());
+        file.extend([0, 0, 0, 0, 64, 17, 0, 0, 127, 0, 0, 1, 127, 0, 0, 1]);
+        file.extend(5000_u16.to_be_bytes());
+        file.extend(6000_u16.to_be_bytes());
+        file.extend(udp.to_be_bytes());
+        file.extend([0, 0]);
+        file.extend(*payload);
+    }
+    file
+}
+
+#[test]
+fn packets_of_a_capture_decode_one_or_all() {
+    let folder = Folder::new();
+    let capture = pcap(&[&[0x47, 7, 0, 0], &[0x47, 8, 0, 0]]);
+    folder.write("two.pcap", capture);
+    let all = folder
+        .run(&["decode", "moves.wire", "--from", "two.pcap", "--json"])
+        .expect(0);
+    let sequences: Vec<Value> = all
+        .out
+        .lines()
+        .map(|line| {
+            serde_json::from_str::<Value>(line).expect("JSON")["packet"]["sequence"].clone()
+        })
+        .collect();
+    assert_eq!(sequences, [json!(7), json!(8)]);
+    let one = [
+        "decode",
+        "moves.wire",
+        "--from",
+        "two.pcap",
+        "--packet",
+        "1",
+        "--json",
+    ];
+    assert_eq!(folder.run(&one).expect(0).json()["packet"]["sequence"], 8);
+    let none = [
+        "decode",
+        "moves.wire",
+        "--from",
+        "two.pcap",
+        "--packet",
+        "2",
+    ];
+    let ran = folder.run(&none).expect(2);
+    assert!(
+        ran.err
+            .contains("there is no packet 2: there are 2, numbered from 0"),
+        "{}",
+        ran.err
+    );
+}
+
+#[test]
+fn packets_of_a_session_decode_too() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let wire = root.join("samples/wires/boxes.wire").display().to_string();
+    let session = root.join("samples/sessions/host").display().to_string();
+    let ran = netreel(&[
+        "wire", "decode", &wire, "--from", &session, "--packet", "3", "--json",
+    ]);
+    let shown = netreel(&["show", &session, "--packet", "3", "--json"])
+        .expect(0)
+        .json();
+    let bytes = shown["payload"].as_str().expect("bytes").replace(' ', "");
+    let decoded = netreel(&["wire", "decode", &wire, &bytes, "--json"]).expect(0);
+    assert_eq!(ran.expect(0).out, decoded.out);
+}
+
+#[test]
+fn tests_pass_or_say_what_failed() {
+    let folder = Folder::new();
+    let ran = folder.run(&["test", "moves.wire"]).expect(0);
+    assert!(
+        ran.out.ends_with("1 test, 1 passed, 0 failed\n"),
+        "{}",
+        ran.out
+    );
+    folder.write("moves.wire", MOVES.replace("object: 42", "object: 43"));
+    let ran = folder.run(&["test", "moves.wire"]).expect(1);
+    assert!(
+        ran.out
+            .contains("messages[0].object: expected 43, found 42"),
+        "{}",
+        ran.out
+    );
+    assert!(
+        ran.out.contains("moves.wire:5  destroys object 42"),
+        "{}",
+        ran.out
+    );
+    let found = folder
+        .run(&["test", "moves.wire", "--json"])
+        .expect(1)
+        .json();
+    assert_eq!((&found["passed"], &found["failed"]), (&json!(0), &json!(1)));
+    assert_eq!(
+        found["tests"][0]["failures"],
+        json!([{"path": "messages[0].object", "message": "expected 43, found 42"}])
+    );
+    folder.write("moves.wire", "wire");
+    let ran = folder.run(&["test", "moves.wire"]).expect(2);
+    assert!(
+        ran.err.contains("moves.wire does not compile"),
+        "{}",
+        ran.err
+    );
+}
+
+#[test]
+fn watching_says_it_again_when_an_imported_file_changes() {
+    let folder = Folder::new();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_netreel"))
+        .args(["wire", "check", "--watch", "--json"])
+        .arg(folder.path("moves.wire"))
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    let mut lines = BufReader::new(child.stdout.take().expect("an output")).lines();
+    let mut next = || -> Value {
+        let line = lines.next().expect("a line").expect("it can be read");
+        serde_json::from_str(&line).expect("JSON")
+    };
+    assert_eq!(next()["files"][0]["ok"], true);
+    folder.write(
+        "kind.wire",
+        "enum Kind : u8 { move = 0 @updat, gone = 1 }\n",
+    );
+    assert_eq!(next()["files"][0]["ok"], false);
+    folder.write("kind.wire", KIND);
+    assert_eq!(next()["files"][0]["ok"], true);
+    child.kill().expect("it runs until it is ended");
+    child.wait().expect("it has ended");
+}
