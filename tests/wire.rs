@@ -36,7 +36,10 @@ impl Folder {
     }
 
     fn write(&self, name: &str, content: impl AsRef<[u8]>) {
-        std::fs::write(self.path(name), content).expect("a file is written");
+        // At once, so that nobody who watches sees half of it.
+        let new = self.path("new");
+        std::fs::write(&new, content).expect("a file is written");
+        std::fs::rename(new, self.path(name)).expect("it takes its place");
     }
 
     fn run(&self, arguments: &[&str]) -> Ran {
