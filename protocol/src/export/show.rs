@@ -66,7 +66,7 @@ pub fn show(session: &Session, history: &History, id: PacketId) -> Option<Show> 
     let row = packet(session, history, id)?;
     let payload = session.payload(id)?;
     let decoded = match &session.wire {
-        Some(wire) => wire.decode(&payload),
+        Some(_) => session.decode(id)?,
         None => Decoded::default(),
     };
     let joined = session.packet(id)?.messages.clone().filter_map(|message| {

@@ -5,13 +5,14 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use netreel_reel::{Header, Time};
-use netreel_wire::{PacketFacts, RulesId, Wire};
+use netreel_wire::{Context, PacketFacts, RulesId, Wire};
 
 use super::cast::{Cast, utc_ns};
 use super::clock::{Alignment, align};
+use super::connections::{Checkpoints, context, follow};
 use super::matching::{End, Matched, Side, assign, groups, samples, sort};
 use super::meeting::{met, one_meeting};
-use super::scan::{RawHole, Scan};
+use super::scan::{RawHole, RawPacket, Scan};
 use super::source::{ReelInput, Source, drop_copies, is_closed, one_session, sources, wire_inside};
 use super::{
     Crossing, Fate, Hole, Message, MessageId, Node, NodeId, Packet, PacketId, Session,
@@ -54,6 +55,7 @@ impl Session {
         let mut builder = Builder::new(&sources, scans, cast, clocks, wire, warnings);
         builder.nodes();
         builder.packets(&ends)?;
+        builder.connections();
         builder.crossings();
         let from_start = builder.recorded_from_start();
         fate::decide(
@@ -263,21 +265,24 @@ impl<'a> Builder<'a> {
         };
         let mut looked_at = vec![0; said.len()];
         let mut facts = PacketFacts::default();
-        let mut look = |member: usize, payload: &[u8]| {
+        let mut look = |member: usize, scan: &Scan, raw: &RawPacket, out: bool| {
             let (Some(said), Some(looked_at)) = (said.get_mut(member), looked_at.get_mut(member))
             else {
                 return;
             };
             if *looked_at < LOOKED_AT && (said.0.is_none() || said.1.is_none()) {
                 *looked_at += 1;
-                wire.facts(payload, &mut facts);
+                let connection = scan.connections.get(raw.connection as usize);
+                let context = connection.map_or_else(Context::default, |each| each.context(out));
+                let payload = scan.payload(raw);
+                wire.facts_in(&context, &mut wire.new_state(), payload, &mut facts);
                 said.0 = said.0.or(facts.sender);
                 said.1 = said.1.or(facts.rules);
             }
         };
         for (reel, scan) in self.scans.iter().enumerate() {
             for send in scan.sends.iter().take(LOOKED_AT) {
-                look(reel, scan.payload(send));
+                look(reel, scan, send, true);
             }
         }
         for (scan, source) in self.scans.iter().zip(self.sources) {
@@ -286,7 +291,7 @@ impl<'a> Builder<'a> {
                 if let Some(member) = self.cast.member_at(receive.peer, utc)
                     && self.cast.members[member].reel.is_none()
                 {
-                    look(member, scan.payload(receive));
+                    look(member, scan, receive, false);
                 }
             }
         }
@@ -335,20 +340,66 @@ impl<'a> Builder<'a> {
             return Err(too_many("packets", ordered.len()));
         }
         self.session.packets.reserve_exact(ordered.len());
+        let mut in_order = self.facts_in_order(&ordered);
         let mut facts = PacketFacts::default();
-        for (_, _, mut packet, end) in ordered {
-            decode(
-                &mut self.session,
-                &mut packet,
-                end.payload(&self.scans),
-                &mut facts,
-            );
+        for (place, (_, _, mut packet, end)) in ordered.into_iter().enumerate() {
+            let payload = end.payload(&self.scans);
+            match (&self.session.wire, in_order.get_mut(place)) {
+                (_, Some(known)) => facts = std::mem::take(known),
+                (Some(wire), None) => {
+                    let context = context(&end, &self.scans);
+                    wire.facts_in(&context, &mut wire.new_state(), payload, &mut facts);
+                }
+                (None, None) => {}
+            }
+            note(&mut self.session, &mut packet, payload, &mut facts);
             self.session.packets.push(packet);
             if u32::try_from(self.session.messages.len()).is_err() {
                 return Err(too_many("messages", self.session.messages.len()));
             }
         }
         Ok(())
+    }
+
+    /// The facts of all packets, where the wire keeps state, so that each node's packets have to be
+    /// looked at in the order of its reel; else nothing.
+    fn facts_in_order(
+        &mut self,
+        ordered: &[(SessionTime, NodeId, Packet, End)],
+    ) -> Vec<PacketFacts> {
+        let Some(wire) = self.session.wire.clone().filter(|wire| wire.has_state()) else {
+            return Vec::new();
+        };
+        let mut wanted: BTreeMap<(usize, Side, usize), usize> = BTreeMap::new();
+        for (place, (_, _, _, end)) in ordered.iter().enumerate() {
+            wanted.insert((usize::from(end.reel), end.side, end.place as usize), place);
+        }
+        let mut all = Vec::new();
+        all.resize_with(ordered.len(), PacketFacts::default);
+        for (reel, scan) in self.scans.iter_mut().enumerate() {
+            follow(scan, &wire, Checkpoints::default(), |side, place, facts| {
+                let found = wanted.get(&(reel, side, place));
+                if let Some(slot) = found.and_then(|&place| all.get_mut(place)) {
+                    *slot = std::mem::take(facts);
+                }
+            });
+        }
+        all
+    }
+
+    /// Hands the connections of each reel to its node.
+    fn connections(&mut self) {
+        let session = &mut self.session;
+        session
+            .connections
+            .resize_with(session.nodes.len(), Vec::new);
+        for (member, node) in self.cast.members.iter().zip(&self.node_of) {
+            let scan = member.reel.and_then(|reel| self.scans.get_mut(reel));
+            let place = session.connections.get_mut(usize::from(node.0));
+            if let (Some(scan), Some(place)) = (scan, place) {
+                *place = std::mem::take(&mut scan.connections);
+            }
+        }
     }
 
     /// Equal payloads that nobody is known to have sent: with a sequence number in them they are
@@ -359,7 +410,10 @@ impl<'a> Builder<'a> {
         };
         let end = matched.get(first).and_then(|stray| stray.received.first());
         let mut facts = PacketFacts::default();
-        wire.facts(end.map_or(&[], |end| end.payload(&self.scans)), &mut facts);
+        if let Some(end) = end {
+            let (context, payload) = (context(end, &self.scans), end.payload(&self.scans));
+            wire.facts_in(&context, &mut wire.new_state(), payload, &mut facts);
+        }
         if facts.sequence.is_some() {
             let receipts = matched
                 .drain(first..)
@@ -513,11 +567,10 @@ impl<'a> Builder<'a> {
 }
 
 /// Fills in what the wire says of the next packet, and appends its messages.
-fn decode(session: &mut Session, packet: &mut Packet, payload: &[u8], facts: &mut PacketFacts) {
+fn note(session: &mut Session, packet: &mut Packet, payload: &[u8], facts: &mut PacketFacts) {
     let first = session.messages.len() as u32;
     packet.messages = first..first;
     let Some(wire) = &session.wire else { return };
-    wire.facts(payload, facts);
     packet.protocol = facts.protocol;
     packet.sequence = facts.sequence;
     packet.ack = facts.ack;

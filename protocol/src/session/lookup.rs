@@ -1,29 +1,59 @@
 //! What a session is asked by those who show it.
 
 use netreel_reel::{Event, EventNumber, OwnedRecord};
-use netreel_wire::{Decoded, Kind, MessageFacts, Role};
+use netreel_wire::{ConnectionState, Context, Decoded, Kind, MessageFacts, Role};
 
 use super::{Crossing, MessageId, NodeId, Packet, PacketId, Session, Stamp, Turn, Way};
 
 impl Session {
     /// The bytes of a packet, read again from a reel that holds it.
     pub fn payload(&self, packet: PacketId) -> Option<Vec<u8>> {
-        let packet = self.packet(packet)?;
-        let (node, stamp) = match (packet.sent, packet.received) {
-            (Some(sent), _) => (packet.from, sent),
-            (None, Some(received)) => (packet.to, received),
-            (None, None) => return None,
-        };
-        match self.record(node, stamp.number)?.as_record().event {
+        let (node, number) = self.source(packet)?;
+        match self.record(node, number)?.as_record().event {
             Event::Sent { payload, .. } | Event::Received { payload, .. } => Some(payload.to_vec()),
             _ => None,
         }
     }
 
-    /// Every field of a packet; `None` where there is no wire or the reel can no longer be read.
+    /// The node whose view of a packet counts, and the event there: the sender where it was
+    /// recorded, or else the receiver.
+    fn source(&self, packet: PacketId) -> Option<(NodeId, EventNumber)> {
+        let packet = self.packet(packet)?;
+        match (packet.sent, packet.received) {
+            (Some(sent), _) => Some((packet.from, sent.number)),
+            (None, Some(received)) => Some((packet.to, received.number)),
+            (None, None) => None,
+        }
+    }
+
+    /// What is known of a packet besides its bytes: how it travelled, and what its connection kept
+    /// before it. `None` where there is no wire or the reel can no longer be read.
+    pub fn surroundings(&self, packet: PacketId) -> Option<(Context, ConnectionState)> {
+        let wire = self.wire.as_ref()?;
+        let (node, number) = self.source(packet)?;
+        let reel = self.reels.get(usize::from(node.0))?.as_ref()?;
+        let record = reel.record(number)?;
+        let (socket, peer, out) = match record.as_record().event {
+            Event::Sent { socket, to, .. } => (socket, to, true),
+            Event::Received { socket, from, .. } => (socket, from, false),
+            _ => return None,
+        };
+        let mut connections = self.connections.get(usize::from(node.0))?.iter();
+        let connection = connections.find(|each| each.socket == socket && each.peer == peer)?;
+        let state = if wire.has_state() {
+            connection.state_before(number, wire, reel)?
+        } else {
+            wire.new_state()
+        };
+        Some((connection.context(out), state))
+    }
+
+    /// Every field of a packet, after all packets of its connection before it; `None` where there is
+    /// no wire or the reel can no longer be read.
     pub fn decode(&self, packet: PacketId) -> Option<Decoded> {
         let wire = self.wire.as_ref()?;
-        Some(wire.decode(&self.payload(packet)?))
+        let (context, mut state) = self.surroundings(packet)?;
+        Some(wire.decode_in(&context, &mut state, &self.payload(packet)?))
     }
 
     /// One event of a node's reel.

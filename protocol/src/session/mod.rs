@@ -3,6 +3,7 @@
 mod build;
 mod cast;
 mod clock;
+mod connections;
 mod error;
 mod fate;
 mod lookup;
@@ -12,6 +13,7 @@ mod scan;
 mod source;
 
 pub(crate) use build::packets;
+pub use connections::Connection;
 pub use error::SessionError;
 pub use source::ReelInput;
 pub(crate) use source::is_closed;
@@ -66,6 +68,8 @@ pub struct Session {
     pub reels: Vec<Option<Arc<Reel>>>,
     /// Each node's sends and receipts, by the node's place, in the order of its own events.
     pub crossings: Vec<Vec<Crossing>>,
+    /// Each node's connections, by the node's place, in the order of their first packets.
+    pub connections: Vec<Vec<Connection>>,
     /// Each node's ticks, by the node's place, in the order of its own events.
     pub turns: Vec<Vec<Turn>>,
     /// The bytes that fragments carry, so that a joined message can be read without its packets.

@@ -7,6 +7,8 @@ use netreel_reel::{
     Walk,
 };
 
+use super::connections::Connection;
+
 /// What one reel holds of packets, on its own clock.
 #[derive(Default)]
 pub(super) struct Scan {
@@ -16,6 +18,8 @@ pub(super) struct Scan {
     pub sends: Vec<RawPacket>,
     /// In the reel's order.
     pub receives: Vec<RawPacket>,
+    /// In the order of their first packets.
+    pub connections: Vec<Connection>,
     /// All payloads, one after the other.
     pub bytes: Vec<u8>,
     /// The times of the first and the last event; `None` where the reel holds no event.
@@ -43,6 +47,8 @@ pub(super) struct RawPacket {
     pub time: Time,
     /// Whom it was sent to, or who it came from.
     pub peer: Endpoint,
+    /// A place in [`Scan::connections`].
+    pub connection: u32,
     /// Of the payload.
     pub hash: u64,
     /// Where the payload starts in [`Scan::bytes`].
@@ -109,6 +115,11 @@ impl Scan {
         for &(socket, local) in reel.endpoints() {
             self.sockets.entry(socket).or_insert(local);
         }
+        for connection in &mut self.connections {
+            if let Some(local) = self.sockets.get(&connection.socket) {
+                connection.port = local.port();
+            }
+        }
         let missing_at_end: u64 = walk
             .gaps
             .iter()
@@ -167,6 +178,7 @@ struct Pass {
     off_since: Option<Time>,
     /// The last call of the game since the last tick.
     asked: Option<(EventNumber, Time)>,
+    known: BTreeMap<(SocketId, Endpoint), u32>,
 }
 
 impl Pass {
@@ -191,13 +203,23 @@ impl Pass {
                 }
                 self.scan.sockets.insert(socket, local);
             }
-            Event::Sent { to, payload, .. } => {
-                let packet = self.packet(record, to, payload);
+            Event::Sent {
+                socket,
+                to,
+                payload,
+            } => {
+                let connection = self.connection(socket, to, true);
+                let packet = self.packet(record, (to, connection), payload);
                 self.scan.sends.push(packet);
             }
             Event::SendResult { of, outcome } => self.result(of, outcome),
-            Event::Received { from, payload, .. } => {
-                let packet = self.packet(record, from, payload);
+            Event::Received {
+                socket,
+                from,
+                payload,
+            } => {
+                let connection = self.connection(socket, from, false);
+                let packet = self.packet(record, (from, connection), payload);
                 self.scan.receives.push(packet);
             }
             Event::Tick { .. } => self.scan.turns.push((record.number, self.asked.take())),
@@ -236,13 +258,36 @@ impl Pass {
         self.scan.events += 1;
     }
 
-    fn packet(&mut self, record: &Record<'_>, peer: Endpoint, payload: &[u8]) -> RawPacket {
+    /// The connection of a packet; `out`: the node sends it.
+    fn connection(&mut self, socket: SocketId, peer: Endpoint, out: bool) -> u32 {
+        if let Some(&known) = self.known.get(&(socket, peer)) {
+            return known;
+        }
+        let place = self.scan.connections.len() as u32;
+        let port = self
+            .scan
+            .sockets
+            .get(&socket)
+            .map_or(0, |local| local.port());
+        let connection = Connection::new(socket, port, peer, out);
+        self.scan.connections.push(connection);
+        self.known.insert((socket, peer), place);
+        place
+    }
+
+    fn packet(
+        &mut self,
+        record: &Record<'_>,
+        (peer, connection): (Endpoint, u32),
+        payload: &[u8],
+    ) -> RawPacket {
         let start = self.scan.bytes.len();
         self.scan.bytes.extend_from_slice(payload);
         RawPacket {
             number: record.number,
             time: record.time,
             peer,
+            connection,
             hash: hash(payload),
             start,
             length: u32::try_from(payload.len()).unwrap_or(u32::MAX),

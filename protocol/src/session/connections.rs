@@ -1,0 +1,280 @@
+//! Connections: who talks to whom at one node, and what the wire keeps of it.
+
+use netreel_reel::{Endpoint, Event, EventNumber, Reel, SocketId};
+use netreel_wire::{ConnectionState, Context, PacketFacts, Wire};
+
+use super::matching::{End, Side};
+use super::scan::Scan;
+
+/// All packets between a socket of a node and one endpoint, in the order of the node's reel.
+#[derive(Clone, Debug)]
+pub struct Connection {
+    /// The node's socket.
+    pub socket: SocketId,
+    /// Its port; 0 where the reel does not say.
+    pub port: u16,
+    /// The other end.
+    pub peer: Endpoint,
+    /// Whether the node sent the first packet.
+    pub began: bool,
+    /// The events that sent or received its packets. Empty where the wire keeps no state.
+    pub(super) events: Vec<EventNumber>,
+    /// What was kept before some of these events, by their place. The first place has none: nothing
+    /// was kept then.
+    checkpoints: Vec<(u32, ConnectionState)>,
+}
+
+impl Connection {
+    pub(super) fn new(socket: SocketId, port: u16, peer: Endpoint, began: bool) -> Connection {
+        Connection {
+            socket,
+            port,
+            peer,
+            began,
+            events: Vec::new(),
+            checkpoints: Vec::new(),
+        }
+    }
+
+    /// What a wire may ask of a packet that the node sent (`out`) or received.
+    pub fn context(&self, out: bool) -> Context {
+        let (here, there) = (self.port, self.peer.port());
+        let (source_port, destination_port) = if out { (here, there) } else { (there, here) };
+        Context {
+            source_port,
+            destination_port,
+            from_first: out == self.began,
+        }
+    }
+
+    /// What is kept before an event of the connection, from the nearest checkpoint on. `None` where
+    /// the event is not one of the connection's, or the reel can no longer be read.
+    pub fn state_before(
+        &self,
+        number: EventNumber,
+        wire: &Wire,
+        reel: &Reel,
+    ) -> Option<ConnectionState> {
+        let place = self.events.binary_search(&number).ok()?;
+        let after = self
+            .checkpoints
+            .partition_point(|&(before, _)| before as usize <= place);
+        let (from, mut state) = match after.checked_sub(1).and_then(|at| self.checkpoints.get(at)) {
+            Some((from, state)) => (*from as usize, state.clone()),
+            None => (0, wire.new_state()),
+        };
+        let mut facts = PacketFacts::default();
+        for &number in self.events.get(from..place)? {
+            let record = reel.record(number)?;
+            let (out, payload) = match record.as_record().event {
+                Event::Sent { payload, .. } => (true, payload),
+                Event::Received { payload, .. } => (false, payload),
+                _ => continue,
+            };
+            wire.facts_in(&self.context(out), &mut state, payload, &mut facts);
+        }
+        Some(state)
+    }
+}
+
+/// Where checkpoints are made, and how much memory they may take.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Checkpoints {
+    /// So many packets of a connection apart, until that takes too much memory.
+    pub packets: u32,
+    /// Of a reel's checkpoints together, about.
+    pub bytes_max: usize,
+}
+
+impl Default for Checkpoints {
+    fn default() -> Checkpoints {
+        Checkpoints {
+            packets: 64,
+            bytes_max: 32 << 20,
+        }
+    }
+}
+
+/// Runs all packets of a reel through a wire that keeps state, in the order of the reel. `wanted`
+/// says of which packets somebody wants the facts.
+pub(super) fn follow(
+    scan: &mut Scan,
+    wire: &Wire,
+    mut checkpoints: Checkpoints,
+    mut wanted: impl FnMut(Side, usize, &mut PacketFacts),
+) {
+    let mut states: Vec<ConnectionState> = Vec::new();
+    states.resize_with(scan.connections.len(), || wire.new_state());
+    let mut facts = PacketFacts::default();
+    let mut bytes = 0;
+    let (mut sent, mut received) = (0, 0);
+    loop {
+        let next_sent = scan.sends.get(sent).map(|raw| raw.number);
+        let next_received = scan.receives.get(received).map(|raw| raw.number);
+        let (side, place) = match (next_sent, next_received) {
+            (None, None) => return,
+            (Some(a), Some(b)) if b < a => (Side::Receive, received),
+            (None, Some(_)) => (Side::Receive, received),
+            (Some(_), _) => (Side::Send, sent),
+        };
+        match side {
+            Side::Send => sent += 1,
+            Side::Receive => received += 1,
+        }
+        let raw = match side {
+            Side::Send => scan.sends.get(place),
+            Side::Receive => scan.receives.get(place),
+        };
+        let Some(raw) = raw.copied() else { return };
+        let at = raw.connection as usize;
+        let (Some(connection), Some(state)) = (scan.connections.get_mut(at), states.get_mut(at))
+        else {
+            continue;
+        };
+        let before = connection.events.len() as u32;
+        if before > 0 && before.is_multiple_of(checkpoints.packets) {
+            connection.checkpoints.push((before, state.clone()));
+            bytes += state.memory();
+        }
+        connection.events.push(raw.number);
+        let context = connection.context(side == Side::Send);
+        wire.facts_in(&context, state, scan.payload(&raw), &mut facts);
+        wanted(side, place, &mut facts);
+        if bytes > checkpoints.bytes_max {
+            checkpoints.packets = checkpoints.packets.saturating_mul(2);
+            bytes = thin(&mut scan.connections, checkpoints.packets);
+        }
+    }
+}
+
+/// Keeps the checkpoints that are so many packets apart; how much memory they take.
+fn thin(connections: &mut [Connection], packets: u32) -> usize {
+    let mut bytes = 0;
+    for connection in connections {
+        let checkpoints = &mut connection.checkpoints;
+        checkpoints.retain(|(before, _)| before.is_multiple_of(packets));
+        bytes += checkpoints
+            .iter()
+            .map(|(_, state)| state.memory())
+            .sum::<usize>();
+    }
+    bytes
+}
+
+/// What a wire may ask of a packet at one of its ends.
+pub(super) fn context(end: &End, scans: &[Scan]) -> Context {
+    let scan = scans.get(usize::from(end.reel));
+    let connection = scan.zip(end.raw(scans)).and_then(|(scan, raw)| {
+        let place = raw.connection as usize;
+        scan.connections.get(place)
+    });
+    connection.map_or_else(Context::default, |connection| {
+        connection.context(end.side == Side::Send)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use netreel_reel::{Header, Record, ReelWriter, ThreadId, Time};
+
+    use super::*;
+
+    const WIRE: &str = "wire w { byte_order = little; bit_order = lsb; root = P; state = S; }
+        state S { each names: string[64]; sum: u32 = 0; }
+        struct P {
+            key: u8 @sequence;
+            name: string(u8, utf8);
+            set state.names[key] = name;
+            total: delta(u8, state.sum) @ack;
+            set state.sum = total;
+        }";
+
+    /// A reel of one connection with so many packets.
+    fn reel(packets: u8) -> Reel {
+        let mut writer = ReelWriter::create(Vec::new(), &Header::default()).expect("a reel");
+        let socket = SocketId(0);
+        let peer = ([127, 0, 0, 1], 2).into();
+        let local = ([127, 0, 0, 1], 1).into();
+        let payloads: Vec<[u8; 6]> = (0..packets)
+            .map(|key| [key, 3, b'a', b'b', b'a' + key % 7, key])
+            .collect();
+        let mut push = |number, event| {
+            let (time, thread) = (Time(number), ThreadId(0));
+            let number = EventNumber(number);
+            let record = Record {
+                number,
+                time,
+                thread,
+                event,
+            };
+            writer.push(&record).expect("an event");
+        };
+        push(0, Event::SocketOpened { socket, local });
+        for (number, payload) in (1..).zip(&payloads) {
+            let event = match number % 3 {
+                1 => Event::Sent {
+                    socket,
+                    to: peer,
+                    payload,
+                },
+                _ => Event::Received {
+                    socket,
+                    from: peer,
+                    payload,
+                },
+            };
+            push(number, event);
+        }
+        Reel::from_bytes(writer.finish().expect("its bytes")).expect("the reel opens")
+    }
+
+    /// The state before every packet is that of the pass, whatever checkpoints there are.
+    fn check(checkpoints: Checkpoints, most: usize) {
+        let reel = reel(200);
+        let wire = Wire::compile("w.wire", WIRE).unwrap_or_else(|error| panic!("{error}"));
+        let mut scan = Scan::new(&reel);
+        let mut at_load = Vec::new();
+        follow(&mut scan, &wire, checkpoints, |_, _, facts| {
+            at_load.push(facts.clone());
+        });
+        let [connection] = &scan.connections[..] else {
+            panic!("one connection")
+        };
+        assert!(connection.checkpoints.len() <= most);
+        assert!(connection.began);
+        for (place, known) in at_load.iter().enumerate() {
+            let number = connection.events[place];
+            let mut state = connection
+                .state_before(number, &wire, &reel)
+                .expect("an event of the connection");
+            let record = reel.record(number).expect("the event");
+            let (out, payload) = match record.as_record().event {
+                Event::Sent { payload, .. } => (true, payload),
+                Event::Received { payload, .. } => (false, payload),
+                other => panic!("{other:?}"),
+            };
+            let decoded = wire.decode_in(&connection.context(out), &mut state, payload);
+            assert_eq!(decoded.facts, *known, "packet {place}");
+        }
+        let sum: u64 = (0..200).sum();
+        let last = at_load.last().and_then(|facts| facts.ack);
+        assert_eq!(last.map(|ack| ack.value), Some(sum));
+    }
+
+    #[test]
+    fn a_look_from_a_checkpoint_sees_what_the_pass_saw() {
+        let bytes_max = usize::MAX;
+        for packets in [1, 7, 64, 1000] {
+            check(Checkpoints { packets, bytes_max }, 200);
+        }
+    }
+
+    #[test]
+    fn checkpoints_that_take_too_much_memory_become_fewer() {
+        let checkpoints = Checkpoints {
+            packets: 1,
+            bytes_max: 10_000,
+        };
+        check(checkpoints, 20);
+    }
+}
