@@ -109,3 +109,30 @@ fn ack_is_a_field_of_a_packet_and_a_kind_of_message() {
     wire.facts(&[4, 0], &mut facts);
     assert_eq!(facts.ack.map(|ack| ack.value), Some(4));
 }
+
+#[test]
+fn the_data_of_all_fragments_may_be_the_games_own_bytes() {
+    let structs = "struct Packet { message: Message; }
+        struct Message @message { id: u8 @object; }
+        struct Payload { first: u8; more: u8[until end]; }";
+    let wire = |setting: &str| {
+        let text = format!(
+            "wire w {{ byte_order = little; bit_order = lsb; root = Packet; {setting} }} {structs}"
+        );
+        Wire::compile("joined.wire", &text).unwrap_or_else(|error| panic!("{error}"))
+    };
+    let mut facts = PacketFacts::default();
+    wire("").message_facts(None, &[7], &mut facts);
+    assert_eq!(facts.messages[0].object, Some(7));
+
+    let own = wire("joined = Payload;");
+    own.message_facts(None, &[7, 8, 9], &mut facts);
+    assert_eq!((facts.messages.len(), facts.diagnostics), (0, 0));
+    let decoded = own.decode_message(None, &[7, 8, 9]);
+    let paths: Vec<String> = decoded
+        .tree
+        .iter()
+        .map(|node| decoded.tree.path(node.id()))
+        .collect();
+    assert_eq!(paths, ["Payload", "first", "more", "more[0]", "more[1]"]);
+}

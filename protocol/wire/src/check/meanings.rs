@@ -64,7 +64,8 @@ impl<'a> Checker<'a, '_> {
             }
             says[index] = found;
         }
-        let roots: BTreeSet<StructId> = protocols.iter().map(|protocol| protocol.root).collect();
+        let read = |protocol: &Protocol| std::iter::once(protocol.root).chain(protocol.joined);
+        let roots: BTreeSet<StructId> = protocols.iter().flat_map(read).collect();
         for root in roots {
             let structure = &structs[root.0 as usize];
             if !structure.is_message && structure.range.is_none() {
@@ -72,7 +73,8 @@ impl<'a> Checker<'a, '_> {
             }
         }
         for protocol in protocols {
-            protocol.joined = joined(protocol.root, structs, &says, children_first);
+            let found = joined(protocol.root, structs, &says, children_first);
+            protocol.joined = protocol.joined.or(found);
         }
     }
 

@@ -11,11 +11,12 @@ use crate::syntax::ast::{Block, Expr, ExprKind, Setting};
 const BIT_ORDERS: [(&str, BitOrder); 2] = [("lsb", BitOrder::Lsb), ("msb", BitOrder::Msb)];
 const BYTE_ORDERS: [(&str, ByteOrder); 2] =
     [("little", ByteOrder::Little), ("big", ByteOrder::Big)];
-const WIRE_SETTINGS: [&str; 8] = [
+const WIRE_SETTINGS: [&str; 9] = [
     "version",
     "byte_order",
     "bit_order",
     "root",
+    "joined",
     "ports",
     "magic",
     "when",
@@ -79,7 +80,9 @@ impl<'a> Checker<'a, '_> {
             }
         }
         let named = |name: &str| block.settings.iter().find(|each| each.name.text == name);
-        let root = named("root").and_then(|setting| self.root(setting));
+        let root = named("root").and_then(|setting| self.named_struct(setting, "the root"));
+        let joined = named("joined");
+        let joined = joined.and_then(|setting| self.named_struct(setting, "a joined message"));
         let version = named("version").and_then(|setting| self.version(setting));
         let bytes = named("byte_order").and_then(|setting| self.choice(setting, &BYTE_ORDERS));
         let bits = named("bit_order").and_then(|setting| self.choice(setting, &BIT_ORDERS));
@@ -87,8 +90,8 @@ impl<'a> Checker<'a, '_> {
         let magic = named("magic").and_then(|setting| self.magic(setting));
         let when = named("when").and_then(|setting| self.when(setting, root));
         let state = named("state").and_then(|setting| self.state_setting(setting));
-        if let Some(root) = root {
-            self.keepers.push((root, block.name, state));
+        for read in root.into_iter().chain(joined) {
+            self.keepers.push((read, block.name, state));
         }
         Some(Protocol {
             name: block.name.text.into(),
@@ -98,7 +101,7 @@ impl<'a> Checker<'a, '_> {
                 bytes: bytes.unwrap_or_default(),
             },
             root: root?,
-            joined: None,
+            joined,
             selection: Selection {
                 ports: ports.unwrap_or_default(),
                 magic: magic.unwrap_or_default(),
@@ -117,14 +120,14 @@ impl<'a> Checker<'a, '_> {
         None
     }
 
-    fn root(&mut self, setting: &Setting<'a>) -> Option<StructId> {
-        let ExprKind::Path(path) = &setting.value.kind else {
-            self.report(setting.value.span, "the root is a struct")
-                .label("expected a struct");
-            return None;
+    /// The struct that a setting names; `what` it is, for errors.
+    fn named_struct(&mut self, setting: &Setting<'a>, what: &str) -> Option<StructId> {
+        let name = match &setting.value.kind {
+            ExprKind::Path(path) => path.first().filter(|_| path.len() == 1),
+            _ => None,
         };
-        let [name] = path.as_slice() else {
-            self.report(setting.value.span, "the root is a struct")
+        let Some(name) = name else {
+            self.report(setting.value.span, format!("{what} is a struct"))
                 .label("expected a struct");
             return None;
         };

@@ -12,16 +12,6 @@ use crate::facts::PacketFacts;
 use crate::program::Program;
 use crate::state::ConnectionState;
 
-/// What a packet is made of.
-#[derive(Clone, Copy)]
-pub(crate) struct Source<'j> {
-    /// The struct that the packet is.
-    pub(crate) root: Option<&'j Json>,
-    /// Bits that the wire does not explain, and how many there are.
-    pub(crate) rest: Option<&'j (Vec<u8>, u32)>,
-    pub(crate) context: &'j Context,
-}
-
 /// What became of it.
 pub(crate) enum Written {
     Packet {
@@ -39,19 +29,16 @@ const RUNS_MAX: usize = 16;
 ///
 /// A derived field can come before what it is worked out from, and change where that stands. So the
 /// packet is written again with what the run before worked out, until nothing changes any more.
-///
-/// `state` advances by the packet, unless it is refused.
-pub(crate) fn write(program: &Program, source: Source<'_>, state: &mut ConnectionState) -> Written {
+pub(crate) fn write(
+    program: &Program,
+    root: Option<&Json>,
+    rest: Option<&(Vec<u8>, u32)>,
+) -> Written {
     let mut settled = Vec::new();
     for _ in 0..RUNS_MAX {
-        let mut after = state.clone();
-        let run = write_once(program, source, &settled, &mut after);
+        let run = write_once(program, root, rest, &settled);
         if run.derived.iter().all(Derived::is_settled) {
-            let written = run.end();
-            if matches!(written, Written::Packet { .. }) {
-                *state = after;
-            }
-            return written;
+            return run.end();
         }
         settled = run
             .derived
@@ -95,22 +82,18 @@ impl Run {
 
 fn write_once(
     program: &Program,
-    source: Source<'_>,
+    root: Option<&Json>,
+    rest: Option<&(Vec<u8>, u32)>,
     settled: &[i128],
-    state: &mut ConnectionState,
 ) -> Run {
-    let Source {
-        root,
-        rest,
-        context,
-    } = source;
     let tape = Writing::new(&program.dictionary, root, rest.is_some(), settled);
     // It knows how to say what is wrong.
     let mut full = Full::new(program, "packet", &[]);
     let mut facts = PacketFacts::default();
+    let mut state = ConnectionState::new(&program.state);
     let around = Surroundings {
-        context: *context,
-        state,
+        context: Context::default(),
+        state: &mut state,
     };
     let (plan, facts) = (&program.full, &mut facts);
     run(

@@ -17,8 +17,7 @@ pub(crate) struct Parts {
 #[derive(Clone, Debug, PartialEq)]
 struct Partial {
     key: i128,
-    /// `None` while no part has told it.
-    count: Option<u32>,
+    count: u32,
     /// Sorted by part.
     places: Vec<Place>,
     /// The parts in the order in which they came.
@@ -53,8 +52,7 @@ impl Parts {
     }
 
     /// Takes a part. Where it was the last that lacked, `whole` is filled with the message and the
-    /// result is true. A part that comes again replaces the first; another count begins anew. A
-    /// count of 0 is one that this part does not tell.
+    /// result is true. A part that comes again replaces the first; another count begins anew.
     pub(crate) fn add(
         &mut self,
         key: i128,
@@ -65,15 +63,14 @@ impl Parts {
         if count > i128::from(PARTS_MAX) {
             return Err(BadPart::TooMany { count });
         }
-        let indices = if count == 0 { PARTS_MAX.into() } else { count };
-        if index < 0 || index >= indices {
+        if index < 0 || index >= count {
             return Err(BadPart::Index { index, count });
         }
-        let (index, count) = (index as u32, (count != 0).then_some(count as u32));
+        let (index, count) = (index as u32, count as u32);
         if data.len() > JOINED_BYTES_MAX {
             return Err(BadPart::TooLong);
         }
-        let place = self.place(key, index, count);
+        let place = self.place(key, count);
         let Some(shared) = self.under_way.get_mut(place) else {
             return Ok(false);
         };
@@ -83,7 +80,7 @@ impl Parts {
             return Err(BadPart::TooLong);
         }
         partial.add(index, data);
-        if partial.count.map(|count| count as usize) == Some(partial.places.len()) {
+        if partial.places.len() == count as usize {
             partial.join(whole);
             self.under_way.remove(place);
             return Ok(true);
@@ -103,20 +100,19 @@ impl Parts {
     }
 
     /// The message with this key, begun anew where it has another count.
-    fn place(&mut self, key: i128, index: u32, count: Option<u32>) -> usize {
+    fn place(&mut self, key: i128, count: u32) -> usize {
         let known = self.under_way.iter().position(|each| each.key == key);
-        if let Some(place) = known
-            && let Some(shared) = self.under_way.get_mut(place)
-        {
-            if shared.fits(index, count) {
-                if shared.count.is_none() && count.is_some() {
-                    Arc::make_mut(shared).count = count;
-                }
+        match known {
+            Some(place) if self.under_way.get(place).map(|each| each.count) == Some(count) => {
                 return place;
             }
-            self.under_way.remove(place);
-        } else if self.under_way.len() >= self.capacity {
-            self.under_way.remove(0);
+            Some(place) => {
+                self.under_way.remove(place);
+            }
+            None if self.under_way.len() >= self.capacity => {
+                self.under_way.remove(0);
+            }
+            None => {}
         }
         self.under_way.push(Arc::new(Partial {
             key,
@@ -129,16 +125,6 @@ impl Parts {
 }
 
 impl Partial {
-    /// Whether the message can have this part, and so many.
-    fn fits(&self, index: u32, count: Option<u32>) -> bool {
-        match (self.count, count) {
-            (None, None) => true,
-            (Some(known), None) => index < known,
-            (Some(known), Some(count)) => known == count,
-            (None, Some(count)) => self.places.last().is_none_or(|last| last.part < count),
-        }
-    }
-
     fn add(&mut self, part: u32, data: &[u8]) {
         let found = self.places.binary_search_by_key(&part, |place| place.part);
         if let Ok(known) = found
@@ -221,21 +207,6 @@ mod tests {
     }
 
     #[test]
-    fn the_count_may_come_with_any_part() {
-        let mut parts = Parts::new(2);
-        add(&mut parts, 1, (0, 0), b"a");
-        add(&mut parts, 1, (2, 3), b"c");
-        assert_eq!(add(&mut parts, 1, (1, 0), b"b"), Some(b"abc".to_vec()));
-        assert_eq!(add(&mut parts, 1, (0, 1), b"d"), Some(b"d".to_vec()));
-        add(&mut parts, 1, (2, 0), b"of a longer message");
-        add(&mut parts, 1, (1, 2), b"b");
-        assert_eq!(add(&mut parts, 1, (0, 0), b"a"), Some(b"ab".to_vec()));
-        add(&mut parts, 1, (1, 2), b"b");
-        add(&mut parts, 1, (2, 0), b"of a longer message");
-        assert_eq!(add(&mut parts, 1, (0, 2), b"a"), None);
-    }
-
-    #[test]
     fn parts_that_cannot_be_are_refused() {
         let mut parts = Parts::new(2);
         let mut whole = Vec::new();
@@ -243,10 +214,7 @@ mod tests {
         let index = |index, count| BadPart::Index { index, count };
         assert_eq!(refused((2, 2), b""), index(2, 2));
         assert_eq!(refused((-1, 2), b""), index(-1, 2));
-        assert_eq!(
-            refused((PARTS_MAX.into(), 0), b""),
-            index(PARTS_MAX.into(), 0)
-        );
+        assert_eq!(refused((0, 0), b""), index(0, 0));
         let count = i128::from(PARTS_MAX) + 1;
         assert_eq!(refused((0, count), b""), BadPart::TooMany { count });
         let long = vec![0; JOINED_BYTES_MAX + 1];

@@ -8,6 +8,9 @@ use rusty_enet::{Compressor, RangeCoder};
 use crate::explained::{check_explained, check_own_tests, number, small, wire};
 use crate::recordings::{Recording, Story, capture};
 
+/// A capture, the ports of ENet in it, and how many there are of each command.
+type Counted = (&'static str, &'static [u16], &'static [(u8, u32)]);
+
 /// One command, as both readers see it: number, flags, channel, sequence, bytes of payload.
 type Command = (u8, u8, u8, u16, usize);
 
@@ -34,7 +37,7 @@ fn every_byte_of_the_small_recordings_is_explained() {
 /// The numbers were counted with another program, too.
 #[test]
 fn every_byte_of_the_captures_is_explained() {
-    let expected: [(&str, &[u16], &[(u8, u32)]); 3] = [
+    let expected: [Counted; 3] = [
         (
             "enet_c.pcap",
             &[7777],
