@@ -4,9 +4,11 @@ use std::fmt;
 
 use serde_json::Value as Json;
 
+use crate::context::Context;
 use crate::facts::ProtocolId;
 use crate::json::bytes_of_rest;
-use crate::run::{Written, write};
+use crate::run::{Source, Written, write};
+use crate::state::ConnectionState;
 use crate::suggest::did_you_mean;
 use crate::wire::{Decoded, Wire};
 
@@ -69,6 +71,20 @@ impl Wire {
     /// # Errors
     /// Where the JSON does not fit the wire, with the path of each field and what was expected.
     pub fn encode(&self, json: &Json) -> Result<Encoded, EncodeError> {
+        self.encode_in(&Context::default(), &mut self.new_state(), json)
+    }
+
+    /// A packet of a connection from its JSON, after the packets that advanced `state`; advances it
+    /// by this one. On an error the state stays what it was.
+    ///
+    /// # Errors
+    /// As for [`Wire::encode`].
+    pub fn encode_in(
+        &self,
+        context: &Context,
+        state: &mut ConnectionState,
+        json: &Json,
+    ) -> Result<Encoded, EncodeError> {
         let refused = |path: &str, why: String| EncodeError {
             problems: vec![(path.to_owned(), why)],
         };
@@ -93,11 +109,18 @@ impl Wire {
             Some(rest) => Some(bytes_of_rest(rest).map_err(|why| refused("rest", why))?),
             None => None,
         };
-        match write(self.program(protocol), whole.get("packet"), rest.as_ref()) {
+        let program = self.program(protocol);
+        let source = Source {
+            root: whole.get("packet"),
+            rest: rest.as_ref(),
+            context,
+        };
+        match write(program, source, state) {
             Written::Packet { bytes, changes } => Ok(Encoded { bytes, changes }),
             Written::Refused(problems) => Err(EncodeError { problems }),
         }
     }
+
     fn named(&self, name: &Json) -> Result<ProtocolId, String> {
         let wanted = name.as_str();
         let place = self.protocols().position(|(name, _)| Some(name) == wanted);

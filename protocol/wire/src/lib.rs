@@ -7,6 +7,7 @@ mod arithmetic;
 mod bit_writer;
 mod bits;
 mod check;
+mod connections;
 mod context;
 mod display;
 mod encode;
@@ -26,6 +27,7 @@ mod testing;
 mod tree;
 mod wire;
 
+pub use connections::{Connections, EncodedPacket};
 pub use context::Context;
 pub use encode::{Change, EncodeError, Encoded};
 pub use error::{CompileError, Related, Report};

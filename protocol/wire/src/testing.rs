@@ -9,7 +9,7 @@ use crate::files::Files;
 use crate::json::{Leaf, bytes_of, bytes_of_rest, raw_of};
 use crate::lower::lower;
 use crate::program::{Program, Shown};
-use crate::run::{Entry, Full, Surroundings, Written, read, write};
+use crate::run::{Entry, Full, Source, Surroundings, Written, read, write};
 use crate::state::ConnectionState;
 use crate::suggest::did_you_mean;
 use crate::tree::{Name, Tree, TreeId, TreeNode};
@@ -103,7 +103,8 @@ impl Wire {
             }
             None => self.program_at(chosen.unwrap_or(0)),
         };
-        let decoded = decode(program, context, &mut self.new_state(), &test.bytes);
+        let before = self.new_state();
+        let decoded = decode(program, context, &mut before.clone(), &test.bytes);
         let mut failures = Vec::new();
         let count = decoded.diagnostics.len() as u32;
         if count != test.diagnostics {
@@ -127,7 +128,8 @@ impl Wire {
         }
         let mut failures = comparison.failures;
         if let Some(value) = test.value.as_ref().filter(|_| failures.is_empty()) {
-            failures.extend(back(program, value, &decoded, &test.bytes));
+            let around = (&context, &before);
+            failures.extend(back(program, around, value, &decoded, &test.bytes));
         }
         failures
     }
@@ -167,19 +169,34 @@ fn decode(
 }
 
 /// Encodes the expected value: are these the bytes?
-fn back(program: &Program, value: &Json, decoded: &Decoded, bytes: &[u8]) -> Vec<TestFailure> {
+fn back(
+    program: &Program,
+    (context, state): (&Context, &ConnectionState),
+    value: &Json,
+    decoded: &Decoded,
+    bytes: &[u8],
+) -> Vec<TestFailure> {
+    let write = |rest| {
+        let root = Some(value);
+        let source = Source {
+            root,
+            rest,
+            context,
+        };
+        write(program, source, &mut state.clone())
+    };
     let rest = decoded.to_json();
     let rest = rest.get("rest").and_then(|rest| bytes_of_rest(rest).ok());
     // Where there is a rest, what the value does not say was not there; but constants may be left
     // out of a packet that has only more than it should.
     if let Some((_, bits)) = rest
         && bits.is_multiple_of(8)
-        && let Written::Packet { bytes: found, .. } = write(program, Some(value), None)
+        && let Written::Packet { bytes: found, .. } = write(None)
         && found == bytes[..bytes.len().saturating_sub(bits as usize / 8)]
     {
         return Vec::new();
     }
-    match write(program, Some(value), rest.as_ref()) {
+    match write(rest.as_ref()) {
         Written::Packet { bytes: found, .. } if found == bytes => Vec::new(),
         Written::Packet { bytes: found, .. } => {
             let different = found.iter().zip(bytes).take_while(|(a, b)| a == b).count();

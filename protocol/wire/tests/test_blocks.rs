@@ -108,7 +108,7 @@ fn a_struct_is_not_a_number() {
         &format!("{GONE} part = {{ messages: 1, sequence: {{ a: 1 }} }};"),
         &[
             "messages: expected 1, found a struct or a repeat",
-            "sequence: a field has `raw`, `value`, `bits`, `prefix_bits` and `override`, not `a`",
+            "sequence: a field has `raw`, `value`, `bits`, `prefix_bits`, `change` and `override`, not `a`",
         ],
     );
 }

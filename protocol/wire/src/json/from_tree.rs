@@ -5,7 +5,7 @@ use serde_json::{Map, Value as Json};
 use super::{hex, leaf_of};
 use crate::program::{FieldInfo, Rest, Shown};
 use crate::run::show;
-use crate::tree::{Name, Tree, TreeId, TreeNode};
+use crate::tree::{Name, Tree, TreeId, TreeNode, Value};
 
 /// The whole packet: `wire` where there are several to choose from, `packet`, and `rest` where the wire does not explain all of it.
 pub(crate) fn packet(tree: &Tree) -> Json {
@@ -65,7 +65,11 @@ fn field(tree: &Tree, node: TreeNode<'_>) -> Json {
         Shown::Bytes => hex(&node.content()),
         shown => {
             let raw = node.raw();
-            let json = leaf_of(raw, shown, tree.dictionary());
+            let mut json = leaf_of(raw, shown, tree.dictionary());
+            if let Value::Delta { value, .. } = node.value() {
+                let value = value.map_or(Json::Null, |value| Json::String(value.to_string()));
+                json = serde_json::json!({ "change": json, "value": value });
+            }
             let width = node.bits().end - node.bits().start;
             let json = with_width(json, "bits", info, width, raw);
             match tree.is_kept(node.id()) {

@@ -37,6 +37,7 @@ impl<'j> Leaf<'j> {
             });
         };
         let mut leaf = Leaf::default();
+        let mut change = None;
         let width = |json: &Json| {
             let bits = json.as_u64().and_then(|bits| u32::try_from(bits).ok());
             bits.ok_or_else(|| format!("{json} is not a number of bits"))
@@ -47,15 +48,18 @@ impl<'j> Leaf<'j> {
                 "value" => leaf.value = Some(json),
                 "bits" => leaf.bits = Some(width(json)?),
                 "prefix_bits" => leaf.prefix_bits = Some(width(json)?),
+                // What is on the wire of a delta; what it adds up to is for people.
+                "change" => change = Some(json),
                 "override" => leaf.keeps = json.as_bool().unwrap_or(false),
                 _ => {
                     return Err(format!(
-                        "a field has `raw`, `value`, `bits`, `prefix_bits` and `override`, \
+                        "a field has `raw`, `value`, `bits`, `prefix_bits`, `change` and `override`, \
                          not `{key}`"
                     ));
                 }
             }
         }
+        leaf.value = change.or(leaf.value);
         if leaf.raw.is_none() && leaf.value.is_none() {
             return Err("neither `raw` nor `value` is there".to_owned());
         }
@@ -265,7 +269,7 @@ fn half_bits(value: f64) -> Option<u64> {
 /// Why there are none.
 pub(crate) fn bytes_of(leaf: Leaf<'_>, shown: Shown) -> Result<Vec<u8>, String> {
     if let Some(raw) = leaf.raw {
-        let bytes = from_hex(raw)?;
+        let bytes = bytes_of_hex(raw)?;
         let disagrees = match (shown, leaf.value) {
             (Shown::Text(encoding), Some(value)) => {
                 Json::String(show::text(&bytes, encoding)) != *value
@@ -283,7 +287,7 @@ pub(crate) fn bytes_of(leaf: Leaf<'_>, shown: Shown) -> Result<Vec<u8>, String> 
     match (shown, value) {
         (Shown::Text(encoding), Json::String(text)) => text_bytes(text, encoding),
         (Shown::Text(_), other) => Err(format!("{other} is not a text")),
-        _ => from_hex(value),
+        _ => bytes_of_hex(value),
     }
 }
 
@@ -311,7 +315,9 @@ pub(crate) fn hex(bytes: &[u8]) -> Json {
     Json::String(text)
 }
 
-pub(super) fn from_hex(json: &Json) -> Result<Vec<u8>, String> {
+/// # Errors
+/// The JSON is not bytes.
+pub(crate) fn bytes_of_hex(json: &Json) -> Result<Vec<u8>, String> {
     let bad = || format!("{json} is not bytes: two hexadecimal digits each");
     let text = json.as_str().ok_or_else(bad)?;
     let digits: Option<Vec<u8>> = text

@@ -12,7 +12,9 @@ mod leaf;
 use serde_json::Value as Json;
 
 pub(crate) use from_tree::{leb128_bits, packet};
-pub(crate) use leaf::{Leaf, bytes_of, hex, integer_of, leaf_of, raw_of, raw_of_integer};
+pub(crate) use leaf::{
+    Leaf, bytes_of, bytes_of_hex, hex, integer_of, leaf_of, raw_of, raw_of_integer,
+};
 
 /// The bits that the wire does not explain, and how many there are.
 ///
@@ -23,7 +25,7 @@ pub(crate) fn bytes_of_rest(json: &Json) -> Result<(Vec<u8>, u32), String> {
     let bits = json.get("bits").and_then(Json::as_u64);
     let bits = bits.and_then(|bits| u32::try_from(bits).ok());
     let bits = bits.ok_or_else(expected)?;
-    let bytes = leaf::from_hex(json.get("bytes").ok_or_else(expected)?)?;
+    let bytes = leaf::bytes_of_hex(json.get("bytes").ok_or_else(expected)?)?;
     if bytes.len() != bits.div_ceil(8) as usize {
         return Err(format!("{bits} bits are not {} bytes", bytes.len()));
     }

@@ -17,4 +17,4 @@ mod writing;
 
 pub(crate) use full::Full;
 pub(crate) use machine::{Entry, FactsOnly, Surroundings, read};
-pub(crate) use write::{Written, write};
+pub(crate) use write::{Source, Written, write};

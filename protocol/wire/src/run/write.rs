@@ -12,6 +12,16 @@ use crate::facts::PacketFacts;
 use crate::program::Program;
 use crate::state::ConnectionState;
 
+/// What a packet is made of.
+#[derive(Clone, Copy)]
+pub(crate) struct Source<'j> {
+    /// The struct that the packet is.
+    pub(crate) root: Option<&'j Json>,
+    /// Bits that the wire does not explain, and how many there are.
+    pub(crate) rest: Option<&'j (Vec<u8>, u32)>,
+    pub(crate) context: &'j Context,
+}
+
 /// What became of it.
 pub(crate) enum Written {
     Packet {
@@ -29,16 +39,19 @@ const RUNS_MAX: usize = 16;
 ///
 /// A derived field can come before what it is worked out from, and change where that stands. So the
 /// packet is written again with what the run before worked out, until nothing changes any more.
-pub(crate) fn write(
-    program: &Program,
-    root: Option<&Json>,
-    rest: Option<&(Vec<u8>, u32)>,
-) -> Written {
+///
+/// `state` advances by the packet, unless it is refused.
+pub(crate) fn write(program: &Program, source: Source<'_>, state: &mut ConnectionState) -> Written {
     let mut settled = Vec::new();
     for _ in 0..RUNS_MAX {
-        let run = write_once(program, root, rest, &settled);
+        let mut after = state.clone();
+        let run = write_once(program, source, &settled, &mut after);
         if run.derived.iter().all(Derived::is_settled) {
-            return run.end();
+            let written = run.end();
+            if matches!(written, Written::Packet { .. }) {
+                *state = after;
+            }
+            return written;
         }
         settled = run
             .derived
@@ -82,18 +95,22 @@ impl Run {
 
 fn write_once(
     program: &Program,
-    root: Option<&Json>,
-    rest: Option<&(Vec<u8>, u32)>,
+    source: Source<'_>,
     settled: &[i128],
+    state: &mut ConnectionState,
 ) -> Run {
+    let Source {
+        root,
+        rest,
+        context,
+    } = source;
     let tape = Writing::new(&program.dictionary, root, rest.is_some(), settled);
     // It knows how to say what is wrong.
     let mut full = Full::new(program, "packet", &[]);
     let mut facts = PacketFacts::default();
-    let mut state = ConnectionState::new(&program.state);
     let around = Surroundings {
-        context: Context::default(),
-        state: &mut state,
+        context: *context,
+        state,
     };
     let (plan, facts) = (&program.full, &mut facts);
     run(

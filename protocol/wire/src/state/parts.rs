@@ -17,7 +17,8 @@ pub(crate) struct Parts {
 #[derive(Clone, Debug, PartialEq)]
 struct Partial {
     key: i128,
-    count: u32,
+    /// `None` while no part has told it.
+    count: Option<u32>,
     /// Sorted by part.
     places: Vec<Place>,
     /// The parts in the order in which they came.
@@ -52,7 +53,8 @@ impl Parts {
     }
 
     /// Takes a part. Where it was the last that lacked, `whole` is filled with the message and the
-    /// result is true. A part that comes again replaces the first; another count begins anew.
+    /// result is true. A part that comes again replaces the first; another count begins anew. A
+    /// count of 0 is one that this part does not tell.
     pub(crate) fn add(
         &mut self,
         key: i128,
@@ -63,14 +65,15 @@ impl Parts {
         if count > i128::from(PARTS_MAX) {
             return Err(BadPart::TooMany { count });
         }
-        if index < 0 || index >= count {
+        let indices = if count == 0 { PARTS_MAX.into() } else { count };
+        if index < 0 || index >= indices {
             return Err(BadPart::Index { index, count });
         }
-        let (index, count) = (index as u32, count as u32);
+        let (index, count) = (index as u32, (count != 0).then_some(count as u32));
         if data.len() > JOINED_BYTES_MAX {
             return Err(BadPart::TooLong);
         }
-        let place = self.place(key, count);
+        let place = self.place(key, index, count);
         let Some(shared) = self.under_way.get_mut(place) else {
             return Ok(false);
         };
@@ -80,7 +83,7 @@ impl Parts {
             return Err(BadPart::TooLong);
         }
         partial.add(index, data);
-        if partial.places.len() == count as usize {
+        if partial.count.map(|count| count as usize) == Some(partial.places.len()) {
             partial.join(whole);
             self.under_way.remove(place);
             return Ok(true);
@@ -100,19 +103,20 @@ impl Parts {
     }
 
     /// The message with this key, begun anew where it has another count.
-    fn place(&mut self, key: i128, count: u32) -> usize {
+    fn place(&mut self, key: i128, index: u32, count: Option<u32>) -> usize {
         let known = self.under_way.iter().position(|each| each.key == key);
-        match known {
-            Some(place) if self.under_way.get(place).map(|each| each.count) == Some(count) => {
+        if let Some(place) = known
+            && let Some(shared) = self.under_way.get_mut(place)
+        {
+            if shared.fits(index, count) {
+                if shared.count.is_none() && count.is_some() {
+                    Arc::make_mut(shared).count = count;
+                }
                 return place;
             }
-            Some(place) => {
-                self.under_way.remove(place);
-            }
-            None if self.under_way.len() >= self.capacity => {
-                self.under_way.remove(0);
-            }
-            None => {}
+            self.under_way.remove(place);
+        } else if self.under_way.len() >= self.capacity {
+            self.under_way.remove(0);
         }
         self.under_way.push(Arc::new(Partial {
             key,
@@ -125,6 +129,16 @@ impl Parts {
 }
 
 impl Partial {
+    /// Whether the message can have this part, and so many.
+    fn fits(&self, index: u32, count: Option<u32>) -> bool {
+        match (self.count, count) {
+            (None, None) => true,
+            (Some(known), None) => index < known,
+            (Some(known), Some(count)) => known == count,
+            (None, Some(count)) => self.places.last().is_none_or(|last| last.part < count),
+        }
+    }
+
     fn add(&mut self, part: u32, data: &[u8]) {
         let found = self.places.binary_search_by_key(&part, |place| place.part);
         if let Ok(known) = found
@@ -207,6 +221,21 @@ mod tests {
     }
 
     #[test]
+    fn the_count_may_come_with_any_part() {
+        let mut parts = Parts::new(2);
+        add(&mut parts, 1, (0, 0), b"a");
+        add(&mut parts, 1, (2, 3), b"c");
+        assert_eq!(add(&mut parts, 1, (1, 0), b"b"), Some(b"abc".to_vec()));
+        assert_eq!(add(&mut parts, 1, (0, 1), b"d"), Some(b"d".to_vec()));
+        add(&mut parts, 1, (2, 0), b"of a longer message");
+        add(&mut parts, 1, (1, 2), b"b");
+        assert_eq!(add(&mut parts, 1, (0, 0), b"a"), Some(b"ab".to_vec()));
+        add(&mut parts, 1, (1, 2), b"b");
+        add(&mut parts, 1, (2, 0), b"of a longer message");
+        assert_eq!(add(&mut parts, 1, (0, 2), b"a"), None);
+    }
+
+    #[test]
     fn parts_that_cannot_be_are_refused() {
         let mut parts = Parts::new(2);
         let mut whole = Vec::new();
@@ -214,7 +243,10 @@ mod tests {
         let index = |index, count| BadPart::Index { index, count };
         assert_eq!(refused((2, 2), b""), index(2, 2));
         assert_eq!(refused((-1, 2), b""), index(-1, 2));
-        assert_eq!(refused((0, 0), b""), index(0, 0));
+        assert_eq!(
+            refused((PARTS_MAX.into(), 0), b""),
+            index(PARTS_MAX.into(), 0)
+        );
         let count = i128::from(PARTS_MAX) + 1;
         assert_eq!(refused((0, count), b""), BadPart::TooMany { count });
         let long = vec![0; JOINED_BYTES_MAX + 1];

@@ -1,0 +1,161 @@
+//! The packets of a whole capture, one after the other: what each connection keeps is kept for it.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+use serde_json::{Map, Value as Json};
+
+use crate::context::Context;
+use crate::encode::{Change, EncodeError};
+use crate::facts::PacketFacts;
+use crate::json::{bytes_of_hex, hex};
+use crate::state::ConnectionState;
+use crate::wire::{Decoded, Wire};
+
+/// Reads and writes packets in the order in which one node, or one wire, saw them. A connection is an
+/// unordered pair of endpoints.
+///
+/// As JSON, a packet of a session is one object:
+/// `{"from": "10.0.0.1:5000", "to": "10.0.0.2:27960", "packet": {...}, "bytes": "ff..."}`. `bytes` is
+/// what the packet was; whoever edits the rest leaves it alone, so that all packets that come out
+/// other than they were can be told: the edited one, and later ones that depend on what it left in
+/// the connection's state.
+#[derive(Clone, Debug)]
+pub struct Connections<'w> {
+    wire: &'w Wire,
+    known: BTreeMap<(SocketAddr, SocketAddr), Connection>,
+}
+
+#[derive(Clone, Debug)]
+struct Connection {
+    first_from: SocketAddr,
+    state: ConnectionState,
+}
+
+/// A packet that was made from a line of a session.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EncodedPacket {
+    /// Where it comes from.
+    pub from: SocketAddr,
+    /// Where it goes.
+    pub to: SocketAddr,
+    /// The packet.
+    pub bytes: Vec<u8>,
+    /// Derived fields that came out other than the JSON said.
+    pub changes: Vec<Change>,
+    /// The line as the packet reads now.
+    pub line: Json,
+    /// Whether the packet is not what its line said: other bytes than `bytes`, or fields that read
+    /// otherwise, because it was edited or because it depends on a packet that was.
+    pub differs: bool,
+}
+
+impl<'w> Connections<'w> {
+    /// Before the first packet.
+    pub fn new(wire: &'w Wire) -> Connections<'w> {
+        Connections {
+            wire,
+            known: BTreeMap::new(),
+        }
+    }
+
+    /// Every field of the next packet.
+    pub fn decode(&mut self, from: SocketAddr, to: SocketAddr, packet: &[u8]) -> Decoded {
+        let wire = self.wire;
+        let (context, state) = self.connection(from, to);
+        wire.decode_in(&context, state, packet)
+    }
+
+    /// The facts of the next packet.
+    pub fn facts(
+        &mut self,
+        from: SocketAddr,
+        to: SocketAddr,
+        packet: &[u8],
+        out: &mut PacketFacts,
+    ) {
+        let wire = self.wire;
+        let (context, state) = self.connection(from, to);
+        wire.facts_in(&context, state, packet, out);
+    }
+
+    /// The next packet as a line of a session's JSON.
+    pub fn to_json(&mut self, from: SocketAddr, to: SocketAddr, packet: &[u8]) -> Json {
+        let mut line = Map::new();
+        line.insert("from".to_owned(), Json::String(from.to_string()));
+        line.insert("to".to_owned(), Json::String(to.to_string()));
+        if let Json::Object(packet) = self.decode(from, to, packet).to_json() {
+            line.extend(packet);
+        }
+        line.insert("bytes".to_owned(), hex(packet));
+        Json::Object(line)
+    }
+
+    /// The next packet from its line.
+    ///
+    /// # Errors
+    /// Where the JSON does not fit the wire. The connection's state stays what it was.
+    pub fn encode(&mut self, line: &Json) -> Result<EncodedPacket, EncodeError> {
+        let refused = |path: &str, why: String| EncodeError {
+            problems: vec![(path.to_owned(), why)],
+        };
+        let Json::Object(parts) = line else {
+            return Err(refused("", format!("expected {{...}}, found {line}")));
+        };
+        let endpoint = |key: &str| {
+            let text = parts.get(key).and_then(Json::as_str).unwrap_or_default();
+            text.parse::<SocketAddr>().map_err(|_| {
+                let why = "expected an address and a port, such as \"10.0.0.1:5000\"";
+                refused(key, why.to_owned())
+            })
+        };
+        let (from, to) = (endpoint("from")?, endpoint("to")?);
+        let was = match parts.get("bytes") {
+            Some(bytes) => Some(bytes_of_hex(bytes).map_err(|why| refused("bytes", why))?),
+            None => None,
+        };
+        let about = ["from", "to", "bytes", "number", "time"];
+        let packet = parts
+            .iter()
+            .filter(|(key, _)| !about.contains(&key.as_str()))
+            .map(|(key, value)| (key.clone(), value.clone()));
+        let packet = Json::Object(packet.collect());
+        let wire = self.wire;
+        let (context, state) = self.connection(from, to);
+        let mut before = state.clone();
+        let encoded = wire.encode_in(&context, state, &packet)?;
+        let reads = wire
+            .decode_in(&context, &mut before, &encoded.bytes)
+            .to_json();
+        let differs = was.is_some_and(|was| was != encoded.bytes) || reads != packet;
+        let mut line = parts.clone();
+        if let Json::Object(reads) = reads {
+            line.retain(|key, _| about.contains(&key.as_str()));
+            line.extend(reads);
+        }
+        line.insert("bytes".to_owned(), hex(&encoded.bytes));
+        Ok(EncodedPacket {
+            from,
+            to,
+            bytes: encoded.bytes,
+            changes: encoded.changes,
+            line: Json::Object(line),
+            differs,
+        })
+    }
+
+    fn connection(&mut self, from: SocketAddr, to: SocketAddr) -> (Context, &mut ConnectionState) {
+        let wire = self.wire;
+        let key = if from <= to { (from, to) } else { (to, from) };
+        let connection = self.known.entry(key).or_insert_with(|| Connection {
+            first_from: from,
+            state: wire.new_state(),
+        });
+        let context = Context {
+            source_port: from.port(),
+            destination_port: to.port(),
+            from_first: from == connection.first_from,
+        };
+        (context, &mut connection.state)
+    }
+}

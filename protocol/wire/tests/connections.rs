@@ -1,0 +1,115 @@
+//! Packets of connections, one after the other, and back from the JSON of a whole session.
+
+use std::net::SocketAddr;
+
+use netreel_wire::{Connections, Wire};
+use serde_json::{Value as Json, json};
+
+const WIRE: &str = "wire t { byte_order = little; bit_order = lsb; root = P; state = S; }
+    state S { count: u8; each base: u8; }
+    enum Kind : u8 { set = 0, list = 1, delta = 2 }
+    struct P {
+        kind: Kind;
+        switch (kind) {
+            Kind.set => { count: u8; base: u8; set state.count = count; set state.base = base; }
+            Kind.list => items: u8[state.count];
+            Kind.delta => { value: delta(i8, state.base); }
+        }
+    }";
+
+fn wire() -> Wire {
+    Wire::compile("t.wire", WIRE).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn end(port: u16) -> SocketAddr {
+    SocketAddr::from(([10, 0, 0, 1], port))
+}
+
+/// Sets up two connections; lists and deltas in both directions of the first.
+fn packets() -> Vec<(SocketAddr, SocketAddr, Vec<u8>)> {
+    let (a, b, c) = (end(1), end(2), end(3));
+    vec![
+        (a, b, vec![0, 2, 100]),
+        (c, b, vec![0, 3, 50]),
+        (b, a, vec![1, 7, 8]),
+        (c, b, vec![1, 7, 8, 9]),
+        (a, b, vec![2, 0xfd]),
+        (b, a, vec![2, 1]),
+    ]
+}
+
+fn lines(wire: &Wire) -> Vec<Json> {
+    let mut connections = Connections::new(wire);
+    let line = |(from, to, packet): (SocketAddr, SocketAddr, Vec<u8>)| {
+        connections.to_json(from, to, &packet)
+    };
+    packets().into_iter().map(line).collect()
+}
+
+/// The numbers of the lines that come out other than they were, or why one does not.
+fn encode(wire: &Wire, lines: &[Json]) -> Result<Vec<usize>, String> {
+    let mut connections = Connections::new(wire);
+    let mut different = Vec::new();
+    for (number, line) in lines.iter().enumerate() {
+        let packet = connections
+            .encode(line)
+            .map_err(|error| format!("{number}: {error}"))?;
+        if packet.differs {
+            different.push(number);
+        }
+    }
+    Ok(different)
+}
+
+#[test]
+fn a_session_comes_back_as_it_was() {
+    let wire = wire();
+    let mut connections = Connections::new(&wire);
+    for (line, (from, to, bytes)) in lines(&wire).iter().zip(packets()) {
+        let packet = connections
+            .encode(line)
+            .unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!((packet.from, packet.to, packet.bytes), (from, to, bytes));
+        assert!(!packet.differs);
+        assert_eq!(packet.line, *line);
+    }
+}
+
+#[test]
+fn state_is_of_one_connection_and_each_of_one_direction() {
+    let lines = lines(&wire());
+    assert_eq!(lines[3]["packet"]["items"], json!([7, 8, 9]));
+    let delta = json!({"change": -3, "value": "97"});
+    assert_eq!(lines[4]["packet"]["value"], delta);
+    // Nobody has set the base of the other direction.
+    assert_eq!(
+        lines[5]["packet"]["value"],
+        json!({"change": 1, "value": null})
+    );
+}
+
+#[test]
+fn an_edit_lists_the_later_packets_that_it_changes() {
+    let wire = wire();
+    let mut lines = lines(&wire);
+    lines[0]["packet"]["base"] = json!(90);
+    assert_eq!(encode(&wire, &lines), Ok(vec![0, 4]));
+}
+
+#[test]
+fn an_edit_that_a_later_packet_cannot_follow_is_refused_there() {
+    let wire = wire();
+    let mut lines = lines(&wire);
+    lines[0]["packet"]["count"] = json!(3);
+    let refused = "2: items: it has 2 elements, and its count is 3";
+    assert_eq!(encode(&wire, &lines), Err(refused.to_owned()));
+}
+
+#[test]
+fn a_line_without_endpoints_is_refused() {
+    let wire = wire();
+    let line = json!({"from": "10.0.0.1", "packet": {}});
+    let error = Connections::new(&wire).encode(&line).expect_err("no port");
+    let expected = r#"from: expected an address and a port, such as "10.0.0.1:5000""#;
+    assert_eq!(error.to_string(), expected);
+}
