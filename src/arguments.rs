@@ -110,10 +110,12 @@ pub struct WireEncode {
     /// The wire file.
     #[arg(value_name = "FILE.wire")]
     pub wire: PathBuf,
-    /// JSON, one packet; without it the standard input.
+    /// JSON: one packet, or the lines of a session as `decode --from CAPTURE --json` prints them;
+    /// without it the standard input.
     #[arg(value_name = "FILE.json")]
     pub json: Option<PathBuf>,
-    /// Write the bytes themselves into this file instead of printing them in hexadecimal.
+    /// Write the packet's bytes into this file instead of printing them in hexadecimal; of a
+    /// session, its lines.
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
 }

@@ -406,3 +406,59 @@ fn watching_says_it_again_when_an_imported_file_changes() {
     child.kill().expect("it runs until it is ended");
     child.wait().expect("it has ended");
 }
+
+/// The lines of a capture's session, and what comes of them after an edit.
+fn session(edit: impl FnOnce(&mut Vec<Value>)) -> (Vec<Value>, Ran) {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let wire = root.join("samples/wires/enet.wire").display().to_string();
+    let capture = root.join("protocol/wire/tests/recordings/enet_godot3.pcap");
+    let capture = capture.display().to_string();
+    let decoded = netreel(&["wire", "decode", &wire, "--from", &capture, "--json"]).expect(0);
+    let lines = decoded
+        .out
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"));
+    let mut lines: Vec<Value> = lines.collect();
+    edit(&mut lines);
+    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let ran = piped(&[Path::new(&wire)], &["encode"], text.as_bytes());
+    (lines, ran)
+}
+
+#[test]
+fn a_whole_capture_comes_back_through_json() {
+    let (lines, ran) = session(|_| {});
+    let ran = ran.expect(0);
+    let count = lines.len();
+    assert_eq!(
+        ran.err,
+        format!("netreel: {count} packets, 0 of them changed\n")
+    );
+    for (line, again) in lines.iter().zip(ran.out.lines()) {
+        let again: Value = serde_json::from_str(again).expect("JSON");
+        assert_eq!(
+            (&again["packet"], &again["bytes"]),
+            (&line["packet"], &line["bytes"])
+        );
+    }
+}
+
+#[test]
+fn an_edited_packet_of_a_capture_is_told() {
+    let (_, ran) = session(|lines| {
+        lines[1]["packet"]["header"]["sent_time_ms"] = json!(1);
+    });
+    let ran = ran.expect(0);
+    assert!(
+        ran.err
+            .starts_with("netreel: packet 1 is not what it was\n"),
+        "{}",
+        ran.err
+    );
+    let second: Value =
+        serde_json::from_str(ran.out.lines().nth(1).expect("a line")).expect("JSON");
+    assert_eq!(
+        second["bytes"].as_str().map(|bytes| &bytes[..8]),
+        Some("80000001")
+    );
+}

@@ -1,11 +1,9 @@
 //! `netreel wire decode`: bytes to fields.
 
-use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::Arc;
 
-use netreel_reel::Endpoint;
-use netreel_wire::{ConnectionState, Decoded, Diagnostic, PacketFacts};
+use netreel_wire::{Connections, Decoded, Diagnostic, PacketFacts};
 use serde_json::{Value as Json, json};
 
 use super::packets::{Given, each_packet};
@@ -17,34 +15,38 @@ use crate::show;
 
 pub fn run(arguments: &WireDecode, out: &mut dyn Write) -> Result<Answer, Failure> {
     let wire = Arc::new(Source::read(&arguments.wire).wire()?);
-    // What each connection keeps: a packet is read after those before it.
-    let mut states: BTreeMap<(Endpoint, Endpoint), ConnectionState> = BTreeMap::new();
+    // A packet is read after those before it: each connection keeps what they left.
+    let mut connections = Connections::new(&wire);
     let mut facts = PacketFacts::default();
     let (mut count, mut shown, mut clean) = (0, 0, true);
     each_packet(arguments, &wire, &mut |number, given| {
         count += 1;
         let is_wanted = arguments.packet.is_none_or(|wanted| wanted == number);
+        let mut json = None;
         let decoded = match given {
-            Given::Decoded(decoded) if is_wanted => *decoded,
-            Given::Decoded(_) => return Ok(()),
-            Given::Bytes {
-                context,
-                connection,
-                bytes,
-            } => {
-                let state = states.entry(connection).or_insert_with(|| wire.new_state());
-                if !is_wanted {
-                    if wire.has_state() {
-                        wire.facts_in(&context, state, &bytes, &mut facts);
-                    }
-                    return Ok(());
+            Given::Decoded(_) if !is_wanted => return Ok(()),
+            Given::Decoded(decoded) => *decoded,
+            Given::Bytes { context, bytes } => {
+                wire.decode_in(&context, &mut wire.new_state(), &bytes)
+            }
+            Given::Captured { from, to, bytes } if !is_wanted => {
+                if wire.has_state() {
+                    connections.facts(from, to, &bytes, &mut facts);
                 }
-                wire.decode_in(&context, state, &bytes)
+                return Ok(());
+            }
+            Given::Captured { from, to, bytes } => {
+                let decoded = connections.decode(from, to, &bytes);
+                if arguments.json {
+                    json = Some(decoded.to_session_json(from, to, &bytes));
+                }
+                decoded
             }
         };
         clean &= decoded.diagnostics.is_empty();
         if arguments.json {
-            packets::json(&with_diagnostics(&decoded), out)?;
+            let json = json.unwrap_or_else(|| decoded.to_json());
+            packets::json(&with_diagnostics(json, &decoded), out)?;
         } else {
             if shown > 0 {
                 writeln!(out)?;
@@ -68,8 +70,7 @@ pub fn run(arguments: &WireDecode, out: &mut dyn Write) -> Result<Answer, Failur
 }
 
 /// What `encode` takes, and what is wrong with the packet.
-fn with_diagnostics(decoded: &Decoded) -> Json {
-    let mut whole = decoded.to_json();
+fn with_diagnostics(mut whole: Json, decoded: &Decoded) -> Json {
     let diagnostics = decoded.diagnostics.iter().map(diagnostic);
     if let Json::Object(parts) = &mut whole {
         parts.insert("diagnostics".to_owned(), diagnostics.collect());

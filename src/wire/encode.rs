@@ -2,13 +2,16 @@
 
 use std::io::{Read, Write};
 
+use netreel_wire::{Change, Connections, EncodeError, Wire};
 use serde_json::Value as Json;
 
 use super::source::Source;
 use crate::arguments::WireEncode;
 use crate::outcome::{Answer, Failure};
+use crate::packets;
+use crate::text;
 
-/// More JSON than this is not one packet.
+/// More JSON than this is refused.
 const JSON_BYTES_MAX: u64 = 256 << 20;
 
 pub fn run(arguments: &WireEncode, out: &mut dyn Write) -> Result<Answer, Failure> {
@@ -23,39 +26,96 @@ pub fn run(arguments: &WireEncode, out: &mut dyn Write) -> Result<Answer, Failur
             ("the standard input".to_owned(), read.map(|_| text))
         }
     };
-    let text = text.map_err(|error| Failure::new(format!("{name}: {error}")))?;
-    let mut json: Json = serde_json::from_str(&text)
-        .map_err(|error| Failure::new(format!("{name} is not one JSON value: {error}")))?;
+    let json = text.map_err(|error| Failure::new(format!("{name}: {error}")))?;
+    let packets: Result<Vec<Json>, _> = serde_json::Deserializer::from_str(&json)
+        .into_iter()
+        .collect();
+    let packets = packets.map_err(|error| {
+        Failure::new(format!(
+            "{name} is not one JSON value, nor one a line: {error}"
+        ))
+    })?;
+    match packets.as_slice() {
+        [] => Err(Failure::new(format!("{name} holds no packet"))),
+        [one] if one.get("from").is_none() => packet(&wire, &name, one.clone(), arguments, out),
+        lines => session(&wire, &name, lines, arguments, out),
+    }
+}
+
+fn packet(
+    wire: &Wire,
+    name: &str,
+    mut json: Json,
+    arguments: &WireEncode,
+    out: &mut dyn Write,
+) -> Result<Answer, Failure> {
     if let Json::Object(parts) = &mut json {
         // What `decode` has to say of the packet says nothing of its bytes.
-        parts.remove("diagnostics");
+        parts.shift_remove("diagnostics");
     }
     let encoded = match wire.encode(&json) {
         Ok(encoded) => encoded,
-        Err(error) => {
-            anstream::eprintln!("netreel: {name} does not fit the wire\n{error}");
-            return Ok(Answer::Wrong);
-        }
+        Err(error) => return Ok(refused(name, &error)),
     };
-    for change in &encoded.changes {
-        anstream::eprintln!(
-            "netreel: {} was {}, is {}",
-            change.path,
-            change.from,
-            change.to
-        );
-    }
+    say_changes("", &encoded.changes);
     match &arguments.out {
-        Some(path) => std::fs::write(path, &encoded.bytes)
-            .map_err(|error| Failure::new(format!("{}: {error}", path.display())))?,
+        Some(_) => save(arguments, &encoded.bytes)?,
         None => {
-            let digits: String = encoded
-                .bytes
-                .iter()
-                .map(|byte| format!("{byte:02x}"))
-                .collect();
-            writeln!(out, "{digits}")?;
+            let digits = encoded.bytes.iter().map(|byte| format!("{byte:02x}"));
+            writeln!(out, "{}", digits.collect::<String>())?;
         }
     }
     Ok(Answer::Clean)
+}
+
+/// Packets of connections, in order. Prints the lines as they read now, and tells those that came out
+/// other than they were.
+fn session(
+    wire: &Wire,
+    name: &str,
+    lines: &[Json],
+    arguments: &WireEncode,
+    out: &mut dyn Write,
+) -> Result<Answer, Failure> {
+    let mut connections = Connections::new(wire);
+    let mut encoded = Vec::new();
+    let mut different = 0;
+    for (number, line) in lines.iter().enumerate() {
+        let packet = match connections.encode(line) {
+            Ok(packet) => packet,
+            Err(error) => return Ok(refused(&format!("{name}, packet {number},"), &error)),
+        };
+        if packet.differs {
+            different += 1;
+            anstream::eprintln!("netreel: packet {number} is not what it was");
+        }
+        say_changes(&format!("packet {number}: "), &packet.changes);
+        packets::json(&packet.line, &mut encoded)?;
+    }
+    let count = text::count(lines.len() as u64, "packet");
+    anstream::eprintln!("netreel: {count}, {different} of them changed");
+    match &arguments.out {
+        Some(_) => save(arguments, &encoded)?,
+        None => out.write_all(&encoded)?,
+    }
+    Ok(Answer::Clean)
+}
+
+fn save(arguments: &WireEncode, bytes: &[u8]) -> Result<(), Failure> {
+    let Some(path) = &arguments.out else {
+        return Ok(());
+    };
+    std::fs::write(path, bytes)
+        .map_err(|error| Failure::new(format!("{}: {error}", path.display())))
+}
+
+fn refused(name: &str, error: &EncodeError) -> Answer {
+    anstream::eprintln!("netreel: {name} does not fit the wire\n{error}");
+    Answer::Wrong
+}
+
+fn say_changes(what: &str, changes: &[Change]) {
+    for Change { path, from, to } in changes {
+        anstream::eprintln!("netreel: {what}{path} was {from}, is {to}");
+    }
 }

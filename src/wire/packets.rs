@@ -1,14 +1,13 @@
 //! The packets that `netreel wire decode` is given, from wherever they are.
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
 use netreel_capture::pcap::{Ending, PcapError, UdpPayloads};
 use netreel_protocol::session::{PacketId, Session};
-use netreel_reel::Endpoint;
 use netreel_wire::{Context, Decoded, Wire};
 
 use crate::arguments::WireDecode;
@@ -21,10 +20,11 @@ const PACKET_BYTES_MAX: u64 = 16 << 20;
 /// A packet.
 pub enum Given {
     /// Its bytes, and how it travelled.
-    Bytes {
-        context: Context,
-        /// Both ends, the lower first; equal where they are not known.
-        connection: (Endpoint, Endpoint),
+    Bytes { context: Context, bytes: Vec<u8> },
+    /// A packet of a capture.
+    Captured {
+        from: SocketAddr,
+        to: SocketAddr,
         bytes: Vec<u8>,
     },
     /// A session has decoded it, after the packets before it.
@@ -62,15 +62,7 @@ pub fn each_packet(
         (None, None) => whole(std::io::stdin().lock())
             .map_err(|error| Failure::new(format!("the standard input: {error}")))?,
     };
-    let nowhere = Endpoint::from((std::net::Ipv4Addr::UNSPECIFIED, 0));
-    each(
-        0,
-        Given::Bytes {
-            context,
-            connection: (nowhere, nowhere),
-            bytes,
-        },
-    )
+    each(0, Given::Bytes { context, bytes })
 }
 
 fn told(path: &Path, why: impl std::fmt::Display) -> Failure {
@@ -123,21 +115,10 @@ fn of_capture(
     mut payloads: UdpPayloads<File>,
     each: &mut dyn FnMut(usize, Given) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let mut connections: BTreeMap<(Endpoint, Endpoint), Endpoint> = BTreeMap::new();
     for (number, udp) in payloads.by_ref().enumerate() {
-        let ends = (
-            udp.source.min(udp.destination),
-            udp.source.max(udp.destination),
-        );
-        let first = *connections.entry(ends).or_insert(udp.source);
-        let context = Context {
-            source_port: udp.source.port(),
-            destination_port: udp.destination.port(),
-            from_first: first == udp.source,
-        };
-        let given = Given::Bytes {
-            context,
-            connection: ends,
+        let given = Given::Captured {
+            from: udp.source,
+            to: udp.destination,
             bytes: udp.payload,
         };
         each(number, given)?;

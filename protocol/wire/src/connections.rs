@@ -50,6 +50,20 @@ pub struct EncodedPacket {
     pub differs: bool,
 }
 
+impl Decoded {
+    /// The packet as a line of a session's JSON, as [`Connections::encode`] reads it.
+    pub fn to_session_json(&self, from: SocketAddr, to: SocketAddr, packet: &[u8]) -> Json {
+        let mut line = Map::new();
+        line.insert("from".to_owned(), Json::String(from.to_string()));
+        line.insert("to".to_owned(), Json::String(to.to_string()));
+        if let Json::Object(fields) = self.to_json() {
+            line.extend(fields);
+        }
+        line.insert("bytes".to_owned(), hex(packet));
+        Json::Object(line)
+    }
+}
+
 impl<'w> Connections<'w> {
     /// Before the first packet.
     pub fn new(wire: &'w Wire) -> Connections<'w> {
@@ -81,14 +95,8 @@ impl<'w> Connections<'w> {
 
     /// The next packet as a line of a session's JSON.
     pub fn to_json(&mut self, from: SocketAddr, to: SocketAddr, packet: &[u8]) -> Json {
-        let mut line = Map::new();
-        line.insert("from".to_owned(), Json::String(from.to_string()));
-        line.insert("to".to_owned(), Json::String(to.to_string()));
-        if let Json::Object(packet) = self.decode(from, to, packet).to_json() {
-            line.extend(packet);
-        }
-        line.insert("bytes".to_owned(), hex(packet));
-        Json::Object(line)
+        let decoded = self.decode(from, to, packet);
+        decoded.to_session_json(from, to, packet)
     }
 
     /// The next packet from its line.
@@ -114,7 +122,7 @@ impl<'w> Connections<'w> {
             Some(bytes) => Some(bytes_of_hex(bytes).map_err(|why| refused("bytes", why))?),
             None => None,
         };
-        let about = ["from", "to", "bytes", "number", "time"];
+        let about = ["number", "time", "from", "to", "bytes", "diagnostics"];
         let packet = parts
             .iter()
             .filter(|(key, _)| !about.contains(&key.as_str()))
