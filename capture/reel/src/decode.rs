@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 
 use crate::plain::{PlainError, plain_read};
-use crate::tag::{self, Context, LastTick, ShortPacket, State};
+use crate::tag::{self, ClockState, Context, LastTick, ShortPacket, State};
 use crate::varint::{Cursor, unzigzag};
-use crate::{Endpoint, Event, EventNumber, Record, SendOutcome, SocketId, ThreadId, Time};
+use crate::{
+    CallId, ClockId, Endpoint, Event, EventNumber, Record, SendOutcome, SocketId, ThreadId, Time,
+};
 
 /// The events of one block, in order.
 #[derive(Clone, Debug)]
@@ -16,6 +18,8 @@ pub struct Records<'a> {
     next: u64,
     pending: Option<Record<'a>>,
     good_to: usize,
+    /// The latest call, for the one that is the same again.
+    called: Option<(CallId, i32, &'a [u8])>,
     unknown: BTreeMap<u8, u64>,
     holes: Vec<(EventNumber, u64)>,
     problem: Option<BlockProblem>,
@@ -54,6 +58,7 @@ impl<'a> Records<'a> {
             state: State::new(time),
             next,
             pending: None,
+            called: None,
             unknown: BTreeMap::new(),
             holes: Vec::new(),
             problem,
@@ -168,6 +173,35 @@ impl<'a> Records<'a> {
             }
             tag::RESULT_TAKEN | tag::RESULT_SHORT | tag::RESULT_FAILED => self.result(tag),
             tag::TICK => self.tick(None),
+            tag::CLOCK_SELECT => {
+                let clock = ClockId(self.from.u8().ok_or(CUT)?);
+                let known = self.state.clocks.iter().position(|c| c.clock == clock);
+                self.state.clock = known.ok_or("a clock that was not read before")?;
+                Ok(Item::Silent)
+            }
+            tag::CLOCK_FULL => self.clock_full(),
+            _ if tag & 0xfc == tag::CLOCK_NEXT => {
+                let low = self.from.u8().ok_or(CUT)?;
+                self.clock_steps(u64::from(tag & 3) << 8 | u64::from(low))
+            }
+            _ if tag & 0xfc == tag::CLOCK_LATER => {
+                let low = self.from.u16().ok_or(CUT)?;
+                self.clock_steps(u64::from(tag & 3) << 16 | u64::from(low))
+            }
+            tag::CALLED => {
+                let time = self.later()?;
+                let call = CallId(self.from.u8().ok_or(CUT)?);
+                let result = i32::try_from(unzigzag(self.varint()?))
+                    .map_err(|_| "a call's result above 2^31")?;
+                let details = self.from.counted().ok_or(CUT)?;
+                self.called = Some((call, result, details));
+                Ok(Item::One(called(call, result, details), time))
+            }
+            tag::CALLED_AGAIN => {
+                let time = self.later()?;
+                let (call, result, details) = self.called.ok_or("no call to be made again")?;
+                Ok(Item::One(called(call, result, details), time))
+            }
             _ if tag & 0xf8 == tag::TICK_NEXT => self.tick(Some(tag)),
             _ if tag & 0xf8 == tag::INPUT_SHORT => {
                 let (delta_ns, length) = tag::short_parts(tag, self.from.array().ok_or(CUT)?);
@@ -316,6 +350,44 @@ impl<'a> Records<'a> {
         ))
     }
 
+    fn clock_full(&mut self) -> Result<Item<'a>, &'static str> {
+        let clock = ClockId(self.from.u8().ok_or(CUT)?);
+        let time = self
+            .state
+            .time
+            .wrapping_add(unzigzag(self.varint()?) as u64);
+        let off = unzigzag(self.varint()?) as u64;
+        let known = self.state.clocks.iter().position(|c| c.clock == clock);
+        self.state.clock = known.unwrap_or(self.state.clocks.len());
+        let before = known.and_then(|index| self.state.clocks.get(index));
+        let value = before.map_or(time, |c| c.value).wrapping_add(off);
+        let read = ClockState {
+            clock,
+            value,
+            ahead: value.wrapping_sub(time),
+        };
+        match self.state.clocks.get_mut(self.state.clock) {
+            Some(known) => *known = read,
+            None => self.state.clocks.push(read),
+        }
+        self.state.time = time;
+        Ok(Item::One(Event::ClockRead { clock, value }, time))
+    }
+
+    fn clock_steps(&mut self, steps: u64) -> Result<Item<'a>, &'static str> {
+        let current = self.state.clocks.get_mut(self.state.clock);
+        let current = current.ok_or("a clock that was not read before")?;
+        let clock = current.clock;
+        let later_ns = steps.wrapping_mul(clock.step_ns());
+        current.value = current.value.wrapping_add(later_ns);
+        let value = current.value;
+        self.state.time = value.wrapping_sub(current.ahead);
+        Ok(Item::One(
+            Event::ClockRead { clock, value },
+            self.state.time,
+        ))
+    }
+
     fn tick(&mut self, next: Option<u8>) -> Result<Item<'a>, &'static str> {
         let last = self.state.tick;
         let expected_at = last.map_or(self.state.time, |l| l.next_at());
@@ -399,6 +471,14 @@ impl<'a> Records<'a> {
 
     fn varint(&mut self) -> Result<u64, &'static str> {
         self.from.varint().ok_or(CUT)
+    }
+}
+
+fn called(call: CallId, result: i32, details: &[u8]) -> Event<'_> {
+    Event::Called {
+        call,
+        result,
+        details,
     }
 }
 

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 
 use crate::plain::plain_parts;
-use crate::tag::{self, Context, LastTick, ShortPacket, State};
+use crate::tag::{self, ClockState, Context, LastTick, ShortPacket, State};
 use crate::varint::{put, zigzag};
-use crate::{Endpoint, Event, EventNumber, Record, SendOutcome};
+use crate::{CallId, ClockId, Endpoint, Event, EventNumber, Record, SendOutcome};
 
 /// Collects the events of one block.
 #[derive(Debug)]
@@ -19,6 +19,8 @@ pub(crate) struct BlockEncoder {
     fold: Fold,
     /// The length of a tick in the block before, in virtual time.
     step_ns: u64,
+    /// The latest call and where its details are in the body.
+    called: Option<(CallId, i32, std::ops::Range<usize>)>,
     /// Only for looking up; its order is never seen.
     endpoints: HashMap<Endpoint, usize>,
 }
@@ -58,6 +60,7 @@ impl BlockEncoder {
             events: 0,
             fold: Fold::Nothing,
             step_ns: 0,
+            called: None,
             endpoints: HashMap::new(),
         }
     }
@@ -82,6 +85,7 @@ impl BlockEncoder {
         self.first = None;
         self.events = 0;
         self.fold = Fold::Nothing;
+        self.called = None;
         self.endpoints.clear();
     }
 
@@ -241,6 +245,18 @@ impl BlockEncoder {
                 self.tick(tick, virtual_time.0, time);
                 self.state.time = time;
             }
+            Event::ClockRead { clock, value } => {
+                self.select(thread, None);
+                self.clock_read(clock, value, time);
+            }
+            Event::Called {
+                call,
+                result,
+                details,
+            } => {
+                self.select(thread, None);
+                self.called(call, result, details, time);
+            }
             Event::SocketOpened { .. }
             | Event::SocketClosed { .. }
             | Event::ReceiveFailed { .. }
@@ -380,6 +396,69 @@ impl BlockEncoder {
         self.body.extend_from_slice(head.bytes());
         self.body.extend_from_slice(tail);
         self.state.time = record.time.0;
+    }
+
+    fn clock_read(&mut self, clock: ClockId, value: u64, time: u64) {
+        let ahead = value.wrapping_sub(time);
+        let known = self
+            .state
+            .clocks
+            .iter()
+            .position(|known| known.clock == clock);
+        let steps = known.and_then(|index| {
+            let known = self.state.clocks[index];
+            let later = value.checked_sub(known.value)?;
+            let fits = known.ahead == ahead && later.is_multiple_of(clock.step_ns());
+            let steps = later / clock.step_ns();
+            (fits && steps < 1 << 18).then_some((index, steps))
+        });
+        if let Some((index, steps)) = steps {
+            if index != self.state.clock {
+                self.body.extend_from_slice(&[tag::CLOCK_SELECT, clock.0]);
+                self.state.clock = index;
+            }
+            if steps < 1 << 10 {
+                self.body.push(tag::CLOCK_NEXT | (steps >> 8) as u8);
+                self.body.push(steps as u8);
+            } else {
+                self.body.push(tag::CLOCK_LATER | (steps >> 16) as u8);
+                self.body.extend_from_slice(&(steps as u16).to_le_bytes());
+            }
+        } else {
+            self.body.extend_from_slice(&[tag::CLOCK_FULL, clock.0]);
+            let off = time.wrapping_sub(self.state.time) as i64;
+            put(&mut self.body, zigzag(off));
+            let before = known.map_or(time, |index| self.state.clocks[index].value);
+            put(&mut self.body, zigzag(value.wrapping_sub(before) as i64));
+            self.state.clock = known.unwrap_or(self.state.clocks.len());
+        }
+        let read = ClockState {
+            clock,
+            value,
+            ahead,
+        };
+        match self.state.clocks.get_mut(self.state.clock) {
+            Some(known) => *known = read,
+            None => self.state.clocks.push(read),
+        }
+        self.state.time = time;
+    }
+
+    fn called(&mut self, call: CallId, result: i32, details: &[u8], time: u64) {
+        let again = self.called.as_ref().is_some_and(|(c, r, at)| {
+            *c == call && *r == result && self.body.get(at.clone()) == Some(details)
+        });
+        if again {
+            self.timed(tag::CALLED_AGAIN, time);
+            return;
+        }
+        self.timed(tag::CALLED, time);
+        self.body.push(call.0);
+        put(&mut self.body, zigzag(i64::from(result)));
+        put(&mut self.body, details.len() as u64);
+        let start = self.body.len();
+        self.body.extend_from_slice(details);
+        self.called = Some((call, result, start..self.body.len()));
     }
 
     fn timed(&mut self, tag: u8, time: u64) {

@@ -1,6 +1,6 @@
 //! What a reel holds: everything that crossed the boundary of a network layer, on both sides.
 
-use crate::{Endpoint, EventNumber, SocketId, ThreadId, Time};
+use crate::{CallId, ClockId, Endpoint, EventNumber, SocketId, ThreadId, Time};
 
 /// One event with its place in the order and on the clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,6 +65,15 @@ pub enum Event<'a> {
     Stalled { nanos: u64 },
     /// Recording stopped here for good; `code` is the operating-system error of the write.
     WriteFailed { code: i32 },
+    /// An unmodified program read `clock` and was told `value`, in nanoseconds.
+    ClockRead { clock: ClockId, value: u64 },
+    /// An unmodified program called its operating system, and this came of it. `result` is what
+    /// the call returned, or the negative error code; `details` have a layout for each call.
+    Called {
+        call: CallId,
+        result: i32,
+        details: &'a [u8],
+    },
 }
 
 /// What a send call returned.
@@ -100,11 +109,13 @@ pub enum EventKind {
     Dropped = 15,
     Stalled = 16,
     WriteFailed = 17,
+    ClockRead = 18,
+    Called = 19,
 }
 
 impl EventKind {
     /// Every kind, in the order of its number.
-    pub const ALL: [EventKind; 17] = [
+    pub const ALL: [EventKind; 19] = [
         EventKind::SocketOpened,
         EventKind::SocketClosed,
         EventKind::Sent,
@@ -122,6 +133,8 @@ impl EventKind {
         EventKind::Dropped,
         EventKind::Stalled,
         EventKind::WriteFailed,
+        EventKind::ClockRead,
+        EventKind::Called,
     ];
 
     /// The kind with this number, as it stands in a reel; `None` for one that is not known here.
@@ -153,6 +166,8 @@ impl Event<'_> {
             Event::Dropped { .. } => EventKind::Dropped,
             Event::Stalled { .. } => EventKind::Stalled,
             Event::WriteFailed { .. } => EventKind::WriteFailed,
+            Event::ClockRead { .. } => EventKind::ClockRead,
+            Event::Called { .. } => EventKind::Called,
         }
     }
 }

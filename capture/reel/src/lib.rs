@@ -4,6 +4,7 @@
 //! of its network layer. This crate knows how a reel is written in bytes and read back; it makes
 //! no system call, so that everything above it can be tested without a disk.
 
+mod call;
 mod decode;
 mod encode;
 mod ending;
@@ -25,6 +26,7 @@ mod time;
 mod varint;
 mod writer;
 
+pub use call::{CallId, ClockId};
 pub use decode::{BlockProblem, Records};
 pub use ending::{CutWhy, Damage, Ending, Gap, GapWhy, Recovery};
 pub use event::{Event, EventKind, Record, SendOutcome};

@@ -6,7 +6,9 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
 
 use crate::varint::Cursor;
-use crate::{Endpoint, Event, EventKind, EventNumber, SendOutcome, SocketId, Time};
+use crate::{
+    CallId, ClockId, Endpoint, Event, EventKind, EventNumber, SendOutcome, SocketId, Time,
+};
 
 /// The longest fixed part of a body: a socket and an IPv6 endpoint.
 const HEAD_MAX: usize = 32;
@@ -107,6 +109,19 @@ pub fn plain_parts<'a>(event: &Event<'a>) -> (PlainHead, &'a [u8]) {
         Event::Dropped { count } => head.put(&count.to_le_bytes()),
         Event::Stalled { nanos } => head.put(&nanos.to_le_bytes()),
         Event::WriteFailed { code } => head.put(&code.to_le_bytes()),
+        Event::ClockRead { clock, value } => {
+            head.put(&[clock.0]);
+            head.put(&value.to_le_bytes());
+        }
+        Event::Called {
+            call,
+            result,
+            details,
+        } => {
+            head.put(&[call.0]);
+            head.put(&result.to_le_bytes());
+            tail = details;
+        }
     }
     (head, tail)
 }
@@ -185,6 +200,15 @@ fn read_known<'a>(kind: EventKind, from: &mut Cursor<'a>) -> Option<Event<'a>> {
         EventKind::Stalled => Event::Stalled { nanos: from.u64()? },
         EventKind::WriteFailed => Event::WriteFailed {
             code: from.u32()? as i32,
+        },
+        EventKind::ClockRead => Event::ClockRead {
+            clock: ClockId(from.u8()?),
+            value: from.u64()?,
+        },
+        EventKind::Called => Event::Called {
+            call: CallId(from.u8()?),
+            result: from.u32()? as i32,
+            details: from.rest(),
         },
     })
 }
@@ -330,6 +354,15 @@ mod tests {
             Event::Dropped { count: 3 },
             Event::Stalled { nanos: 4 },
             Event::WriteFailed { code: 28 },
+            Event::ClockRead {
+                clock: ClockId::GETTIMEOFDAY,
+                value: u64::MAX,
+            },
+            Event::Called {
+                call: CallId::SLEEP,
+                result: -4,
+                details: &[1, 2, 3],
+            },
         ] {
             check_round_trip(event);
         }

@@ -77,7 +77,7 @@ impl<'a> RingImage<'a> {
             identity: field(16)?,
             next: field(64)?,
             stop: (code != 0).then_some((code, field(200)?)),
-            dropped: 0,
+            dropped: field(384)?,
             records: BTreeMap::new(),
         };
         let rings = bytes.get(RING_PAGE..).unwrap_or(&[]);

@@ -173,7 +173,8 @@ impl Reel {
             }
             Event::Input { call: bytes }
             | Event::Note { text: bytes }
-            | Event::Snapshot { state: bytes } => payload_bytes += bytes.len() as u64,
+            | Event::Snapshot { state: bytes }
+            | Event::Called { details: bytes, .. } => payload_bytes += bytes.len() as u64,
             _ => {}
         });
         let over = bytes as f64 - payload_bytes as f64;

@@ -54,6 +54,18 @@ pub struct RingStop {
     pub number: AtomicU64,
 }
 
+/// What a recorder tells pushers in other processes. Those in its own have a gate of their own.
+#[repr(C)]
+#[derive(Debug, Default)]
+pub struct RingGate {
+    /// 0: recording has ended; 1: events are taken; 2: recording is switched off.
+    pub state: AtomicU32,
+    /// 1 in a ring file that another process pushes into.
+    pub home: AtomicU32,
+    /// Rises while the recorder is at work.
+    pub progress: AtomicU64,
+}
+
 /// The first page of a ring file.
 #[repr(C)]
 #[derive(Debug, Default)]
@@ -66,6 +78,12 @@ pub struct RingControl {
     pub sockets: Line<AtomicU32>,
     /// At byte 192.
     pub stop: Line<RingStop>,
+    /// At byte 256.
+    pub gate: Line<RingGate>,
+    /// How many threads were numbered. At byte 320.
+    pub threads: Line<AtomicU32>,
+    /// Events dropped by threads for which there was no ring. At byte 384.
+    pub ringless: Line<AtomicU64>,
 }
 
 /// The page before a ring's data.
@@ -80,6 +98,37 @@ pub struct RingHead {
     pub head: Line<AtomicU64>,
     /// Events that found no room and that no event tells of yet. At byte 192.
     pub dropped: Line<AtomicU64>,
+    /// 1 while somebody has the right to push. At byte 256.
+    pub lease: Line<AtomicU32>,
+}
+
+impl RingHead {
+    /// Takes the right to push, if nobody has it and the reader has taken everything.
+    pub fn try_lease(&self) -> bool {
+        let lease = &self.lease.0;
+        if lease
+            .compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed)
+            .is_err()
+        {
+            return false;
+        }
+        let idle = self.tail.0.load(Ordering::Acquire) == self.head.0.load(Ordering::Acquire)
+            && self.dropped.0.load(Ordering::Relaxed) == 0;
+        if !idle {
+            lease.store(0, Ordering::Release);
+        }
+        idle
+    }
+
+    /// Gives the right to push back.
+    pub fn release(&self) {
+        self.lease.0.store(0, Ordering::Release);
+    }
+
+    /// Whether somebody has the right to push.
+    pub fn is_leased(&self) -> bool {
+        self.lease.0.load(Ordering::Acquire) != 0
+    }
 }
 
 /// Where one ring is in memory.
@@ -196,7 +245,25 @@ impl RingWriter {
     /// where there is no room. Once it returned, the event survives the death of the process.
     #[inline]
     pub fn push(&mut self, time: u64, kind: u8, head: &[u8], tail: &[u8]) -> Option<u64> {
-        let length = head.len() + tail.len();
+        self.push_with(time, kind, head.len() + tail.len(), |body| {
+            // SAFETY: `push_with` hands out room for both parts.
+            unsafe {
+                core::ptr::copy_nonoverlapping(head.as_ptr(), body, head.len());
+                core::ptr::copy_nonoverlapping(tail.as_ptr(), body.add(head.len()), tail.len());
+            }
+        })
+    }
+
+    /// [`push`](RingWriter::push) of a body of `length` bytes that `fill` writes, all of it, to
+    /// the place that it is given.
+    #[inline]
+    pub fn push_with(
+        &mut self,
+        time: u64,
+        kind: u8,
+        length: usize,
+        fill: impl FnOnce(*mut u8),
+    ) -> Option<u64> {
         if length > self.body_max() || !self.has_room(length) {
             return None;
         }
@@ -230,9 +297,7 @@ impl RingWriter {
             at.add(20)
                 .cast::<u32>()
                 .write_unaligned(u32::from(kind).to_le());
-            let body = at.add(RECORD_HEAD);
-            core::ptr::copy_nonoverlapping(head.as_ptr(), body, head.len());
-            core::ptr::copy_nonoverlapping(tail.as_ptr(), body.add(head.len()), tail.len());
+            fill(at.add(RECORD_HEAD));
         }
         self.tail = after + record as u64;
         self.head().tail.0.store(self.tail, Ordering::Release);

@@ -2,7 +2,7 @@
 //!
 //! `docs/reel-format.md` has the table; the names here are its rows.
 
-use crate::{Endpoint, Time};
+use crate::{ClockId, Endpoint, Time};
 
 /// Declares the next context (thread, socket) and makes it the current one.
 pub(crate) const CONTEXT_NEW: u8 = 0x01;
@@ -62,6 +62,19 @@ pub(crate) const TICK_ERRORS: [i64; 3] = [0, 1, -1];
 /// A short call of the game soon after the event before it: three bytes before the call. The low
 /// three bits are the highest of the 19 that [`short_bits`] makes.
 pub(crate) const INPUT_SHORT: u8 = 0x70;
+
+/// Makes a clock that was read before in this block the current one.
+pub(crate) const CLOCK_SELECT: u8 = 0x08;
+/// A read of a program's clock, told in full; makes the clock the current one.
+pub(crate) const CLOCK_FULL: u8 = 0x44;
+/// A call of a program into the operating system.
+pub(crate) const CALLED: u8 = 0x46;
+/// The latest [`CALLED`] once more.
+pub(crate) const CALLED_AGAIN: u8 = 0x4c;
+/// The next read of the current clock: two bits of the tag and a byte count its steps.
+pub(crate) const CLOCK_NEXT: u8 = 0x78;
+/// The same with two bytes.
+pub(crate) const CLOCK_LATER: u8 = 0x7c;
 
 /// The lowest tag of an event in the plain form; the low five bits are its kind.
 pub(crate) const PLAIN: u8 = 0x80;
@@ -174,6 +187,16 @@ impl LastTick {
     }
 }
 
+/// A program's clock in one block.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ClockState {
+    pub(crate) clock: ClockId,
+    /// The latest value in nanoseconds.
+    pub(crate) value: u64,
+    /// The value less the time of the event: the clock's distance from the reel's clock.
+    pub(crate) ahead: u64,
+}
+
 /// What the coder and the decoder of one block both know at the same item.
 #[derive(Clone, Debug)]
 pub(crate) struct State {
@@ -184,6 +207,9 @@ pub(crate) struct State {
     pub(crate) context: usize,
     pub(crate) endpoints: Vec<Endpoint>,
     pub(crate) tick: Option<LastTick>,
+    pub(crate) clocks: Vec<ClockState>,
+    /// The current one, an index into `clocks`.
+    pub(crate) clock: usize,
 }
 
 impl State {
@@ -199,6 +225,8 @@ impl State {
             context: 0,
             endpoints: Vec::new(),
             tick: None,
+            clocks: Vec::new(),
+            clock: 0,
         }
     }
 }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use netreel_reel::{
-    Append, AppendError, CutWhy, Ending, Event, EventNumber, GapWhy, Header, OpenError,
-    OwnedRecord, ReadAt, ReadError, Record, Reel, ReelWriter, SendOutcome, SocketId, ThreadId,
-    Time, WireText, WriteError, block_frame,
+    Append, AppendError, CallId, ClockId, CutWhy, Ending, Event, EventNumber, GapWhy, Header,
+    OpenError, OwnedRecord, ReadAt, ReadError, Record, Reel, ReelWriter, SendOutcome, SocketId,
+    ThreadId, Time, WireText, WriteError, block_frame,
 };
 use proptest::prelude::*;
 
@@ -25,6 +25,18 @@ fn header() -> Header {
 
 fn v4(port: u16) -> netreel_reel::Endpoint {
     format!("127.0.0.1:{port}").parse().unwrap()
+}
+
+fn clock_read(clock: ClockId, value: u64) -> Event<'static> {
+    Event::ClockRead { clock, value }
+}
+
+fn called(call: CallId, result: i32, details: &[u8]) -> Event<'_> {
+    Event::Called {
+        call,
+        result,
+        details,
+    }
 }
 
 /// One event of every kind, and all the short forms; two threads, two sockets.
@@ -177,6 +189,28 @@ fn sample(payload: &[u8]) -> Vec<(u64, u16, Event<'_>)> {
         (16_667_000, 0, Event::Stalled { nanos: 4 }),
         (16_667_000, 0, Event::WriteFailed { code: 28 }),
         (16_667_000, 0, Event::SocketClosed { socket: a }),
+        (16_667_000, 1, clock_read(ClockId::MONOTONIC, 16_667_000)),
+        (16_667_900, 1, clock_read(ClockId::MONOTONIC, 16_667_900)),
+        (16_867_900, 1, clock_read(ClockId::MONOTONIC, 16_867_900)),
+        (
+            16_868_100,
+            1,
+            clock_read(ClockId::GETTIMEOFDAY, 1_000_016_868_000),
+        ),
+        (
+            16_867_100,
+            0,
+            clock_read(ClockId::GETTIMEOFDAY, 1_000_016_867_000),
+        ),
+        (
+            16_869_100,
+            1,
+            clock_read(ClockId::GETTIMEOFDAY, 1_000_016_869_000),
+        ),
+        (16_869_200, 1, clock_read(ClockId::MONOTONIC, 16_869_200)),
+        (16_869_200, 1, called(CallId::POLL, 0, b"")),
+        (16_869_900, 0, called(CallId::POLL, 0, b"")),
+        (16_869_900, 0, called(CallId::POLL, -4, payload)),
     ]
 }
 
@@ -242,7 +276,7 @@ fn every_kind_comes_back_as_it_was_written_however_the_blocks_fall() {
                 (SocketId(1), "[::1]:7005".parse().unwrap())
             ]
         );
-        assert_eq!(reel.span(), Some((Time(100), Time(16_667_000))));
+        assert_eq!(reel.span(), Some((Time(100), Time(16_869_900))));
         assert_eq!(reel.totals().dropped(), 3);
     }
 }
@@ -462,7 +496,7 @@ fn a_kind_that_is_not_known_is_skipped_counted_and_keeps_its_number() {
     assert_eq!(last.number.0, events.len() as u64 + 1);
     assert_eq!(
         (last.time, last.event),
-        (Time(16_667_010), Event::Random { value: 1 })
+        (Time(16_869_910), Event::Random { value: 1 })
     );
 }
 
@@ -675,7 +709,7 @@ proptest! {
     #[test]
     fn any_events_come_back(
         events in prop::collection::vec(
-            (any::<u64>(), 0u16..3, 0u8..9, any::<u64>(), 0u16..40), 0..200),
+            (any::<u64>(), 0u16..3, 0u8..12, any::<u64>(), 0u16..40), 0..200),
     ) {
         let payload = [7; 300];
         let events: Vec<_> = events.iter().enumerate().map(|(index, (time, thread, kind, value, port))| {
@@ -692,6 +726,9 @@ proptest! {
                 5 => Event::Tick { tick: *value, time: Time(*time) },
                 6 => Event::PollEmpty { socket },
                 7 => Event::Input { call: payload },
+                8 => clock_read(ClockId(*port as u8), *value),
+                9 => clock_read(ClockId::GETTIMEOFDAY, *time),
+                10 => called(CallId(3), *port as i32, payload),
                 _ => Event::Stalled { nanos: *value },
             };
             (*time % (1 << (value % 64)), *thread, event)
@@ -703,6 +740,45 @@ proptest! {
             let record = record.as_record();
             prop_assert_eq!(record.event, *event);
             prop_assert_eq!((record.time, record.thread), (Time(*time), ThreadId(*thread)));
+        }
+    }
+
+    #[test]
+    fn clock_reads_and_calls_close_together_come_back(
+        reads in prop::collection::vec((0u64..600_000, 0u8..4, 0u16..2, 0u64..3), 0..200),
+    ) {
+        let mut time = 86_400_000_000_000;
+        let mut ahead = 1_700_000_000_000_000_000;
+        let mut events = Vec::new();
+        for (later, kind, thread, jump) in reads {
+            time += later;
+            if later % 50 == 0 {
+                ahead += jump;
+            }
+            match kind {
+                0 => events.push((time, thread, clock_read(ClockId::MONOTONIC, time))),
+                1 => {
+                    let value = (time + ahead) / 1000 * 1000;
+                    let clock = ClockId::GETTIMEOFDAY;
+                    events.push((value - ahead, thread, clock_read(clock, value)));
+                }
+                2 => {
+                    let value = (time + ahead) / 1_000_000_000 * 1_000_000_000;
+                    events.push((time, thread, clock_read(ClockId::TIME, value)));
+                }
+                _ => {
+                    let details = &[1, 2, 3][..jump as usize];
+                    events.push((time, thread, called(CallId::POLL, jump as i32, details)));
+                }
+            }
+        }
+        let reel = open(&write(&events, 100)).unwrap();
+        let records = read(&reel);
+        prop_assert_eq!(records.len(), events.len());
+        for (record, (time, thread, event)) in records.iter().zip(&events) {
+            let record = record.as_record();
+            prop_assert_eq!((record.time, record.thread), (Time(*time), ThreadId(*thread)));
+            prop_assert_eq!(record.event, *event);
         }
     }
 

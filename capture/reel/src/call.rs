@@ -1,0 +1,76 @@
+//! The names of what an unmodified program asks its operating system for.
+//!
+//! This file depends on `core` alone, so that the library which is loaded into foreign programs
+//! can include it as it stands. `docs/reel-format.md` has the layout of each call's details.
+
+/// Which clock was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ClockId(pub u8);
+
+#[allow(dead_code)] // each of the two that include this file uses some
+impl ClockId {
+    /// `CLOCK_REALTIME`; numbers below 0x80 are Linux's own.
+    pub const REALTIME: ClockId = ClockId(0);
+    /// `CLOCK_MONOTONIC`: the clock of the reel itself.
+    pub const MONOTONIC: ClockId = ClockId(1);
+    /// `gettimeofday`: the calendar's time in whole microseconds.
+    pub const GETTIMEOFDAY: ClockId = ClockId(0x80);
+    /// `time`: the calendar's time in whole seconds.
+    pub const TIME: ClockId = ClockId(0x81);
+
+    /// The clock tells no finer steps than this, in nanoseconds.
+    pub const fn step_ns(self) -> u64 {
+        match self {
+            ClockId::GETTIMEOFDAY => 1_000,
+            ClockId::TIME => 1_000_000_000,
+            _ => 1,
+        }
+    }
+}
+
+/// Which call it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CallId(pub u8);
+
+macro_rules! calls {
+    ($($number:literal $constant:ident $name:literal $what:literal;)*) => {
+        #[allow(dead_code)] // as above
+        impl CallId {
+            $(#[doc = $what] pub const $constant: CallId = CallId($number);)*
+
+            /// The call's name, as programmers know it; `"call"` for one that is not known here.
+            pub const fn name(self) -> &'static str {
+                match self.0 {
+                    $($number => $name,)*
+                    _ => "call",
+                }
+            }
+        }
+    };
+}
+
+calls! {
+    1 SOCKET "socket" "A UDP socket was made.";
+    2 BIND "bind" "A UDP socket was bound, or that failed.";
+    3 CONNECT "connect" "A UDP socket was given a peer.";
+    4 CLOSE "close" "A descriptor of a UDP socket was closed.";
+    5 DUP "dup" "A descriptor of a UDP socket was duplicated.";
+    6 POLL "poll" "Waited for descriptors.";
+    7 PPOLL "ppoll" "Waited for descriptors.";
+    8 SELECT "select" "Waited for descriptors.";
+    9 PSELECT "pselect" "Waited for descriptors.";
+    10 EPOLL_WAIT "epoll_wait" "Waited for descriptors.";
+    11 EPOLL_PWAIT "epoll_pwait" "Waited for descriptors.";
+    12 EPOLL_CTL "epoll_ctl" "Changed what an epoll descriptor waits for.";
+    13 SLEEP "sleep" "Slept.";
+    14 RANDOM "random" "Was given random bytes.";
+    15 FORK "fork" "Forked.";
+    16 EXEC "exec" "Is about to become another program.";
+    17 SPAWN "spawn" "Started another program.";
+    18 RECEIVE_QUEUE "receive queue" "What a socket's receive buffer came to at the end.";
+    19 PEEK "peek" "Looked at a packet without taking it.";
+    20 SET_OPTION "setsockopt" "Changed an option of a UDP socket.";
+    21 IOCTL "ioctl" "Asked a UDP socket for something.";
+    22 ERROR_QUEUE "error queue" "Read a UDP socket's error queue.";
+    23 SHUTDOWN "shutdown" "Shut a UDP socket down.";
+}
