@@ -86,6 +86,8 @@ fn words(effect: Effect) -> &'static str {
     match effect {
         Effect::Created => "created the object",
         Effect::CreatedByMigrate => "created the object by MIGRATE",
+        Effect::CreatedByUpdate => "created the object by UPDATE",
+        Effect::Queued => "kept until CREATE comes",
         Effect::Updated => "updated",
         Effect::Migrated => "changed the owner",
         Effect::Destroyed => "destroyed",

@@ -2,8 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::sequence::unwrap;
-use crate::session::{NodeId, Packet, PacketId, Session, Stamp, Way};
+use netreel_wire::Sequence;
+
+use super::sequence::{span, unwrap};
+use super::streams::Stream;
+use super::streams::{Streams, reliable};
+use crate::session::{MessageId, NodeId, Packet, PacketId, Session, Stamp, Way};
 
 /// The packets of each directed link by their place on the line of sequence numbers.
 pub(super) struct Acks {
@@ -14,11 +18,12 @@ pub(super) struct Acks {
 }
 
 impl Acks {
-    pub fn new(session: &Session) -> Acks {
+    pub fn new(session: &Session, streams: &Streams) -> Acks {
         let (places, lines) = lines(session);
         let mut acked = vec![None; session.packets.len()];
         for node in (0..session.nodes.len()).map(|place| NodeId(place as u16)) {
             let mut newest: BTreeMap<NodeId, i64> = BTreeMap::new();
+            let mut newest_messages: BTreeMap<Stream, i64> = BTreeMap::new();
             for (crossing, stamp) in session.crossings(node) {
                 if crossing.way != Way::In {
                     continue;
@@ -26,25 +31,87 @@ impl Acks {
                 let Some(packet) = session.packet(crossing.packet) else {
                     continue;
                 };
-                let Some(ack) = packet.ack else { continue };
+                learn_messages(
+                    session,
+                    streams,
+                    packet,
+                    stamp,
+                    &mut newest_messages,
+                    &mut acked,
+                );
+                if packet.ack.is_none() && packet.ack_ranges.is_empty() {
+                    continue;
+                }
                 let Some(line) = lines.get(&(node, packet.from)) else {
                     continue;
                 };
                 let first = line.first().map_or(0, |&(place, _)| place);
                 let near = newest.entry(packet.from).or_insert(first);
-                let ack = unwrap(ack, *near);
-                *near = ack.max(*near);
-                learn(
-                    &session.packets,
-                    line,
-                    ack,
-                    packet.ack_bits,
-                    stamp,
-                    &mut acked,
-                );
+                if let Some(ack) = packet.ack {
+                    let ack = unwrap(ack, *near);
+                    *near = ack.max(*near);
+                    let bits = packet.ack_bits;
+                    learn(&session.packets, line, ack, bits, stamp, &mut acked);
+                }
+                for &(first, value) in &packet.ack_ranges {
+                    let bits = packet.range_bits;
+                    let last = unwrap(Sequence { value, bits }, *near);
+                    *near = last.max(*near);
+                    let before = span(first, value, bits);
+                    learn_range(&session.packets, line, last, before, stamp, &mut acked);
+                }
             }
         }
         Acks { acked, places }
+    }
+}
+
+/// Marks the packets that carried the messages that messages of this packet acknowledge.
+fn learn_messages(
+    session: &Session,
+    streams: &Streams,
+    packet: &Packet,
+    stamp: Stamp,
+    newest: &mut BTreeMap<Stream, i64>,
+    acked: &mut [Option<Stamp>],
+) {
+    for message in packet.messages.clone().map(MessageId) {
+        let Some(message) = session.message(message) else {
+            continue;
+        };
+        let Some(sequence) = message.facts.acknowledges else {
+            continue;
+        };
+        let stream = reliable(packet.to, packet.from, &message.facts);
+        let Some(copies) = streams.copies.get(&stream) else {
+            continue;
+        };
+        let first = copies.first().map_or(0, |&(place, _)| place);
+        let near = newest.entry(stream).or_insert(first);
+        let place = unwrap(sequence, *near);
+        *near = place.max(*near);
+        learn(&session.packets, copies, place, None, stamp, acked);
+    }
+}
+
+/// Marks the packets of a range, which ends with `last` and has `before` more: of packets with the
+/// same number, the latest that had been sent.
+fn learn_range(
+    packets: &[Packet],
+    line: &[(i64, PacketId)],
+    last: i64,
+    before: u64,
+    stamp: Stamp,
+    acked: &mut [Option<Stamp>],
+) {
+    let first = last.saturating_sub_unsigned(before);
+    let from = line.partition_point(|&(place, _)| place < first);
+    let to = line.partition_point(|&(place, _)| place <= last);
+    let mut place = None;
+    for &(each, _) in line.get(from..to).unwrap_or_default() {
+        if place.replace(each) != Some(each) {
+            learn(packets, line, each, None, stamp, acked);
+        }
     }
 }
 
@@ -172,7 +239,7 @@ mod tests {
             way: Way::In,
         });
         session.crossings = vec![crossings, Vec::new()];
-        let acks = Acks::new(&session);
+        let acks = Acks::new(&session, &Streams::new(&session));
         let found: Vec<u64> = sent
             .iter()
             .zip(&acks.acked)

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use netreel_wire::{MessageFacts, Role};
 
 use super::nodes::Facts;
-use crate::session::{MessageId, Node, NodeId, Packet, Session, Stamp, Way};
+use crate::session::{MessageId, Node, NodeId, Session, Stamp, Way};
 
 /// Something that a node did.
 #[derive(Clone, Copy, Debug)]
@@ -38,7 +38,7 @@ pub(super) fn acts<'a>(facts: &Facts<'a>, id: NodeId, node: &Node) -> Vec<Act<'a
         }
         let turn = facts.session.turn_at(id, crossing.number);
         for message in packet.messages.clone().map(MessageId) {
-            let Some((message_facts, role)) = told_first(facts, packet, message) else {
+            let Some((message_facts, role)) = told_first(facts, message) else {
                 continue;
             };
             let own = message_facts.origin.is_none() || message_facts.origin == node.peer;
@@ -117,18 +117,11 @@ fn is_new(
 
 /// What a message says, if it says it for the first time on its link; of a message in fragments the
 /// first fragment says all.
-fn told_first<'a>(
-    facts: &Facts<'a>,
-    packet: &Packet,
-    message: MessageId,
-) -> Option<(&'a MessageFacts, Role)> {
+fn told_first<'a>(facts: &Facts<'a>, message: MessageId) -> Option<(&'a MessageFacts, Role)> {
     if facts.streams.is_resend(message) {
         return None;
     }
-    let part = facts
-        .streams
-        .place(message)
-        .and_then(|place| facts.joins.part((packet.from, packet.to), place));
+    let part = facts.joins.part(message);
     let said = match part {
         Some(part) if part.is_first => &facts.joins.joined.get(part.whole as usize)?.facts,
         Some(_) => return None,

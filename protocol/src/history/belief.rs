@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use netreel_wire::{
-    CreateRule, MessageFacts, Role, Rules, StaleRule, UnknownDestroy, UnknownMigrate, UpdateFrom,
+    CreateRule, MessageFacts, Role, Rules, StaleRule, UnknownDestroy, UnknownMigrate,
+    UnknownUpdate, UpdateFrom,
 };
 
 use super::{Belief, Effect};
@@ -17,6 +18,8 @@ pub(super) struct Believer {
     counter: Option<u64>,
     /// For each link, the place of the packet that brought the newest UPDATE that was taken.
     newest_updates: BTreeMap<NodeId, i64>,
+    /// The new owner and the counter of each MIGRATE that is kept until CREATE comes.
+    queued: Vec<(Option<u64>, Option<u64>)>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -63,6 +66,7 @@ impl Believer {
     pub fn forget(&mut self) {
         self.state = State::Unknown;
         self.newest_updates.clear();
+        self.queued.clear();
     }
 
     /// Takes one message about the object.
@@ -99,6 +103,12 @@ impl Believer {
         }
         self.come_alive(facts.owner.or(speaker.peer));
         self.raise(counter);
+        for (owner, counter) in std::mem::take(&mut self.queued) {
+            if rules.stale == StaleRule::Never || !self.is_old(counter) {
+                self.come_alive(owner);
+                self.raise(counter);
+            }
+        }
         Effect::Created
     }
 
@@ -108,8 +118,13 @@ impl Believer {
             return Effect::IgnoredStale;
         }
         let alive = matches!(self.state, State::Alive { .. });
-        if !alive && rules.unknown_migrate == UnknownMigrate::Drop {
-            return Effect::IgnoredUnknown;
+        match rules.unknown_migrate {
+            UnknownMigrate::Drop if !alive => return Effect::IgnoredUnknown,
+            UnknownMigrate::Queue if !alive => {
+                self.queued.push((facts.new_owner, counter));
+                return Effect::Queued;
+            }
+            _ => {}
         }
         self.come_alive(facts.new_owner);
         self.raise(counter);
@@ -124,7 +139,7 @@ impl Believer {
     /// newer one is from somebody who is not the owner yet.
     fn update(&mut self, facts: &MessageFacts, rules: &Rules, speaker: Speaker) -> Effect {
         let State::Alive { owner } = self.state else {
-            return Effect::IgnoredUnknown;
+            return self.unknown_update(facts, rules, speaker);
         };
         if rules.stale == StaleRule::Counter {
             if self.is_old(facts.migration_counter) {
@@ -145,6 +160,26 @@ impl Believer {
             *newest = place;
         }
         Effect::Updated
+    }
+
+    /// An UPDATE that waits for CREATE changes nothing that is believed here.
+    fn unknown_update(&mut self, facts: &MessageFacts, rules: &Rules, speaker: Speaker) -> Effect {
+        let counter = facts.migration_counter;
+        if rules.unknown_update == UnknownUpdate::Drop {
+            return Effect::IgnoredUnknown;
+        }
+        if rules.stale == StaleRule::Counter && self.is_old(counter) {
+            return Effect::IgnoredStale;
+        }
+        if rules.unknown_update == UnknownUpdate::Queue {
+            return Effect::Queued;
+        }
+        self.come_alive(facts.owner.or(speaker.peer));
+        self.raise(counter);
+        if let Some(place) = speaker.place {
+            self.newest_updates.insert(speaker.from, place);
+        }
+        Effect::CreatedByUpdate
     }
 
     fn destroy(&mut self, facts: &MessageFacts, rules: &Rules) -> Effect {
@@ -202,6 +237,7 @@ mod tests {
     const HISTORIC: Rules = Rules {
         name: String::new(),
         unknown_migrate: UnknownMigrate::Drop,
+        unknown_update: UnknownUpdate::Drop,
         unknown_destroy: UnknownDestroy::Drop,
         create: CreateRule::Always,
         stale: StaleRule::Never,
@@ -210,6 +246,7 @@ mod tests {
     const COUNTED: Rules = Rules {
         name: String::new(),
         unknown_migrate: UnknownMigrate::Create,
+        unknown_update: UnknownUpdate::Drop,
         unknown_destroy: UnknownDestroy::Tombstone,
         create: CreateRule::Newer,
         stale: StaleRule::Counter,
@@ -337,6 +374,65 @@ mod tests {
             &[(Create, 1, 0), (Migrate, 2, 1), (Update, 2, 3)],
             &[Effect::Created, Effect::Migrated, Effect::IgnoredNotOwner],
             Some(Belief::Owned(2)),
+        );
+    }
+
+    #[test]
+    fn an_update_creates_where_the_rules_say_so() {
+        let rules = Rules {
+            unknown_update: UnknownUpdate::Create,
+            ..HISTORIC
+        };
+        check(
+            &rules,
+            &[(Update, 2, 0), (Destroy, 2, 0), (Update, 3, 0)],
+            &[
+                Effect::CreatedByUpdate,
+                Effect::Destroyed,
+                Effect::CreatedByUpdate,
+            ],
+            Some(Belief::Owned(3)),
+        );
+        let rules = Rules {
+            unknown_update: UnknownUpdate::Create,
+            ..COUNTED
+        };
+        check(
+            &rules,
+            &[(Create, 1, 0), (Destroy, 1, 0), (Update, 1, 0)],
+            &[Effect::Created, Effect::Destroyed, Effect::IgnoredStale],
+            Some(Belief::Destroyed),
+        );
+    }
+
+    #[test]
+    fn what_waits_for_create_changes_the_owner_after_it() {
+        let rules = Rules {
+            unknown_migrate: UnknownMigrate::Queue,
+            unknown_update: UnknownUpdate::Queue,
+            ..HISTORIC
+        };
+        check(
+            &rules,
+            &[(Migrate, 2, 0), (Update, 2, 0), (Create, 1, 0)],
+            &[Effect::Queued, Effect::Queued, Effect::Created],
+            Some(Belief::Owned(2)),
+        );
+        check(
+            &rules,
+            &[
+                (Create, 1, 0),
+                (Migrate, 2, 0),
+                (Destroy, 2, 0),
+                (Create, 1, 0),
+            ],
+            &[
+                Effect::Created,
+                Effect::Migrated,
+                Effect::Destroyed,
+                Effect::Created,
+            ],
+            Some(Belief::Owned(1)),
         );
     }
 

@@ -7,15 +7,15 @@ use netreel_wire::MessageFacts;
 use super::acks::Acks;
 use super::join::Joins;
 use super::nodes::{Facts, NodeHistory};
-use super::streams::Streams;
+use super::streams::{Stream, Streams};
 use super::{Belief, Finding, History, Span, finding, lanes, links};
 use crate::session::{MessageId, NodeId, PacketId, Session, SessionTime};
 
 impl History {
     /// Works out what followed from the packets of a session.
     pub fn build(session: &Session) -> History {
-        let acks = Acks::new(session);
         let streams = Streams::new(session);
+        let acks = Acks::new(session, &streams);
         let joins = Joins::new(session, &streams);
         let born = born(session, &joins);
         let facts = Facts {
@@ -169,14 +169,22 @@ fn undelivered(
         })
     };
     let mut undelivered = Vec::new();
-    for (&(from, to), stream) in &streams.links {
+    for (&key, stream) in &streams.links {
+        let Stream { from, to, .. } = key;
         let Some(receiver) = history(to) else {
             continue;
         };
         if knew(from, (from, to)) || knew(to, (from, to)) {
             continue;
         }
-        let missing = match receiver.waits_for.get(&from) {
+        if streams.unordered.contains(&key) {
+            if !receiver.is_blind {
+                let missing = stream.values().filter(|id| !receiver.seen.contains(id));
+                undelivered.extend(missing);
+            }
+            continue;
+        }
+        let missing = match receiver.waits_for.get(&key) {
             Some(&next) => stream.range(next..),
             None if receiver.is_blind => continue,
             None => stream.range(..),

@@ -15,9 +15,8 @@ const FRAGMENTS_MAX: u64 = 4096;
 #[derive(Default)]
 pub(super) struct Joins {
     pub joined: Vec<Joined>,
-    /// For each fragment's place in a link's stream, what it is a part of and whether it is the
-    /// first or the last of it.
-    parts: BTreeMap<(NodeId, NodeId, i64), Part>,
+    /// For each fragment, by the copy that was sent first, what it is a part of.
+    parts: BTreeMap<MessageId, Part>,
 }
 
 /// A fragment's part in the whole.
@@ -27,7 +26,15 @@ pub(super) struct Part {
     pub whole: u32,
     pub is_first: bool,
     pub is_last: bool,
+    /// How many parts there are, where they may arrive in any order.
+    pub any_order: Option<usize>,
 }
+
+/// The fragments of one message, as far as they were found.
+type Group = BTreeMap<u64, MessageId>;
+
+/// Who tells whom, in which channel, which message: its id, and in how many fragments.
+type GroupKey = (NodeId, NodeId, Option<u64>, u64, u64);
 
 impl Joins {
     pub fn new(session: &Session, streams: &Streams) -> Joins {
@@ -35,32 +42,69 @@ impl Joins {
         if session.fragments.is_empty() {
             return joins;
         }
-        for (&link, stream) in &streams.links {
-            let mut run: Vec<(i64, MessageId)> = Vec::new();
-            for (&place, &message) in stream {
-                let Some((index, count)) = fragment(session, message) else {
-                    run.clear();
-                    continue;
-                };
-                let follows = run.last().is_none_or(|&(last, _)| last + 1 == place);
-                if index == 0 || !follows || index != run.len() as u64 {
-                    run.clear();
-                }
-                if index == run.len() as u64 && count <= FRAGMENTS_MAX {
-                    run.push((place, message));
-                    if run.len() as u64 == count {
-                        joins.join(session, link, &run);
-                        run.clear();
-                    }
-                }
-            }
+        for stream in streams.links.values() {
+            joins.runs(session, stream);
         }
+        joins.groups(session, streams);
         joins
     }
 
-    /// What a fragment at this place of a link's stream is a part of.
-    pub fn part(&self, link: (NodeId, NodeId), place: i64) -> Option<Part> {
-        self.parts.get(&(link.0, link.1, place)).copied()
+    /// Fragments without an id stand next to each other.
+    fn runs(&mut self, session: &Session, stream: &BTreeMap<i64, MessageId>) {
+        let mut run: Vec<(i64, MessageId)> = Vec::new();
+        for (&place, &message) in stream {
+            let found = fragment(session, message);
+            let Some((_, index, count)) = found.filter(|(id, ..)| id.is_none()) else {
+                run.clear();
+                continue;
+            };
+            let follows = run.last().is_none_or(|&(last, _)| last + 1 == place);
+            if index == 0 || !follows || index != run.len() as u64 {
+                run.clear();
+            }
+            if index == run.len() as u64 && count <= FRAGMENTS_MAX {
+                run.push((place, message));
+                if run.len() as u64 == count {
+                    let fragments = run.drain(..).map(|(_, message)| message).collect();
+                    self.join(session, fragments, None);
+                }
+            }
+        }
+    }
+
+    /// Fragments with an id belong to the others with that id, wherever they stand.
+    fn groups(&mut self, session: &Session, streams: &Streams) {
+        let mut groups: BTreeMap<GroupKey, Group> = BTreeMap::new();
+        for &message in session.fragments.keys() {
+            if streams.is_resend(message) {
+                continue;
+            }
+            let Some((Some(id), index, count)) = fragment(session, message) else {
+                continue;
+            };
+            let Some(known) = session.message(message) else {
+                continue;
+            };
+            let Some(packet) = session.packet(known.packet) else {
+                continue;
+            };
+            if index >= count || count > FRAGMENTS_MAX {
+                continue;
+            }
+            let key = (packet.from, packet.to, known.facts.channel, id, count);
+            let group = groups.entry(key).or_default();
+            group.entry(index).or_insert(message);
+            if group.len() as u64 == count {
+                let group = groups.remove(&key).unwrap_or_default();
+                let count = group.len();
+                self.join(session, group.into_values().collect(), Some(count));
+            }
+        }
+    }
+
+    /// What a fragment is a part of; of a copy, ask for the first.
+    pub fn part(&self, first_copy: MessageId) -> Option<Part> {
+        self.parts.get(&first_copy).copied()
     }
 
     /// See [`super::History::joined_of`].
@@ -69,16 +113,14 @@ impl Joins {
             .fragments
             .keys()
             .filter_map(|&message| {
-                let packet = session.packet(session.message(message)?.packet)?;
-                let part = self.part((packet.from, packet.to), streams.place(message)?)?;
+                let part = self.part(streams.first_copy(message))?;
                 Some((message, part.whole))
             })
             .collect()
     }
 
-    fn join(&mut self, session: &Session, link: (NodeId, NodeId), run: &[(i64, MessageId)]) {
+    fn join(&mut self, session: &Session, fragments: Vec<MessageId>, any_order: Option<usize>) {
         let Some(wire) = &session.wire else { return };
-        let fragments: Vec<MessageId> = run.iter().map(|&(_, message)| message).collect();
         let mut payload = Vec::new();
         for fragment in &fragments {
             payload.extend(session.fragments.get(fragment).into_iter().flatten());
@@ -88,17 +130,20 @@ impl Joins {
         let packet = first.and_then(|message| session.packet(message.packet));
         let protocol = packet.and_then(|packet| packet.protocol);
         wire.message_facts(protocol, &payload, &mut facts);
-        let Some(facts) = facts.messages.pop() else {
-            return;
+        // What is no message of this wire says nothing.
+        let facts = match (facts.messages.pop(), facts.diagnostics) {
+            (Some(whole), 0) => whole,
+            _ => MessageFacts::default(),
         };
         let whole = self.joined.len() as u32;
-        for (index, &(place, _)) in run.iter().enumerate() {
+        for (index, &fragment) in fragments.iter().enumerate() {
             let part = Part {
                 whole,
                 is_first: index == 0,
-                is_last: index + 1 == run.len(),
+                is_last: index + 1 == fragments.len(),
+                any_order,
             };
-            self.parts.insert((link.0, link.1, place), part);
+            self.parts.insert(fragment, part);
         }
         self.joined.push(Joined {
             protocol,
@@ -109,10 +154,12 @@ impl Joins {
     }
 }
 
-fn fragment(session: &Session, message: MessageId) -> Option<(u64, u64)> {
+/// The id of the split message, where it has one, the fragment's index and how many there are.
+fn fragment(session: &Session, message: MessageId) -> Option<(Option<u64>, u64, u64)> {
     let facts: &MessageFacts = &session.message(message)?.facts;
     let is_fragment = session.kind(message)?.role == Role::Fragment;
-    facts
+    let (index, count) = facts
         .fragment
-        .filter(|_| is_fragment && facts.fragment_data.is_some())
+        .filter(|_| is_fragment && facts.fragment_data.is_some())?;
+    Some((facts.fragment_id, index, count))
 }

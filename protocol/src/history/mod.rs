@@ -93,6 +93,10 @@ pub enum Effect {
     Created,
     /// MIGRATE made the object.
     CreatedByMigrate,
+    /// UPDATE made the object.
+    CreatedByUpdate,
+    /// Kept until CREATE comes.
+    Queued,
     /// UPDATE was taken.
     Updated,
     /// MIGRATE changed the owner.

@@ -1,6 +1,6 @@
 //! One node's history: what its engine was handed, in which order, and what it made of it.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::iter::Peekable;
 use std::ops::Range;
 use std::slice::Iter;
@@ -11,8 +11,8 @@ use netreel_wire::{MessageFacts, Role, Rules};
 use super::acks::Acks;
 use super::acts::{Act, acts};
 use super::belief::{Believer, Speaker};
-use super::join::Joins;
-use super::streams::Streams;
+use super::join::{Joins, Part};
+use super::streams::{Stream, Streams, Turn};
 use super::{Belief, Delivery, Effect, Span};
 use crate::session::{
     Hole, MessageId, Node, NodeId, Packet, PacketId, Session, SessionTime, Stamp, Way,
@@ -38,8 +38,11 @@ pub(super) struct NodeHistory {
     pub deliveries: Vec<Delivery>,
     /// Per object, spans whose `because` is a place in [`NodeHistory::deliveries`].
     pub lanes: BTreeMap<u64, Vec<Span>>,
-    /// For each sender the place in its stream that the engine waits for at the end.
-    pub waits_for: BTreeMap<NodeId, i64>,
+    /// For each stream the place that the engine waits for at the end.
+    pub waits_for: BTreeMap<Stream, i64>,
+    /// Of streams whose numbers say nothing of the order, the messages that arrived; by the copy
+    /// that was sent first.
+    pub seen: BTreeSet<MessageId>,
     /// Whether the node's reel has a hole.
     pub is_blind: bool,
     /// The peers that left or were dropped, as far as the node knows, and since when it knows;
@@ -56,6 +59,7 @@ impl Facts<'_> {
             node,
             rules: self.rules(node),
             inboxes: BTreeMap::new(),
+            arrived: BTreeMap::new(),
             objects: BTreeMap::new(),
             gone: BTreeMap::new(),
             blind_until: None,
@@ -124,7 +128,9 @@ struct Walk<'a> {
     id: NodeId,
     node: &'a Node,
     rules: Option<&'a Rules>,
-    inboxes: BTreeMap<NodeId, Inbox>,
+    inboxes: BTreeMap<Stream, Inbox>,
+    /// For each whole whose fragments may come in any order, how many have arrived.
+    arrived: BTreeMap<u32, usize>,
     objects: BTreeMap<u64, Believer>,
     /// The peers that left or were dropped; the node itself, once it has left.
     gone: BTreeMap<u64, SessionTime>,
@@ -139,8 +145,10 @@ struct Inbox {
     floor: i64,
     /// The place that is delivered next. What lies between may have been delivered in a hole.
     next: i64,
+    /// How many messages of that place were delivered.
+    taken: usize,
     /// Arrived, but behind a gap.
-    waiting: BTreeMap<i64, MessageId>,
+    waiting: BTreeMap<i64, Vec<MessageId>>,
 }
 
 impl Walk<'_> {
@@ -177,40 +185,73 @@ impl Walk<'_> {
             if self.is_deaf_to(packet.from) {
                 return;
             }
-            let Some(place) = self.facts.streams.place(message) else {
-                self.hand_over(message, Some(id), packet.from, stamp);
-                continue;
+            let (stream, place) = match self.facts.streams.turn(message) {
+                Turn::Now => {
+                    self.hand_over(message, Some(id), packet.from, stamp);
+                    continue;
+                }
+                Turn::Once => {
+                    if self.is_first_arrival(message) {
+                        self.hand_over(message, Some(id), packet.from, stamp);
+                    }
+                    continue;
+                }
+                Turn::InOrder(stream, place) => (stream, place),
             };
-            if !self.inboxes.contains_key(&packet.from) {
-                let (floor, next) = (i64::MIN, self.first_place(packet.from, i64::MIN));
-                self.inboxes.insert(
-                    packet.from,
-                    Inbox {
-                        floor,
-                        next,
-                        waiting: BTreeMap::new(),
-                    },
-                );
+            if stream.ordered && !self.is_first_arrival(message) {
+                continue;
             }
-            let Some(inbox) = self.inboxes.get_mut(&packet.from) else {
+            if !self.inboxes.contains_key(&stream) {
+                let (floor, next) = (i64::MIN, self.first_place(stream, i64::MIN));
+                self.inboxes.insert(stream, Inbox::new(floor, next));
+            }
+            let Some(inbox) = self.inboxes.get_mut(&stream) else {
                 continue;
             };
             if place >= inbox.next {
-                inbox.waiting.entry(place).or_insert(message);
+                let waiting = inbox.waiting.entry(place).or_default();
+                if stream.ordered || waiting.is_empty() {
+                    waiting.push(message);
+                }
+            } else if stream.ordered {
+                // A sequenced message has the number of an ordered one.
+                self.hand_over(message, Some(id), packet.from, stamp);
             } else if place >= inbox.floor && self.blind_until.is_some() {
                 self.doubt_arrival(message, stamp);
             }
-            while let Some(inbox) = self.inboxes.get_mut(&packet.from) {
-                let Some(message) = inbox.waiting.remove(&inbox.next) else {
-                    break;
+            self.empty_inbox(stream, stamp);
+        }
+    }
+
+    /// Hands over what no longer waits.
+    fn empty_inbox(&mut self, stream: Stream, stamp: Stamp) {
+        while let Some(inbox) = self.inboxes.get_mut(&stream) {
+            let Some(messages) = inbox.waiting.remove(&inbox.next) else {
+                break;
+            };
+            inbox.taken += messages.len();
+            if inbox.taken >= self.facts.streams.count_at(stream, inbox.next) {
+                let after = inbox.next.saturating_add(1);
+                let next = match stream.ordered {
+                    true => self.facts.streams.next_place(stream, after, |_| true),
+                    false => None,
                 };
-                inbox.next = inbox.next.saturating_add(1);
-                self.hand_over(message, None, packet.from, stamp);
-                if self.is_deaf_to(packet.from) {
+                inbox.next = next.unwrap_or(after);
+                inbox.taken = 0;
+            }
+            for message in messages {
+                self.hand_over(message, None, stream.from, stamp);
+                if self.is_deaf_to(stream.from) {
                     return;
                 }
             }
         }
+    }
+
+    /// Whether no copy of a message has arrived before, where its place does not tell.
+    fn is_first_arrival(&mut self, message: MessageId) -> bool {
+        let first = self.facts.streams.first_copy(message);
+        self.history.seen.insert(first)
     }
 
     /// A peer is no longer in the session.
@@ -226,27 +267,22 @@ impl Walk<'_> {
         !self.gone.is_empty() && (is_gone(self.node.peer) || is_gone(self.facts.peer(from)))
     }
 
-    /// Where the stream of a sender begins, as far as anybody recorded it; after a hole, the first
-    /// place from `floor` on that cannot have been delivered in it.
-    fn first_place(&self, from: NodeId, floor: i64) -> i64 {
-        let Some(stream) = self.facts.streams.links.get(&(from, self.id)) else {
-            return i64::MAX;
+    /// Where a stream begins, as far as anybody recorded it; after a hole, the first place from
+    /// `floor` on that cannot have been delivered in it.
+    fn first_place(&self, stream: Stream, floor: i64) -> i64 {
+        let session = self.facts.session;
+        let sent_after_hole = |message: MessageId| {
+            let Some(until) = self.blind_until else {
+                return true;
+            };
+            let packet = session.message(message).map(|message| message.packet);
+            let packet = packet.and_then(|packet| session.packet(packet));
+            let sent = packet.and_then(|packet| packet.sent);
+            sent.is_some_and(|sent| sent.time > until)
         };
-        let mut places = stream.range(floor..);
-        let first = match self.blind_until {
-            None => places.next(),
-            Some(until) => places.find(|&(_, &message)| {
-                let packet = self
-                    .facts
-                    .session
-                    .message(message)
-                    .map(|message| message.packet);
-                let packet = packet.and_then(|packet| self.facts.session.packet(packet));
-                let sent = packet.and_then(|packet| packet.sent);
-                sent.is_some_and(|sent| sent.time > until)
-            }),
-        };
-        first.map_or(i64::MAX, |(&place, _)| place)
+        let streams = self.facts.streams;
+        let first = streams.next_place(stream, floor, sent_after_hole);
+        first.unwrap_or(i64::MAX)
     }
 
     /// A message arrives that may have been delivered already, in a hole.
@@ -254,8 +290,7 @@ impl Walk<'_> {
         let Some(known) = self.facts.session.message(message) else {
             return;
         };
-        let packet = self.facts.session.packet(known.packet);
-        let facts = match packet.and_then(|packet| self.part(packet, message)) {
+        let facts = match self.part(message) {
             Some(part) if part.is_last => self.whole(part.whole),
             Some(_) => None,
             None => Some(&known.facts),
@@ -304,13 +339,9 @@ impl Walk<'_> {
             return;
         };
         let carrier = packet.unwrap_or(known.packet);
-        let part = self
-            .facts
-            .session
-            .packet(carrier)
-            .and_then(|each| self.part(each, message));
+        let part = self.part(message);
         let facts = match part {
-            Some(part) if part.is_last => match self.whole(part.whole) {
+            Some(part) if self.completes(part) => match self.whole(part.whole) {
                 Some(whole) => whole,
                 None => return,
             },
@@ -415,26 +446,19 @@ impl Walk<'_> {
         let time = hole.time.start;
         let until = SessionTime(hole.time.end.0.saturating_add(DOUBT_NS));
         self.blind_until = self.blind_until.max(Some(until));
-        let senders: Vec<(NodeId, i64)> = self
+        let streams: Vec<(Stream, i64)> = self
             .inboxes
             .iter()
-            .map(|(&from, inbox)| (from, inbox.next.max(inbox.floor)))
+            .map(|(&stream, inbox)| (stream, inbox.next.max(inbox.floor)))
             .collect();
-        for (from, reached) in senders {
+        for (stream, reached) in streams {
             let known = self
                 .inboxes
-                .get(&from)
+                .get(&stream)
                 .map_or(i64::MIN, |inbox| inbox.floor);
             let floor = if reached == i64::MAX { known } else { reached };
-            let next = self.first_place(from, floor);
-            self.inboxes.insert(
-                from,
-                Inbox {
-                    floor,
-                    next,
-                    waiting: BTreeMap::new(),
-                },
-            );
+            let next = self.first_place(stream, floor);
+            self.inboxes.insert(stream, Inbox::new(floor, next));
         }
         let objects: Vec<u64> = self.objects.keys().copied().collect();
         for object in objects {
@@ -451,17 +475,38 @@ impl Walk<'_> {
     }
 
     fn finish(mut self) -> NodeHistory {
-        for (&from, inbox) in &self.inboxes {
-            self.history.waits_for.insert(from, inbox.next);
+        for (&stream, inbox) in &self.inboxes {
+            self.history.waits_for.insert(stream, inbox.next);
         }
         self.history.is_blind = self.blind_until.is_some();
         self.history.gone = self.gone;
         self.history
     }
 
-    fn part(&self, packet: &Packet, message: MessageId) -> Option<super::join::Part> {
-        let place = self.facts.streams.place(message)?;
-        self.facts.joins.part((packet.from, packet.to), place)
+    fn part(&self, message: MessageId) -> Option<Part> {
+        let first = self.facts.streams.first_copy(message);
+        self.facts.joins.part(first)
+    }
+
+    /// Whether this fragment is the one after which the whole can be handed over.
+    fn completes(&mut self, part: Part) -> bool {
+        let Some(count) = part.any_order else {
+            return part.is_last;
+        };
+        let arrived = self.arrived.entry(part.whole).or_default();
+        *arrived += 1;
+        *arrived == count
+    }
+}
+
+impl Inbox {
+    fn new(floor: i64, next: i64) -> Inbox {
+        Inbox {
+            floor,
+            next,
+            taken: 0,
+            waiting: BTreeMap::new(),
+        }
     }
 }
 

@@ -18,6 +18,12 @@ pub(super) fn unwrap(sequence: Sequence, near: i64) -> i64 {
     near.saturating_add(distance)
 }
 
+/// How many numbers lie between the first and the last of a range, the first included.
+pub(super) fn span(first: u64, last: u64, bits: u8) -> u64 {
+    let mask = u64::MAX >> (64 - u32::from(bits.clamp(1, 64)));
+    last.wrapping_sub(first) & mask
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -7,10 +7,12 @@ use crate::history::{Effect, Finding, History, Level};
 use crate::session::{Fate, MessageId, Node, NodeId, Packet, PacketId, Session};
 
 /// What [`effect_name`] can give.
-pub(super) const EFFECTS: [&str; 12] = [
+pub(super) const EFFECTS: [&str; 14] = [
     "plain",
     "created",
     "created-by-migrate",
+    "created-by-update",
+    "queued",
     "updated",
     "migrated",
     "destroyed",
@@ -251,6 +253,8 @@ pub(crate) fn effect_name(effect: Effect) -> &'static str {
         Effect::Plain => "plain",
         Effect::Created => "created",
         Effect::CreatedByMigrate => "created-by-migrate",
+        Effect::CreatedByUpdate => "created-by-update",
+        Effect::Queued => "queued",
         Effect::Updated => "updated",
         Effect::Migrated => "migrated",
         Effect::Destroyed => "destroyed",

@@ -575,6 +575,14 @@ fn note(session: &mut Session, packet: &mut Packet, payload: &[u8], facts: &mut 
     packet.sequence = facts.sequence;
     packet.ack = facts.ack;
     packet.ack_bits = facts.ack_bits;
+    packet.ack_ranges.clone_from(&facts.ack_ranges);
+    packet.range_bits = facts.range_bits;
+    packet.nacks.clone_from(&facts.nack_ranges);
+    packet
+        .nacks
+        .extend(facts.nack.map(|nack| (nack.value, nack.value)));
+    packet.tick = facts.tick;
+    packet.host = facts.host;
     packet.diagnostics = facts.diagnostics;
     let id = PacketId(session.packets.len() as u32);
     for facts in facts.messages.drain(..) {

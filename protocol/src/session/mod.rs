@@ -170,6 +170,16 @@ pub struct Packet {
     pub ack: Option<Sequence>,
     /// See [`netreel_wire::PacketFacts::ack_bits`].
     pub ack_bits: Option<(u64, u8)>,
+    /// See [`netreel_wire::PacketFacts::ack_ranges`].
+    pub ack_ranges: Vec<(u64, u64)>,
+    /// See [`netreel_wire::PacketFacts::range_bits`].
+    pub range_bits: u8,
+    /// See [`netreel_wire::PacketFacts::nack`] and [`netreel_wire::PacketFacts::nack_ranges`].
+    pub nacks: Vec<(u64, u64)>,
+    /// See [`netreel_wire::PacketFacts::tick`].
+    pub tick: Option<u64>,
+    /// See [`netreel_wire::PacketFacts::host`].
+    pub host: Option<u64>,
     /// Its messages in [`Session::messages`].
     pub messages: Range<u32>,
     /// How many things a full decode has to say of it.

@@ -56,6 +56,8 @@ pub struct Rules {
     pub name: String,
     /// A MIGRATE for an object that does not exist here.
     pub unknown_migrate: UnknownMigrate,
+    /// An UPDATE for an object that does not exist here.
+    pub unknown_update: UnknownUpdate,
     /// A DESTROY for an object that does not exist here.
     pub unknown_destroy: UnknownDestroy,
     /// When a CREATE is believed.
@@ -72,6 +74,19 @@ pub struct Rules {
 pub enum UnknownMigrate {
     Drop,
     Create,
+    /// Keep it until CREATE comes.
+    Queue,
+}
+
+/// See [`Rules::unknown_update`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum UnknownUpdate {
+    Drop,
+    /// Its speaker, or the `@owner` that it names, owns the object.
+    Create,
+    /// Keep it until CREATE comes.
+    Queue,
 }
 
 /// See [`Rules::unknown_destroy`].

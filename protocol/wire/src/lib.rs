@@ -33,7 +33,7 @@ pub use encode::{Change, EncodeError, Encoded};
 pub use error::{CompileError, Related, Report};
 pub use facts::{
     CreateRule, Kind, KindId, MessageFacts, PacketFacts, ProtocolId, Role, Rules, RulesId,
-    Sequence, StaleRule, UnknownDestroy, UnknownMigrate, UpdateFrom,
+    Sequence, StaleRule, UnknownDestroy, UnknownMigrate, UnknownUpdate, UpdateFrom,
 };
 pub use state::ConnectionState;
 pub use testing::{TestFailure, TestResult};

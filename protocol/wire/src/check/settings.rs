@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::Checker;
-use crate::facts::{CreateRule, Rules, StaleRule, UnknownDestroy, UnknownMigrate, UpdateFrom};
+use crate::facts::{
+    CreateRule, Rules, StaleRule, UnknownDestroy, UnknownMigrate, UnknownUpdate, UpdateFrom,
+};
 use crate::syntax::ast::{Block, Setting};
 
 const RULES_SETTINGS: [&str; 6] = [
@@ -23,6 +25,7 @@ impl<'a> Checker<'a, '_> {
             let mut rules = Rules {
                 name: block.name.text.to_owned(),
                 unknown_migrate: UnknownMigrate::Drop,
+                unknown_update: UnknownUpdate::Drop,
                 unknown_destroy: UnknownDestroy::Drop,
                 create: CreateRule::Always,
                 stale: StaleRule::Never,
@@ -45,11 +48,17 @@ impl<'a> Checker<'a, '_> {
                         let choices = [
                             ("drop", UnknownMigrate::Drop),
                             ("create", UnknownMigrate::Create),
+                            ("queue", UnknownMigrate::Queue),
                         ];
                         self.set(&mut rules.unknown_migrate, setting, &choices);
                     }
                     "unknown_update" => {
-                        self.set(&mut (), setting, &[("drop", ())]);
+                        let choices = [
+                            ("drop", UnknownUpdate::Drop),
+                            ("create", UnknownUpdate::Create),
+                            ("queue", UnknownUpdate::Queue),
+                        ];
+                        self.set(&mut rules.unknown_update, setting, &choices);
                     }
                     "unknown_destroy" => {
                         let choices = [

@@ -1,0 +1,299 @@
+//! Channels, ack ranges, message acks and fragment ids, in sessions made by hand.
+
+use std::sync::Arc;
+
+use netreel_protocol::history::History;
+use netreel_protocol::session::{MessageId, NodeId, ReelInput, Session};
+use netreel_reel::{
+    ClockAnchor, Endpoint, Event, EventNumber, Header, Record, Reel, ReelWriter, SocketId,
+    ThreadId, Time, WireText,
+};
+
+const HEAD: &str = "
+wire tiny { byte_order = little; bit_order = lsb; root = Packet; }
+enum Kind : u8 { data = 0, acked = 1 @ack, part = 2 @fragment }
+struct Packet { sender: u8 @sender; sequence: u8 @sequence; messages: Message[until end]; }
+";
+
+/// Each channel has a reliable stream of its own; acks are messages.
+const CHANNELS: &str = "
+struct Message @message {
+    kind: Kind @message_kind;
+    channel: u8 @channel;
+    if (kind == Kind.acked) { number: u8 @acknowledges; } else { sequence: u8 @reliable_sequence; }
+    if (kind == Kind.part) {
+        id: u8 @fragment_id; index: u8 @fragment_index; count: u8 @fragment_count;
+        data: bytes(1) @fragment_data;
+    }
+}
+";
+
+/// One row of reliable numbers for the link, an order for each channel, and unordered messages.
+const ORDERED: &str = "
+struct Message @message {
+    kind: Kind @message_kind;
+    sequence: u8 @reliable_sequence;
+    ordered: bool; pad: u7;
+    if (ordered) { channel: u8 @channel; order: u8 @ordered_sequence; }
+}
+";
+
+/// Acks as ranges.
+const RANGES: &str = "
+wire tiny { byte_order = little; bit_order = lsb; root = Packet; }
+struct Packet { sender: u8 @sender; sequence: u8 @sequence; acks: Ack[until end]; }
+struct Ack @ack_range { first: u8 @range_first; last: u8 @range_last; }
+";
+
+/// Node, time, whether it sends, and the packet after `sender`; the other node is the other end.
+type Crossed<'a> = (u8, u64, bool, &'a [u8]);
+
+/// What two nodes recorded, the packets with their senders put in front.
+fn play(wire: &str, story: &[Crossed<'_>]) -> (Session, History) {
+    let endpoint = |peer: u8| -> Endpoint { ([127, 0, 0, 1], 1 + u16::from(peer)).into() };
+    let reels = (0u8..2).map(|peer| {
+        let header = Header {
+            node: ["A", "B"][usize::from(peer)].to_owned(),
+            session: [1; 16],
+            clock: ClockAnchor {
+                boot_id: "boot".to_owned(),
+                ..ClockAnchor::default()
+            },
+            wires: vec![WireText {
+                name: "tiny.wire".to_owned(),
+                text: wire.to_owned(),
+            }],
+            ..Header::default()
+        };
+        let mut writer = ReelWriter::create(Vec::new(), &header).expect("a reel");
+        let (socket, thread) = (SocketId(0), ThreadId(0));
+        let (local, other) = (endpoint(peer), endpoint(1 - peer));
+        let mut events = vec![(0, Event::SocketOpened { socket, local })];
+        let payloads: Vec<(u64, bool, Vec<u8>)> = story
+            .iter()
+            .filter(|(node, ..)| *node == peer)
+            .map(|&(node, time, sends, rest)| {
+                let sender = if sends { node } else { 1 - node };
+                (time, sends, [&[sender], rest].concat())
+            })
+            .collect();
+        for (time, sends, payload) in &payloads {
+            let event = match sends {
+                true => Event::Sent {
+                    socket,
+                    to: other,
+                    payload,
+                },
+                false => Event::Received {
+                    socket,
+                    from: other,
+                    payload,
+                },
+            };
+            events.push((*time, event));
+        }
+        events.push((10_000_000_000, Event::PollEmpty { socket }));
+        for (number, (time, event)) in (0..).zip(events) {
+            let record = Record {
+                number: EventNumber(number),
+                time: Time(time),
+                thread,
+                event,
+            };
+            writer.push(&record).expect("an event");
+        }
+        let bytes = writer.finish().expect("a whole reel");
+        ReelInput {
+            name: format!("{}.reel", header.node),
+            reel: Arc::new(Reel::from_bytes(bytes).expect("a reel")),
+        }
+    });
+    let session = Session::build(reels.collect(), None).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(session.warnings, Vec::<String>::new());
+    let history = History::build(&session);
+    (session, history)
+}
+
+/// When node B was handed each message, by the message's number.
+fn handed(session: &Session, history: &History) -> Vec<(u32, i64)> {
+    let b = session.nodes.iter().position(|node| node.name == "B");
+    let b = NodeId(b.expect("there is a B") as u16);
+    let deliveries = history.deliveries.iter().filter(|each| each.node == b);
+    deliveries
+        .map(|each| (each.message.0, each.at.time.0))
+        .collect()
+}
+
+/// Which packets, by number, were acked, and when.
+fn acked(history: &History) -> Vec<(usize, i64)> {
+    let acked = history.acked.iter().enumerate();
+    acked
+        .filter_map(|(packet, at)| Some((packet, at.as_ref()?.time.0)))
+        .collect()
+}
+
+const DATA: u8 = 0;
+const ACKED: u8 = 1;
+const PART: u8 = 2;
+
+#[test]
+fn channels_do_not_wait_for_each_other() {
+    let wire = format!("{HEAD}{CHANNELS}");
+    let (session, history) = play(
+        &wire,
+        &[
+            (0, 10, true, &[0, DATA, 7, 0]),
+            (0, 20, true, &[1, DATA, 8, 0]),
+            (0, 30, true, &[2, DATA, 7, 1]),
+            (1, 120, false, &[1, DATA, 8, 0]),
+            (1, 130, false, &[2, DATA, 7, 1]),
+            (1, 140, false, &[0, DATA, 7, 0]),
+        ],
+    );
+    assert_eq!(handed(&session, &history), [(1, 120), (0, 140), (2, 140)]);
+    assert_eq!(history.undelivered, []);
+}
+
+#[test]
+fn the_same_number_in_two_channels_is_no_copy() {
+    let wire = format!("{HEAD}{CHANNELS}");
+    let (_, history) = play(
+        &wire,
+        &[
+            (0, 10, true, &[0, DATA, 7, 0]),
+            (0, 20, true, &[1, DATA, 8, 0]),
+            (0, 30, true, &[2, DATA, 7, 0]),
+        ],
+    );
+    assert_eq!(history.resends, [None, None, Some(MessageId(0))]);
+    assert_eq!(history.undelivered, [MessageId(0), MessageId(1)]);
+}
+
+#[test]
+fn a_message_that_acknowledges_another_acks_its_packet() {
+    let wire = format!("{HEAD}{CHANNELS}");
+    let (_, history) = play(
+        &wire,
+        &[
+            (0, 10, true, &[0, DATA, 7, 5]),
+            (0, 20, true, &[1, DATA, 8, 5]),
+            (0, 30, true, &[2, DATA, 8, 5]),
+            (1, 130, false, &[2, DATA, 8, 5]),
+            (1, 140, true, &[0, ACKED, 8, 5]),
+            (0, 240, false, &[0, ACKED, 8, 5]),
+        ],
+    );
+    // The copy that had been sent last, in that channel.
+    assert_eq!(acked(&history), [(2, 240)]);
+}
+
+#[test]
+fn fragments_with_an_id_come_in_any_order() {
+    let wire = format!("{HEAD}{CHANNELS}");
+    // Joined: one data message of channel 9 with number 0.
+    let parts: [&[u8]; 3] = [
+        &[0, PART, 7, 0, 42, 0, 3, DATA],
+        &[1, PART, 7, 1, 42, 1, 3, 9],
+        &[2, PART, 7, 2, 42, 2, 3, 0],
+    ];
+    let (session, history) = play(
+        &wire,
+        &[
+            (0, 10, true, parts[1]),
+            (0, 20, true, parts[0]),
+            (0, 30, true, parts[2]),
+            (1, 110, false, parts[1]),
+            (1, 120, false, parts[0]),
+            (1, 130, false, parts[2]),
+        ],
+    );
+    let [joined] = &history.joined[..] else {
+        panic!("{:?}", history.joined)
+    };
+    assert_eq!(joined.payload, [DATA, 9, 0]);
+    assert_eq!(joined.facts.channel, Some(9));
+    let [(_, at)] = handed(&session, &history)[..] else {
+        panic!("the whole is handed over once")
+    };
+    assert_eq!(at, 130);
+}
+
+#[test]
+fn what_is_joined_to_no_message_says_nothing() {
+    let wire = format!("{HEAD}{CHANNELS}");
+    let (_, history) = play(&wire, &[(0, 10, true, &[0, PART, 7, 0, 42, 0, 1, ACKED])]);
+    assert_eq!(history.joined[0].payload, [ACKED]);
+    assert_eq!(history.joined[0].facts.kind, None);
+}
+
+#[test]
+fn an_order_of_its_own_holds_back_only_its_channel() {
+    let wire = format!("{HEAD}{ORDERED}");
+    let (session, history) = play(
+        &wire,
+        &[
+            (0, 10, true, &[0, DATA, 0, 1, 7, 0]),
+            (0, 20, true, &[1, DATA, 1, 0]),
+            (0, 30, true, &[2, DATA, 2, 1, 7, 1]),
+            (0, 40, true, &[3, DATA, 3, 1, 8, 0]),
+            (1, 120, false, &[1, DATA, 1, 0]),
+            (1, 130, false, &[2, DATA, 2, 1, 7, 1]),
+            (1, 140, false, &[3, DATA, 3, 1, 8, 0]),
+            (1, 150, false, &[0, DATA, 0, 1, 7, 0]),
+        ],
+    );
+    let handed = handed(&session, &history);
+    assert_eq!(handed, [(1, 120), (3, 140), (0, 150), (2, 150)]);
+    assert_eq!(history.undelivered, []);
+}
+
+#[test]
+fn a_copy_of_an_unordered_message_is_handed_over_once() {
+    let wire = format!("{HEAD}{ORDERED}");
+    let (session, history) = play(
+        &wire,
+        &[
+            (0, 10, true, &[0, DATA, 0, 1, 7, 0]),
+            (0, 20, true, &[1, DATA, 1, 0]),
+            (0, 30, true, &[2, DATA, 1, 0]),
+            (1, 120, false, &[1, DATA, 1, 0]),
+            (1, 130, false, &[2, DATA, 1, 0]),
+        ],
+    );
+    assert_eq!(handed(&session, &history), [(1, 120)]);
+    assert_eq!(history.undelivered, [MessageId(0)]);
+}
+
+#[test]
+fn ranges_ack_all_that_lies_in_them() {
+    let (_, history) = play(
+        RANGES,
+        &[
+            (0, 10, true, &[254]),
+            (0, 20, true, &[255]),
+            (0, 30, true, &[0]),
+            (0, 40, true, &[1]),
+            (0, 50, true, &[2]),
+            (1, 120, true, &[9, 255, 0, 2, 2]),
+            (0, 220, false, &[9, 255, 0, 2, 2]),
+        ],
+    );
+    assert_eq!(acked(&history), [(1, 220), (2, 220), (4, 220)]);
+}
+
+#[test]
+fn fragments_of_the_games_own_bytes_are_joined_and_say_nothing() {
+    let head = HEAD.replace("root = Packet;", "root = Packet; joined = Payload;");
+    let wire = format!("{head}{CHANNELS} struct Payload {{ data: u8[until end]; }}");
+    let (session, history) = play(
+        &wire,
+        &[
+            (0, 10, true, &[0, PART, 7, 0, 42, 0, 2, 5]),
+            (0, 20, true, &[1, PART, 7, 1, 42, 1, 2, 6]),
+            (1, 110, false, &[0, PART, 7, 0, 42, 0, 2, 5]),
+            (1, 120, false, &[1, PART, 7, 1, 42, 1, 2, 6]),
+        ],
+    );
+    assert_eq!(history.joined[0].payload, [5, 6]);
+    assert_eq!(handed(&session, &history), [(1, 120)]);
+}
