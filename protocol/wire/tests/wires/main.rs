@@ -6,3 +6,4 @@ mod explained;
 mod kcp;
 #[path = "../recordings/mod.rs"]
 mod recordings;
+mod round_trip;
