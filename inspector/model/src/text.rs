@@ -67,6 +67,9 @@ pub fn value(value: &Value) -> String {
             Some(value) => format!("{value}  ({change:+})"),
             None => format!("unknown {change:+}"),
         },
+        value @ (Value::Rotation { .. } | Value::Flags { .. }) => short(&value.to_string()),
+        Value::Uuid(text) => text.clone(),
+        value @ Value::Hash(_) => short(&value.to_string()),
         Value::Text(text) => short(&format!("{text:?}")),
         Value::Bytes(bytes) => {
             let mut text = String::new();

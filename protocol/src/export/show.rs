@@ -132,8 +132,27 @@ fn field(node: TreeNode<'_>, path: String, depth: u32) -> FieldJson {
             let value = value.and_then(|value| i64::try_from(value).ok());
             (Some(change.to_string()), value.map_or(Json::Null, signed))
         }
-        Value::Text(text) => (None, Json::String(text)),
-        Value::Bytes(bytes) => (None, Json::String(hex(&bytes))),
+        Value::Rotation {
+            raw,
+            quaternion: [x, y, z, w],
+            euler_degrees,
+            axes,
+        } => {
+            let value = serde_json::json!({
+                "x": x, "y": y, "z": z, "w": w,
+                "axes": axes.name(), "euler_degrees": euler_degrees,
+            });
+            (Some(raw.to_string()), value)
+        }
+        Value::Flags { raw, set, unnamed } => {
+            let mut names: Vec<Json> = set.iter().map(|name| Json::from(&**name)).collect();
+            if unnamed != 0 {
+                names.push(Json::String(format!("{unnamed:#x}")));
+            }
+            (Some(raw.to_string()), Json::Array(names))
+        }
+        Value::Text(text) | Value::Uuid(text) => (None, Json::String(text)),
+        Value::Bytes(bytes) | Value::Hash(bytes) => (None, Json::String(hex(&bytes))),
     };
     FieldJson {
         path,

@@ -49,6 +49,10 @@ fn exact(operator: Arithmetic, a: i128, b: i128) -> Result<i128, &'static str> {
                 .ok_or(TOO_LARGE)
         }
         Arithmetic::ShiftRight => Ok(a >> shift(b)?),
+        Arithmetic::Least => Ok(a.min(b)),
+        Arithmetic::Greatest => Ok(a.max(b)),
+        Arithmetic::CountOnes if a < 0 => Err("a negative number has no count of ones"),
+        Arithmetic::CountOnes => Ok(i128::from(a.count_ones())),
     }
 }
 

@@ -28,6 +28,11 @@ impl<'a> BitReader<'a> {
         self.at
     }
 
+    #[inline]
+    pub(crate) fn order(&self) -> Order {
+        self.order
+    }
+
     pub(crate) fn end(&self) -> u32 {
         self.end
     }

@@ -29,6 +29,32 @@ impl fmt::Display for Value {
                 change,
                 value: None,
             } => write!(f, "unknown {change:+}"),
+            Value::Rotation {
+                quaternion: [x, y, z, w],
+                euler_degrees: [first, second, third],
+                axes,
+                ..
+            } => {
+                let axes = axes.name();
+                write!(
+                    f,
+                    "({x:.4}, {y:.4}, {z:.4}, {w:.4}), {axes} {first:.1}° {second:.1}° {third:.1}°"
+                )
+            }
+            Value::Flags { raw, set, unnamed } => {
+                for (place, name) in set.iter().enumerate() {
+                    write!(f, "{}{name}", if place > 0 { " | " } else { "" })?;
+                }
+                match (set.is_empty(), unnamed) {
+                    (true, 0) => f.write_str("none")?,
+                    (true, unnamed) => write!(f, "{unnamed:#x}")?,
+                    (false, 0) => {}
+                    (false, unnamed) => write!(f, " | {unnamed:#x}")?,
+                }
+                write!(f, " ({raw:#x})")
+            }
+            Value::Uuid(text) => f.write_str(text),
+            Value::Hash(bytes) => bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}")),
             Value::Text(text) => write!(f, "{text:?}"),
             Value::Bytes(bytes) => {
                 for byte in bytes.iter().take(BYTES_SHOWN) {

@@ -25,6 +25,7 @@ mod suggest;
 mod syntax;
 mod testing;
 mod tree;
+mod values;
 mod wire;
 
 pub use connections::{Connections, EncodedPacket};
@@ -38,4 +39,5 @@ pub use facts::{
 pub use state::ConnectionState;
 pub use testing::{TestFailure, TestResult};
 pub use tree::{Diagnostic, Name, StreamId, Tree, TreeId, TreeNode, Value};
+pub use values::rotation::Axes;
 pub use wire::{Decoded, Wire};

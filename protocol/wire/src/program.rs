@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 
-use crate::check::model::{Checksum, Encoding, Meaning, Order};
+use crate::check::model::{Checksum, Circumstance, Encoding, Look, Meaning, Order};
 use crate::state::StateField;
 use crate::syntax::ast::{Arithmetic, Compare};
+use crate::values::codec::Codec;
+use crate::values::quantized::Quantized;
+use crate::values::rotation::Axes;
 
 /// A compiled wire, ready to run.
 #[derive(Clone, Debug)]
@@ -62,6 +65,24 @@ pub(crate) type Register = u16;
 /// The register of a field that nobody reads.
 pub(crate) const NO_REGISTER: Register = Register::MAX;
 
+/// The field of what the tree does not say.
+pub(crate) const NO_FIELD: u32 = u32::MAX;
+
+/// How far a text or bytes reach.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// So many bytes.
+    Bytes(Operand),
+    /// So many bytes; the field starts at the prefix that was read last.
+    Prefixed(Operand),
+    /// So many bytes, of which the text ends at the first zero.
+    Padded(Operand),
+    /// Up to a zero.
+    Zero,
+    /// All whole bytes that are left in the window.
+    Rest,
+}
+
 /// What an operation works on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operand {
@@ -109,19 +130,50 @@ pub(crate) enum Operation {
         field: u32,
     },
     /// The length before a text: read, and shown with the text.
-    PrefixUnsigned {
+    Prefix {
+        codec: Codec,
+        to: Register,
+        field: u32,
+    },
+    /// An integer or a float of another layout.
+    Coded {
+        codec: Codec,
+        signed: bool,
+        fact: Option<Meaning>,
+        to: Register,
+        field: u32,
+    },
+    /// A value that takes no bits. The constants at `limits` and `limits + 1` are the lowest and the
+    /// highest; `offset`: the raw integer counts from the lowest.
+    Compute {
+        value: Operand,
+        limits: u16,
+        offset: bool,
         bits: u8,
+        fact: Option<Meaning>,
         to: Register,
         field: u32,
     },
-    PrefixLeb128 {
+    /// What comes so many bits ahead. `field` is [`NO_FIELD`] where the tree does not say it.
+    Look {
+        look: Look,
+        ahead: Operand,
         to: Register,
         field: u32,
+        text: u32,
     },
-    /// `prefixed`: the field starts at the prefix that was read last.
+    Circumstance {
+        what: Circumstance,
+        to: Register,
+    },
+    /// A parameter of a recursive struct, whose frame is `frame` registers further up.
+    Pass {
+        parameter: Register,
+        from: Operand,
+        frame: u16,
+    },
     Text {
-        length: Operand,
-        prefixed: bool,
+        extent: Extent,
         encoding: Encoding,
         fact: Option<Meaning>,
         /// Gets the bits of the content.
@@ -129,7 +181,7 @@ pub(crate) enum Operation {
         field: u32,
     },
     Bytes {
-        length: Operand,
+        extent: Extent,
         fact: Option<Meaning>,
         /// Gets the bits of the content.
         to: Register,
@@ -205,6 +257,18 @@ pub(crate) enum Operation {
         end: u32,
     },
     UntilEndNext {
+        start: Register,
+        weight: u32,
+        body: u32,
+    },
+    UntilBegin {
+        start: Register,
+        weight: u32,
+        field: u32,
+    },
+    /// Another element, unless the condition holds.
+    UntilNext {
+        holds: Operand,
         start: Register,
         weight: u32,
         body: u32,
@@ -385,8 +449,8 @@ pub(crate) struct FieldInfo {
     pub(crate) shown: Shown,
     /// All elements of a repeat together.
     pub(crate) is_repeat: bool,
-    /// It, or the length before it, may take more bits than it needs.
-    pub(crate) is_varint: bool,
+    /// How it, or the length before it, is laid out, where it may take more bits than it needs.
+    pub(crate) varint: Option<Codec>,
     /// What `align` skips.
     pub(crate) padding: Option<Padding>,
     /// What a constant field has on the wire.
@@ -431,10 +495,16 @@ pub(crate) enum Shown {
     Float {
         bits: u8,
     },
-    Quantized {
-        low: f64,
-        high: f64,
+    Quantized(Quantized),
+    /// See [`Codec::QuakeFloat`].
+    QuakeFloat,
+    /// See [`Codec::SmallestThree`].
+    Rotation {
         bits: u8,
+        axes: Axes,
+    },
+    Flags {
+        table: u16,
     },
     /// With what its base adds to the number on the wire.
     Enum {
@@ -442,7 +512,28 @@ pub(crate) enum Shown {
         low: u64,
     },
     Text(Encoding),
+    /// It ends with a zero.
+    ZeroText(Encoding),
+    /// Its text ends at the first zero, or with it.
+    PaddedText(Encoding),
     Bytes,
+    Uuid,
+    Hash,
+}
+
+impl Shown {
+    /// Whether it is a text or bytes.
+    pub(crate) fn is_content(self) -> bool {
+        matches!(
+            self,
+            Shown::Text(_)
+                | Shown::ZeroText(_)
+                | Shown::PaddedText(_)
+                | Shown::Bytes
+                | Shown::Uuid
+                | Shown::Hash
+        )
+    }
 }
 
 impl Dictionary {

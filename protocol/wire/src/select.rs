@@ -2,7 +2,8 @@
 
 use crate::Context;
 use crate::arithmetic;
-use crate::check::model::{Expression, Selection, StatePath};
+use crate::bits::BitReader;
+use crate::check::model::{Circumstance, Expression, Look, Order, Selection, StatePath};
 use crate::state::{ConnectionState, StateField};
 
 /// Whether a selection takes a packet.
@@ -10,6 +11,7 @@ pub(crate) fn takes(
     selection: &Selection,
     context: &Context,
     (fields, state): (&[StateField], &ConnectionState),
+    order: Order,
     packet: &[u8],
 ) -> bool {
     let ports = [context.source_port, context.destination_port];
@@ -23,6 +25,7 @@ pub(crate) fn takes(
                 context,
                 fields,
                 state,
+                packet: BitReader::new(packet, order),
             };
             asked.value(condition) == Some(1)
         }
@@ -36,6 +39,7 @@ struct Asked<'a> {
     context: &'a Context,
     fields: &'a [StateField],
     state: &'a ConnectionState,
+    packet: BitReader<'a>,
 }
 
 impl Asked<'_> {
@@ -60,10 +64,29 @@ impl Asked<'_> {
             Expression::Arithmetic(operator, left, right, _) => {
                 arithmetic::evaluate(*operator, value(left)?, value(right)?).ok()?
             }
+            Expression::Position => 0,
+            Expression::Look { look, ahead, .. } => self.look(*look, value(ahead)?)?,
+            Expression::Context(what) => match what {
+                Circumstance::SourcePort => self.context.source_port.into(),
+                Circumstance::DestinationPort => self.context.destination_port.into(),
+                Circumstance::FromFirst => self.context.from_first.into(),
+            },
             Expression::State(path) => self.kept(path)?,
             Expression::Known(inner) => i128::from(value(inner).is_some()),
             _ => return None,
         })
+    }
+
+    fn look(&self, look: Look, ahead: i128) -> Option<i128> {
+        let Look::Integer(codec) = look else {
+            return Some(self.packet.left().into());
+        };
+        let mut reader = self.packet.clone();
+        if !reader.skip(u32::try_from(ahead).ok()?) {
+            return None;
+        }
+        let raw = codec.read(reader.order(), |bits| reader.read(bits));
+        raw.ok().map(i128::from)
     }
 
     /// An integer of the state, or 1 where there is a text or bytes.

@@ -13,6 +13,7 @@ use crate::run::{Entry, Full, Source, Surroundings, Written, read, write};
 use crate::state::ConnectionState;
 use crate::suggest::did_you_mean;
 use crate::tree::{Name, Tree, TreeId, TreeNode};
+use crate::values::text::before_zero;
 use crate::wire::{Decoded, Wire};
 
 /// How one `test` block came out.
@@ -318,9 +319,14 @@ impl<'t> Comparison<'t> {
             Ok(leaf) => leaf,
             Err(why) => return self.fail(&path, why),
         };
-        let is_content = matches!(shown, Shown::Text(_) | Shown::Bytes);
+        let is_content = shown.is_content();
         let same = if is_content {
-            bytes_of(leaf, shown).map(|bytes| bytes == node.content())
+            bytes_of(leaf, shown).map(|bytes| match shown {
+                Shown::PaddedText(encoding) => {
+                    before_zero(&bytes, encoding) == before_zero(&node.content(), encoding)
+                }
+                _ => bytes == node.content(),
+            })
         } else {
             raw_of(leaf, shown, self.tree.dictionary()).map(|raw| raw == node.raw())
         };

@@ -6,6 +6,9 @@ use std::sync::Arc;
 use crate::bits::BitReader;
 use crate::program::{Dictionary, FieldInfo, Shown};
 use crate::run::show;
+use crate::values::rotation::Axes;
+use crate::values::text::unit_bytes;
+use crate::values::uuid;
 
 /// A node of a [`Tree`], by its place in wire order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -300,8 +303,15 @@ impl<'t> TreeNode<'t> {
     pub fn value(self) -> Value {
         let shown = self.info().map_or(Shown::Bytes, |info| info.shown);
         match shown {
-            Shown::Text(encoding) => Value::Text(show::text(&self.content(), encoding)),
+            Shown::Text(encoding) | Shown::ZeroText(encoding) => {
+                Value::Text(show::text(&self.content(), encoding))
+            }
+            Shown::PaddedText(encoding) => {
+                Value::Text(show::padded_text(&self.content(), encoding))
+            }
             Shown::Bytes => Value::Bytes(self.content()),
+            Shown::Uuid => Value::Uuid(uuid::to_text(&self.content())),
+            Shown::Hash => Value::Hash(self.content()),
             _ => {
                 let value = show::value(self.node.raw, shown, &self.tree.dictionary);
                 let change = match (self.tree.sum(self.id), &value) {
@@ -356,13 +366,17 @@ impl<'t> TreeNode<'t> {
         self.node.raw
     }
 
-    /// The bytes of a text without its prefix, of bytes, or of `rest`.
+    /// The bytes of a text without its prefix or the zero that ends it, of bytes, or of `rest`.
     pub(crate) fn content(self) -> Vec<u8> {
         let Some(bytes) = self.tree.stream(self.node.stream) else {
             return Vec::new();
         };
         let reader = BitReader::new(bytes, self.tree.dictionary.order);
-        reader.bytes(self.node.raw as u32, self.node.bits.end)
+        let end = match self.info().map(|info| info.shown) {
+            Some(Shown::ZeroText(encoding)) => self.node.bits.end - 8 * unit_bytes(encoding),
+            _ => self.node.bits.end,
+        };
+        reader.bytes(self.node.raw as u32, end)
     }
 }
 
@@ -427,6 +441,30 @@ pub enum Value {
         /// The sum; `None` where the other value is not known.
         value: Option<i128>,
     },
+    /// A rotation.
+    Rotation {
+        /// On the wire.
+        raw: u64,
+        /// x, y, z, w, of unit length.
+        quaternion: [f64; 4],
+        /// The same rotation, in the order of the axes.
+        euler_degrees: [f64; 3],
+        /// Which axes the angles turn about, the first first.
+        axes: Axes,
+    },
+    /// Single bits.
+    Flags {
+        /// On the wire.
+        raw: u64,
+        /// The names of those that are set, from the lowest bit up.
+        set: Vec<Arc<str>>,
+        /// Bits that are set and have no name.
+        unnamed: u64,
+    },
+    /// A UUID, with hyphens.
+    Uuid(String),
+    /// Bytes that are shown whole.
+    Hash(Vec<u8>),
     /// Text.
     Text(String),
     /// Bytes.

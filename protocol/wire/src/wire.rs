@@ -139,7 +139,8 @@ impl Wire {
         let claims = |protocol: &Protocol| {
             let selection = &protocol.selection;
             let fields = &protocol.program.state;
-            selection.is_empty() || takes(selection, context, (fields, state), packet)
+            let order = protocol.program.dictionary.order;
+            selection.is_empty() || takes(selection, context, (fields, state), order, packet)
         };
         let place = self.protocols.iter().position(claims)?;
         u16::try_from(place).ok().map(ProtocolId)

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::Checker;
 use super::expressions::{Scope, ValueType};
-use super::model::{Field, FieldId, Repeat, Step, Struct, StructId, Type};
+use super::model::{Field, FieldId, Step, Struct, StructId, Type};
 use crate::json::padding_name;
 use crate::limits::FIELDS_MAX;
 use crate::syntax::Span;
@@ -19,7 +19,7 @@ pub(super) struct Body<'a> {
     pub(super) scope: Scope<'a>,
     pub(super) fields: Vec<Field>,
     /// Names that may be on the wire at this point, conditional ones included.
-    taken: BTreeMap<&'a str, Span>,
+    pub(super) taken: BTreeMap<&'a str, Span>,
     /// How many `size` blocks there are so far.
     pub(super) size_blocks: u32,
     /// How many `align`s there are so far.
@@ -61,6 +61,7 @@ impl<'a> Checker<'a, '_> {
             let scope = Scope {
                 structure: StructId(index as u32),
                 visible: Vec::new(),
+                item: None,
             };
             let mut body = Body {
                 scope,
@@ -71,6 +72,7 @@ impl<'a> Checker<'a, '_> {
                 added: Vec::new(),
             };
             let (is_message, range) = self.struct_annotations(declared);
+            let parameters = self.parameters(declared, &mut body);
             let steps = self.steps(&declared.body, &mut body);
             for field in &mut body.fields {
                 field.meaning = field.meaning.map(|meaning| meaning.of_range(range));
@@ -79,11 +81,16 @@ impl<'a> Checker<'a, '_> {
                 let fields = super::meanings::fields(&declared.body);
                 self.check_derived(&fields, StructId(index as u32), &mut body);
             }
+            self.check_vector(declared, &body.fields);
+            body.fields.extend(parameters);
+            let first = body.fields.len() - declared.parameters.len();
+            let parameters = (first..body.fields.len()).map(|place| FieldId(place as u32));
             structs.push(Struct {
                 name: declared.name.text.into(),
                 is_message,
                 range,
                 recursive: self.recursive[index],
+                parameters: parameters.collect(),
                 fields: body.fields,
                 body: steps,
             });
@@ -118,17 +125,14 @@ impl<'a> Checker<'a, '_> {
             body.added.push(declared.name.text);
         }
         self.claim(&mut body.taken, declared.name);
-        let field_type = self.field_type(&declared.field_type, &body.scope);
-        let repeat = declared
-            .repeat
-            .as_ref()
-            .and_then(|repeat| match &repeat.count {
-                None => Some(Repeat::UntilEnd),
-                Some(count) => {
-                    let count = self.integer(count, &body.scope, "a number of elements");
-                    count.map(Repeat::Count)
-                }
-            });
+        let id = FieldId(body.fields.len() as u32);
+        let (field_type, computed) = match &declared.computed {
+            Some(expr) => self.computed(declared, expr, body),
+            None => (self.field_type(&declared.field_type, &body.scope), None),
+        };
+        let arguments = self.struct_arguments(&declared.field_type, &field_type, &body.scope);
+        let repeat = declared.repeat.as_ref();
+        let repeat = repeat.and_then(|repeat| self.repeat(repeat, id, body));
         let constant = declared
             .constant
             .as_ref()
@@ -137,16 +141,27 @@ impl<'a> Checker<'a, '_> {
             let rest_key = format!("{}.rest", declared.name.text);
             self.window(size, rest_key.into(), &body.scope)
         });
+        let window = match &declared.repeat {
+            Some(ast::Repeat {
+                until: ast::Until::Bytes(bytes),
+                span,
+            }) => self.filled(bytes, *span, declared, &body.scope),
+            _ => window,
+        };
         let meaning = self.field_annotations(declared, &field_type);
-        let id = FieldId(body.fields.len() as u32);
         let repeat_span = declared.repeat.as_ref().map(|repeat| repeat.span);
         body.fields.push(Field {
             name: declared.name.text.into(),
-            type_text: declared.field_type.span.text(self.text).into(),
+            type_text: match declared.computed.is_some() && declared.field_type.name.text == "let" {
+                true => "int".into(),
+                false => declared.field_type.span.text(self.text).into(),
+            },
             field_type,
             repeat,
             repeat_text: repeat_span.map_or("", |span| span.text(self.text)).into(),
             constant,
+            computed,
+            arguments,
             meaning,
             derived: None,
             read: false,
@@ -174,33 +189,21 @@ impl<'a> Checker<'a, '_> {
             .label("expected an integer");
             return None;
         };
-        let (wanted, range) = match *field_type {
-            Type::Unsigned(bits) => {
-                let high = u64::MAX >> (64 - bits.clamp(1, 64));
-                (ValueType::Integer, (0, i128::from(high)))
-            }
-            Type::Signed(bits) => {
-                let half = 1i128 << (bits.clamp(1, 64) - 1);
-                (ValueType::Integer, (-half, half - 1))
-            }
-            Type::Bool => (ValueType::Bool, (0, 1)),
-            Type::Range { low, high, .. } => (ValueType::Integer, (low, high)),
-            Type::Leb128 => (ValueType::Integer, (0, i128::from(u64::MAX))),
-            Type::Zigzag => (
-                ValueType::Integer,
-                (i128::from(i64::MIN), i128::from(i64::MAX)),
-            ),
-            Type::Enum(id) => (ValueType::Enum(id), (0, i128::from(u64::MAX))),
+        let wanted = match *field_type {
             Type::Broken => return None,
-            _ => {
-                let spelled = declared.field_type.span.text(self.text);
-                self.report(
-                    expr.span,
-                    format!("a field of type `{spelled}` cannot be constant"),
-                )
-                .label("only integers, `bool` and enums can");
-                return None;
-            }
+            Type::Bool => Some((ValueType::Bool, (0, 1))),
+            Type::Enum(id) => Some((ValueType::Enum(id), (0, i128::from(u64::MAX)))),
+            Type::Flags(_) => Some((ValueType::Integer, (0, i128::from(u64::MAX)))),
+            ref other => other.limits().map(|limits| (ValueType::Integer, limits)),
+        };
+        let Some((wanted, range)) = wanted else {
+            let spelled = declared.field_type.span.text(self.text);
+            self.report(
+                expr.span,
+                format!("a field of type `{spelled}` cannot be constant"),
+            )
+            .label("only integers, `bool` and enums can");
+            return None;
         };
         if found != wanted {
             let (found, wanted) = (self.shown(found), self.shown(wanted));

@@ -53,8 +53,9 @@ impl<'a> Checker<'a, '_> {
             };
             let field_type = body.fields.get(place).map(|field| field.field_type.clone());
             let holds = match field_type {
-                Some(Type::Unsigned(_) | Type::Leb128 | Type::Bool | Type::Range { .. }) => true,
                 Some(Type::Broken) => continue,
+                Some(Type::Bool | Type::Range { .. }) => true,
+                Some(ref field_type) if field_type.is_unsigned() => true,
                 _ => false,
             };
             if !holds || declared.repeat.is_some() {
@@ -94,7 +95,7 @@ impl<'a> Checker<'a, '_> {
             ExprKind::Path(path) if self.is_field(path, id) => {
                 let head = path.first()?;
                 let (field, found) = self.field_named(*head, id)?;
-                let typed = self.typed_field(id, field, path, expr.span)?;
+                let typed = self.typed_field(id, field, path, expr.span, false)?;
                 if found.conditional {
                     self.report(head.span, format!("`{}` is not always there", head.text))
                         .label("a derived field reads values that are always there")
@@ -203,7 +204,7 @@ impl<'a> Checker<'a, '_> {
     }
 
     /// The fields of a name: one, or those of arms that exclude each other.
-    fn measured(&mut self, argument: &Expr<'a>, id: StructId) -> Option<Vec<FieldId>> {
+    pub(super) fn measured(&mut self, argument: &Expr<'a>, id: StructId) -> Option<Vec<FieldId>> {
         let name = match &argument.kind {
             ExprKind::Path(path) if path.len() == 1 => path.first().copied(),
             _ => None,

@@ -28,6 +28,8 @@ pub(super) struct Scope<'a> {
     pub(super) structure: StructId,
     /// Innermost last.
     pub(super) visible: Vec<(&'a str, FieldId)>,
+    /// The repeated field whose element `item` is.
+    pub(super) item: Option<FieldId>,
 }
 
 impl<'a> Checker<'a, '_> {
@@ -63,11 +65,7 @@ impl<'a> Checker<'a, '_> {
             ExprKind::Call(name, arguments) if name.text == "known" => {
                 self.typed_known(*name, arguments, scope)
             }
-            ExprKind::Call(name, _) => {
-                self.report(name.span, format!("`{}` cannot be called here", name.text))
-                    .label("expected a number, a field or a constant");
-                None
-            }
+            ExprKind::Call(name, arguments) => self.typed_call(*name, arguments, expr, scope),
             ExprKind::Unary(operator, inner) => self.typed_unary(*operator, inner, expr, scope),
             ExprKind::Binary(operator, left, right) => {
                 let left_typed = self.typed(left, scope);
@@ -166,6 +164,12 @@ impl<'a> Checker<'a, '_> {
         {
             return self.typed_state(path, None, span, scope);
         }
+        if let Some(scope) = scope
+            && let Some(item) = scope.item
+            && first.text == "item"
+        {
+            return self.typed_field(scope.structure, item, path, span, true);
+        }
         let field = scope.and_then(|scope| {
             let mut visible = scope.visible.iter().rev();
             visible
@@ -173,7 +177,7 @@ impl<'a> Checker<'a, '_> {
                 .map(|(_, id)| (scope.structure, *id))
         });
         if let Some((structure, id)) = field {
-            return self.typed_field(structure, id, path, span);
+            return self.typed_field(structure, id, path, span, false);
         }
         if self.is_ambiguous(first.text, first.span) {
             return None;
@@ -199,16 +203,26 @@ impl<'a> Checker<'a, '_> {
 
     fn typed_member(&mut self, id: EnumId, path: &[Ident<'a>], span: Span) -> Option<Typed> {
         let declared = &self.file.enums[id.0 as usize];
-        let members = || declared.members.iter().map(|member| member.name.text);
         let [_, wanted] = path else {
             let label = format!("expected a member, such as `{}.NAME`", declared.name.text);
-            self.report(
-                span,
-                format!("the enum `{}` is not a value", declared.name.text),
-            )
-            .label(label);
+            let what = match declared.is_flags {
+                true => format!("the flags `{}` are not a value", declared.name.text),
+                false => format!("the enum `{}` is not a value", declared.name.text),
+            };
+            self.report(span, what).label(label);
             return None;
         };
+        let value = self.member_value(id, *wanted)?;
+        let value_type = match declared.is_flags {
+            true => ValueType::Integer,
+            false => ValueType::Enum(id),
+        };
+        Some((Expression::Integer(value), value_type))
+    }
+
+    fn member_value(&mut self, id: EnumId, wanted: Ident<'a>) -> Option<i128> {
+        let declared = &self.file.enums[id.0 as usize];
+        let members = || declared.members.iter().map(|member| member.name.text);
         let Some(place) = members().position(|name| name == wanted.text) else {
             let suggestion = crate::suggest::did_you_mean(wanted.text, members());
             let message = format!("`{}` has no member `{}`", declared.name.text, wanted.text);
@@ -219,7 +233,7 @@ impl<'a> Checker<'a, '_> {
             return None;
         };
         let value = *self.enum_values.get(id.0 as usize)?.get(place)?;
-        Some((Expression::Integer(i128::from(value)), ValueType::Enum(id)))
+        Some(i128::from(value))
     }
 
     pub(super) fn typed_field(
@@ -228,6 +242,7 @@ impl<'a> Checker<'a, '_> {
         id: FieldId,
         path: &[Ident<'a>],
         span: Span,
+        is_item: bool,
     ) -> Option<Typed> {
         use super::heads::HeadKind;
         let mut ids = vec![id];
@@ -236,7 +251,7 @@ impl<'a> Checker<'a, '_> {
             self.needed_later.insert((structure, id));
             let head = self.heads[structure.0 as usize][id.0 as usize];
             let next = path.get(depth + 1);
-            if head.repeated {
+            if head.repeated && !(is_item && depth == 0) {
                 self.report(name.span, format!("`{}` is repeated", name.text))
                     .label("an expression can read a single field only");
                 return None;
@@ -278,12 +293,24 @@ impl<'a> Checker<'a, '_> {
                         .label("expected one of its fields");
                     return None;
                 }
+                (HeadKind::Flags(flags), Some(member)) if path.len() == depth + 2 => {
+                    let mask = self.member_value(flags, *member)?;
+                    self.reads.insert((structure, id));
+                    let text: Arc<str> = span.text(self.text).into();
+                    let boxed = |value| Box::new(Expression::Integer(value));
+                    let whole = Box::new(Expression::Field(ids));
+                    let bit = Expression::Arithmetic(Arithmetic::BitAnd, whole, boxed(mask), text);
+                    let set = Expression::Compare(Compare::NotEqual, Box::new(bit), boxed(0));
+                    return Some((set, ValueType::Bool));
+                }
                 (_, Some(next)) => {
                     self.report(next.span, format!("`{}` is not a struct", name.text))
                         .label("only a struct has fields");
                     return None;
                 }
-                (HeadKind::Integer, None) => ValueType::Integer,
+                (HeadKind::Integer | HeadKind::Flags(_) | HeadKind::Computed, None) => {
+                    ValueType::Integer
+                }
                 (HeadKind::Bool, None) => ValueType::Bool,
                 (HeadKind::Enum(id), None) => ValueType::Enum(id),
                 (HeadKind::Text, None) => ValueType::Text,
@@ -301,7 +328,7 @@ impl<'a> Checker<'a, '_> {
         None
     }
 
-    fn report_unknown(&mut self, name: Ident<'a>, scope: Option<&Scope<'a>>) {
+    pub(super) fn report_unknown(&mut self, name: Ident<'a>, scope: Option<&Scope<'a>>) {
         let Some(scope) = scope else {
             let seen = self.seen_from(name.span);
             let names: Vec<&str> = self.constants.seen(seen).collect();

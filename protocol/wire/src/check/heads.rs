@@ -2,10 +2,14 @@
 //! expression may read it.
 
 use super::Checker;
+use super::expressions::ValueType;
 use super::model::{EnumId, StructId};
 use super::types;
 use crate::syntax::Span;
-use crate::syntax::ast::{Field, Statement};
+use crate::syntax::ast::{Binary, Expr, ExprKind, Field, Ident, Parameter, Statement, Unary};
+
+/// How many `let`s without a type one of them can read through, each in a struct of the one before.
+const COMPUTED_ROUNDS: usize = 64;
 
 /// A field, seen from afar. Their order is that of the text; `FieldId` is a place in it.
 #[derive(Clone, Copy, Debug)]
@@ -23,9 +27,12 @@ pub(super) enum HeadKind {
     Integer,
     Bool,
     Enum(EnumId),
+    Flags(EnumId),
     Struct(StructId),
     Text,
     Bytes,
+    /// A `let` without a type: not known before all heads are.
+    Computed,
     /// A type that expressions do not read.
     Other,
     /// No such type; reported where the type is checked.
@@ -38,6 +45,13 @@ impl<'a> Checker<'a, '_> {
         for structure in &self.file.structs {
             let mut heads = Vec::new();
             self.collect(&structure.body, false, &mut heads);
+            heads.extend(structure.parameters.iter().map(|parameter| Head {
+                name: parameter.name.text,
+                span: parameter.name.span,
+                kind: self.parameter_kind(parameter),
+                repeated: false,
+                conditional: false,
+            }));
             all.push(heads);
         }
         all
@@ -68,10 +82,13 @@ impl<'a> Checker<'a, '_> {
         let name = field.field_type.name.text;
         let seen = self.seen_from(field.field_type.name.span);
         let kind = match name {
+            "let" if field.computed.is_some() => HeadKind::Computed,
             "bool" => HeadKind::Bool,
             "string" => HeadKind::Text,
             "bytes" => HeadKind::Bytes,
-            "range" | "leb128" | "zigzag" | "delta" => HeadKind::Integer,
+            "quake_float" => HeadKind::Other,
+            "range" | "leb128" | "sleb128" | "zigzag" | "vlq" | "prefix_varint" | "quic_varint"
+            | "ubitvar" | "packed_int" | "compressed" | "delta" => HeadKind::Integer,
             _ if types::width_of(name).is_some() => HeadKind::Integer,
             _ if types::is_built_in(name) => HeadKind::Other,
             _ => match (
@@ -79,6 +96,7 @@ impl<'a> Checker<'a, '_> {
                 self.enum_names.get(name, seen),
             ) {
                 (Some(&id), _) => HeadKind::Struct(id),
+                (_, Some(&id)) if self.is_flags(id) => HeadKind::Flags(id),
                 (_, Some(&id)) => HeadKind::Enum(id),
                 _ => HeadKind::Broken,
             },
@@ -91,5 +109,98 @@ impl<'a> Checker<'a, '_> {
             repeated: field.repeat.is_some(),
             conditional,
         }
+    }
+
+    /// `int`, `bool` or an enum.
+    pub(super) fn parameter_kind(&self, parameter: &Parameter<'a>) -> HeadKind {
+        let seen = self.seen_from(parameter.type_name.span);
+        match parameter.type_name.text {
+            "int" => HeadKind::Integer,
+            "bool" => HeadKind::Bool,
+            name => match self.enum_names.get(name, seen) {
+                Some(&id) if self.is_flags(id) => HeadKind::Flags(id),
+                Some(&id) => HeadKind::Enum(id),
+                None => HeadKind::Broken,
+            },
+        }
+    }
+
+    /// Finds out what each `let` without a type is: by its expression's form, and what it reads.
+    pub(super) fn resolve_computed(&mut self) {
+        // As many rounds as one `let` can read through others.
+        for _ in 0..COMPUTED_ROUNDS {
+            let mut found = Vec::new();
+            for (index, structure) in self.file.structs.iter().enumerate() {
+                let declared = super::meanings::fields(&structure.body);
+                for (place, field) in declared.iter().enumerate() {
+                    let head = self.heads.get(index).and_then(|heads| heads.get(place));
+                    if let (Some(head), Some(expr)) = (head, &field.computed)
+                        && head.kind == HeadKind::Computed
+                        && let Some(kind) = self.kind_of(expr, index, place)
+                    {
+                        found.push((index, place, kind));
+                    }
+                }
+            }
+            if found.is_empty() {
+                break;
+            }
+            for (index, place, kind) in found {
+                self.heads[index][place].kind = kind;
+            }
+        }
+    }
+
+    /// `None`: it reads a `let` that is not known yet.
+    fn kind_of(&self, expr: &Expr<'a>, structure: usize, before: usize) -> Option<HeadKind> {
+        match &expr.kind {
+            ExprKind::Bool(_)
+            | ExprKind::Unary(Unary::Not, _)
+            | ExprKind::Binary(Binary::And | Binary::Or | Binary::Compare(_), ..) => {
+                Some(HeadKind::Bool)
+            }
+            ExprKind::Call(name, _) if matches!(name.text, "from_first" | "known") => {
+                Some(HeadKind::Bool)
+            }
+            ExprKind::Path(path) => self.kind_of_path(path, structure, before),
+            _ => Some(HeadKind::Integer),
+        }
+    }
+
+    fn kind_of_path(
+        &self,
+        path: &[Ident<'a>],
+        mut structure: usize,
+        before: usize,
+    ) -> Option<HeadKind> {
+        let mut before = Some(before);
+        for (depth, name) in path.iter().enumerate() {
+            let heads = self.heads.get(structure)?;
+            let parameters = self.file.structs.get(structure)?.parameters.len();
+            let visible = |place: usize| {
+                before.is_none_or(|before| place < before) || place + parameters >= heads.len()
+            };
+            let mut named = heads.iter().enumerate().rev();
+            let found = named.find(|(place, head)| head.name == name.text && visible(*place));
+            let Some((_, head)) = found else {
+                let seen = self.seen_from(name.span);
+                return Some(match self.enum_names.get(name.text, seen) {
+                    Some(&id) if depth == 0 && !self.is_flags(id) => HeadKind::Enum(id),
+                    _ => match self.constants.get(name.text, seen) {
+                        Some(Some((_, ValueType::Bool))) => HeadKind::Bool,
+                        _ => HeadKind::Integer,
+                    },
+                });
+            };
+            match (head.kind, path.get(depth + 1)) {
+                (HeadKind::Computed, _) => return None,
+                (HeadKind::Struct(inner), Some(_)) => structure = inner.0 as usize,
+                (HeadKind::Flags(_), Some(_)) => return Some(HeadKind::Bool),
+                (HeadKind::Flags(_), None) => return Some(HeadKind::Integer),
+                (kind, _) => return Some(kind),
+            }
+            before = None;
+        }
+        Some(HeadKind::Integer)
     }
 }

@@ -9,7 +9,7 @@ use super::model::{
     Expression, FieldId, FollowStep, JoinStep, Repeat, SetStep, StatePath, Step, Type,
 };
 use super::state::Use;
-use super::types::width_of;
+use super::types::{IntegerName, width_of};
 use crate::syntax::ast::{self, Expr, ExprKind, Follow, Join, Set};
 
 impl<'a> Checker<'a, '_> {
@@ -175,10 +175,8 @@ impl<'a> Checker<'a, '_> {
                 let fields = declared.map(|declared| fields(&declared.body));
                 let field = fields.and_then(|fields| fields.get(id.0 as usize).copied());
                 let width = field.and_then(|field| width_of(field.field_type.name.text));
-                return match width {
-                    Some((false, digits)) => digits.parse().ok().filter(|&w| w < 64).unwrap_or(0),
-                    _ => 0,
-                };
+                let width = width.and_then(IntegerName::unsigned_bits);
+                return width.filter(|&width| width < 64).unwrap_or(0);
             }
             let heads = self.heads.get(structure.0 as usize);
             match heads.and_then(|heads| heads.get(id.0 as usize)) {

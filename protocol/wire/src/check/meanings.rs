@@ -335,7 +335,11 @@ fn joined(
             }
         }
     }
-    let is_message = |id: &StructId| structs[id.0 as usize].is_message && held.contains(id);
+    let is_message = |id: &StructId| {
+        let structure = &structs[id.0 as usize];
+        // What its user gives it is not in the joined bytes.
+        structure.is_message && structure.parameters.is_empty() && held.contains(id)
+    };
     let mut messages = children_first.iter().copied().filter(is_message);
     let has_fragments = |id: &StructId| {
         let meanings = &says[id.0 as usize].meanings;

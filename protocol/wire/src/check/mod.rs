@@ -3,6 +3,7 @@
 
 mod annotations;
 mod bodies;
+mod calls;
 mod derived;
 mod expressions;
 mod heads;
@@ -11,6 +12,7 @@ mod meanings;
 pub(crate) mod model;
 mod names;
 mod nesting;
+mod parameters;
 mod protocols;
 mod settings;
 mod state;
@@ -20,6 +22,7 @@ mod vocabulary;
 mod windows;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use self::expressions::Typed;
 use self::heads::Head;
@@ -56,6 +59,7 @@ pub(crate) fn check<'a>(
         heads: Vec::new(),
         recursive: Vec::new(),
         reads: BTreeSet::new(),
+        looks: BTreeMap::new(),
         measured: BTreeSet::new(),
         kept: Vec::new(),
         state_uses: Vec::new(),
@@ -87,7 +91,9 @@ struct Checker<'a, 'c> {
     recursive: Vec<bool>,
     /// Fields that some expression reads.
     reads: BTreeSet<(StructId, FieldId)>,
-    /// Fields that some derived field measures.
+    /// How often each struct asks the same of what comes.
+    looks: BTreeMap<(StructId, Arc<str>), u32>,
+    /// Fields that some derived field, or an expression, measures.
     measured: BTreeSet<(StructId, FieldId)>,
     /// The fields of all `state` blocks; `None`: declared with a mistake.
     kept: Vec<Option<Kept<'a>>>,
@@ -109,7 +115,9 @@ impl<'a> Checker<'a, '_> {
         let mut enums = self.check_enums();
         self.check_states();
         self.heads = self.collect_heads();
+        self.resolve_computed();
         let nesting = self.check_nesting();
+        self.check_ends(&nesting.recursive);
         self.recursive = nesting.recursive;
         let mut protocols = self.check_wires();
         let mut structs = self.check_structs();
@@ -164,7 +172,9 @@ impl<'a> Checker<'a, '_> {
         let mut taken: Vec<BTreeMap<&'a str, Span>> = vec![BTreeMap::new(); self.files.len()];
         let constants = file.constants.iter().map(|item| item.name);
         let enums = file.enums.iter().map(|item| item.name);
-        let structs = file.structs.iter().map(|item| item.name);
+        // Vectors have names that nobody can give.
+        let structs = file.structs.iter().filter(|item| !item.is_vector);
+        let structs = structs.map(|item| item.name);
         for name in constants.chain(enums).chain(structs) {
             if types::is_built_in(name.text) {
                 self.report(name.span, format!("`{}` is a built-in type", name.text))

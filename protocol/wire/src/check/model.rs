@@ -8,6 +8,9 @@ use serde_json::Value as Json;
 use crate::facts::{Kind, Rules};
 use crate::state::StateField;
 use crate::syntax::ast::{Arithmetic, Compare};
+use crate::values::codec::Codec;
+use crate::values::quantized::Quantized;
+use crate::values::rotation::Axes;
 
 /// A struct, by its place in [`Model::structs`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -103,7 +106,7 @@ pub(crate) enum BitOrder {
 }
 
 /// Which group of a value comes first: the least significant or the most significant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(crate) enum ByteOrder {
     #[default]
     Little,
@@ -134,8 +137,10 @@ pub(crate) struct Struct {
     pub(crate) range: Option<RangeOf>,
     /// It can hold itself, or stands between two that can.
     pub(crate) recursive: bool,
-    /// In the order of the text, those of `if` and `switch` included.
+    /// In the order of the text, those of `if` and `switch` included; after them the parameters.
     pub(crate) fields: Vec<Field>,
+    /// What its users give it.
+    pub(crate) parameters: Vec<FieldId>,
     pub(crate) body: Vec<Step>,
 }
 
@@ -158,6 +163,10 @@ pub(crate) struct Field {
     /// `[count]` as the wire spells it.
     pub(crate) repeat_text: Arc<str>,
     pub(crate) constant: Option<i128>,
+    /// Of a `let`: it takes no bits.
+    pub(crate) computed: Option<Expression>,
+    /// What the struct that it is gets for its parameters.
+    pub(crate) arguments: Vec<Expression>,
     pub(crate) meaning: Option<Meaning>,
     /// What it is worked out from.
     pub(crate) derived: Option<Derived>,
@@ -246,12 +255,22 @@ pub(crate) enum Type {
     Zigzag,
     /// 16, 32 or 64 bits, IEEE 754.
     Float(u8),
-    Quantized {
-        low: f64,
-        high: f64,
-        bits: u8,
+    Quantized(Quantized),
+    /// An integer or a float that is more than a row of bits in the stream's order.
+    Coded {
+        codec: Codec,
+        number: Number,
     },
+    /// A unit quaternion, as [`Codec::SmallestThree`] of so many bits.
+    Rotation {
+        bits: u8,
+        axes: Axes,
+    },
+    /// What a `let` without a type is: an integer of 64 bits with a sign.
+    Computed,
     Enum(EnumId),
+    /// An enum whose members are single bits.
+    Flags(EnumId),
     Struct(StructId),
     Text {
         length: Length,
@@ -265,14 +284,34 @@ pub(crate) enum Type {
         /// `delta(...)` as the wire spells it.
         text: Arc<str>,
     },
+    /// The whole bytes that are left in the window.
+    BytesRest,
+    /// 16 bytes.
+    Uuid,
+    /// So many bytes that are shown whole.
+    Hash(u32),
+}
+
+/// What the integer that a codec gives stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Number {
+    Unsigned,
+    Signed,
+    Float,
 }
 
 /// What says how long a text is, in bytes.
 #[derive(Clone, Debug)]
 pub(crate) enum Length {
     /// An integer of this type before the text.
-    Prefix(Box<Type>),
+    Prefix(Codec),
     Expression(Expression),
+    /// So many bytes, of which the text ends at the first zero.
+    Padded(Expression),
+    /// Up to a zero, which belongs to the field.
+    Zero,
+    /// The whole bytes that are left in the window.
+    Rest,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -280,12 +319,16 @@ pub(crate) enum Encoding {
     Utf8,
     Ascii,
     Latin1,
+    Utf16Le,
+    Utf16Be,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) enum Repeat {
     Count(Expression),
     UntilEnd,
+    /// Up to the element of which this holds; it reads the element as the repeated field itself.
+    Until(Expression),
 }
 
 /// Bytes that nothing inside reads past.
@@ -394,6 +437,21 @@ pub(crate) enum Expression {
     Bytes(Arc<[u8]>),
     /// A field of this struct, or of structs inside it.
     Field(Vec<FieldId>),
+    /// What was measured of such a field.
+    Measure(Measure, Vec<FieldId>),
+    /// Bits from the stream's start.
+    Position,
+    /// What comes after this, without a step.
+    Look {
+        look: Look,
+        /// So many bits after the next one.
+        ahead: Box<Expression>,
+        text: Arc<str>,
+        /// What the tree and JSON call it, and the struct that asks; no name where an element was
+        /// just read.
+        key: Option<(StructId, Arc<str>)>,
+    },
+    Context(Circumstance),
     Not(Box<Expression>),
     And(Box<Expression>, Box<Expression>),
     Or(Box<Expression>, Box<Expression>),
@@ -404,6 +462,23 @@ pub(crate) enum Expression {
     State(Box<StatePath>),
     /// Whether a value is not unresolved.
     Known(Box<Expression>),
+}
+
+/// What is asked of what comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Look {
+    /// How many bits are left in the window.
+    Left,
+    /// An integer without a sign.
+    Integer(Codec),
+}
+
+/// What is known of a packet besides its bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Circumstance {
+    SourcePort,
+    DestinationPort,
+    FromFirst,
 }
 
 /// What a field means: the annotations that a field can have.
@@ -441,6 +516,41 @@ pub(crate) enum Meaning {
     FragmentIndex,
     FragmentCount,
     FragmentData,
+}
+
+impl Type {
+    /// The lowest and the highest integer that it holds; `None` where it holds none.
+    pub(crate) fn limits(&self) -> Option<(i128, i128)> {
+        let unsigned = |bits: u8| (0, i128::from(u64::MAX >> (64 - bits.clamp(1, 64))));
+        let signed = |bits: u8| {
+            let half = 1i128 << (bits.clamp(1, 64) - 1);
+            (-half, half - 1)
+        };
+        match *self {
+            Type::Unsigned(bits) => Some(unsigned(bits)),
+            Type::Signed(bits) => Some(signed(bits)),
+            Type::Bool => Some((0, 1)),
+            Type::Range { low, high, .. } => Some((low, high)),
+            Type::Leb128 => Some(unsigned(64)),
+            Type::Zigzag | Type::Computed => Some(signed(64)),
+            Type::Coded { codec, number } => match number {
+                Number::Unsigned => Some(unsigned(codec.bits())),
+                Number::Signed => Some(signed(codec.bits())),
+                Number::Float => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Whether it is an integer without a sign.
+    pub(crate) fn is_unsigned(&self) -> bool {
+        match self {
+            Type::Unsigned(_) | Type::Leb128 => true,
+            Type::Coded { number, .. } => *number == Number::Unsigned,
+            Type::Range { low, .. } => *low >= 0,
+            _ => false,
+        }
+    }
 }
 
 impl Model {

@@ -6,6 +6,7 @@ use super::Checker;
 use super::heads::HeadKind;
 use super::model::StructId;
 use crate::limits::STRUCT_NESTING_MAX;
+use crate::syntax::ast::{ExprKind, Statement, Until};
 
 /// What the nesting of structs says.
 pub(super) struct Nesting {
@@ -61,6 +62,103 @@ impl Checker<'_, '_> {
             recursive: left,
             children_first,
         }
+    }
+}
+
+impl<'a> Checker<'a, '_> {
+    /// Reports structs that hold themselves whatever a packet says.
+    pub(super) fn check_ends(&mut self, recursive: &[bool]) {
+        let file = self.file;
+        let count = file.structs.len();
+        let mut ends = vec![false; count];
+        // Each round finds at least one more that ends, or is the last.
+        for _ in 0..=count {
+            let mut changed = false;
+            for (index, structure) in file.structs.iter().enumerate() {
+                let mut place = 0;
+                if !ends[index] && self.body_ends(&structure.body, index, &mut place, &ends) {
+                    ends[index] = true;
+                    changed = true;
+                }
+            }
+            if !changed {
+                break;
+            }
+        }
+        // Of several on one circle the first is enough.
+        let endless = (0..count).filter(|&index| recursive[index] && !ends[index]);
+        let endless: Vec<usize> = endless.collect();
+        let on_circle = |index: &&usize| {
+            let mut open = vec![**index];
+            let mut met = BTreeSet::new();
+            while let Some(at) = open.pop() {
+                for head in &self.heads[at] {
+                    if let HeadKind::Struct(inner) = head.kind
+                        && endless.contains(&(inner.0 as usize))
+                        && met.insert(inner.0 as usize)
+                    {
+                        open.push(inner.0 as usize);
+                    }
+                }
+            }
+            met.contains(*index)
+        };
+        let Some(&first) = endless.iter().find(on_circle) else {
+            return;
+        };
+        let name = file.structs[first].name;
+        self.report(name.span, format!("`{}` always holds itself", name.text))
+            .label("no packet can end it")
+            .help("put the field through which it holds itself into an `if`, or repeat it");
+    }
+
+    /// Whether some packet ends a body. `place` counts fields as [`FieldId`](super::model::FieldId)
+    /// does.
+    fn body_ends(
+        &self,
+        body: &[Statement<'a>],
+        structure: usize,
+        place: &mut usize,
+        ends: &[bool],
+    ) -> bool {
+        let mut all = true;
+        for statement in body {
+            all &= match statement {
+                Statement::Field(field) => {
+                    let head = self.heads[structure].get(*place).copied();
+                    *place += 1;
+                    let always = match field.repeat.as_ref().map(|repeat| &repeat.until) {
+                        None | Some(Until::Holds(_)) => true,
+                        Some(Until::Count(count)) => {
+                            matches!(count.kind, ExprKind::Integer(1..))
+                        }
+                        Some(Until::End | Until::Bytes(_)) => false,
+                    };
+                    match head.map(|head| head.kind) {
+                        Some(HeadKind::Struct(inner)) if always => ends[inner.0 as usize],
+                        _ => true,
+                    }
+                }
+                Statement::If(inner) => {
+                    let then = self.body_ends(&inner.then, structure, place, ends);
+                    let otherwise = self.body_ends(&inner.otherwise, structure, place, ends);
+                    then || otherwise
+                }
+                Statement::Switch(inner) => {
+                    let arms = inner.arms.iter();
+                    let arms = arms.map(|arm| self.body_ends(&arm.body, structure, place, ends));
+                    // All of them are walked, so that fields are counted.
+                    arms.filter(|&ends| ends).count() > 0
+                }
+                Statement::Size(inner) => self.body_ends(&inner.body, structure, place, ends),
+                Statement::Join(_) | Statement::Follow(_) => {
+                    *place += 1;
+                    true
+                }
+                Statement::Align(_) | Statement::Set(_) => true,
+            };
+        }
+        all
     }
 }
 

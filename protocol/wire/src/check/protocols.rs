@@ -136,6 +136,15 @@ impl<'a> Checker<'a, '_> {
         }
         let seen = self.seen_from(name.span);
         if let Some(&id) = self.struct_names.get(name.text, seen) {
+            let file = self.file;
+            let declared = file.structs.get(id.0 as usize);
+            let parameters = declared.map(|declared| declared.parameters.as_slice());
+            if let Some(first) = parameters.and_then(<[_]>::first) {
+                self.report(name.span, "the root has no parameters")
+                    .label("nobody gives a packet what they are")
+                    .related(first.name.span, "the first parameter");
+                return None;
+            }
             return Some(id);
         }
         let names: Vec<&str> = self.struct_names.seen(seen).collect();
@@ -198,6 +207,7 @@ impl<'a> Checker<'a, '_> {
         let scope = Scope {
             structure: root?,
             visible: Vec::new(),
+            item: None,
         };
         self.condition(&setting.value, &scope)
     }

@@ -158,19 +158,19 @@ impl Meaning {
 
     /// Whether a field of this type can mean it.
     pub(super) fn accepts(self, field_type: &Type) -> bool {
-        let unsigned = match field_type {
-            Type::Unsigned(_) | Type::Leb128 | Type::Delta { .. } => true,
-            Type::Range { low, .. } => *low >= 0,
-            _ => false,
-        };
+        let unsigned =
+            field_type.is_unsigned() || matches!(field_type, Type::Computed | Type::Delta { .. });
         let is_enum = matches!(field_type, Type::Enum(_));
         match self {
-            Meaning::AckBits => matches!(field_type, Type::Unsigned(_)),
+            Meaning::AckBits => match field_type {
+                Type::Coded { codec, .. } => unsigned && !codec.is_varint(),
+                other => matches!(other, Type::Unsigned(_)),
+            },
             Meaning::Rules | Meaning::MessageKind => is_enum,
             Meaning::Reliable => matches!(field_type, Type::Unsigned(1) | Type::Bool),
             Meaning::ObjectType | Meaning::Channel => unsigned || is_enum,
             Meaning::RpcName => matches!(field_type, Type::Text { .. }),
-            Meaning::FragmentData => matches!(field_type, Type::Bytes(_)),
+            Meaning::FragmentData => matches!(field_type, Type::Bytes(_) | Type::BytesRest),
             _ => unsigned,
         }
     }

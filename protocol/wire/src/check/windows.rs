@@ -6,7 +6,8 @@ use super::Checker;
 use super::bodies::Body;
 use super::expressions::Scope;
 use super::model::{Step, Window};
-use crate::syntax::ast::{Size, SizeBlock};
+use crate::syntax::Span;
+use crate::syntax::ast::{Expr, Field, Size, SizeBlock};
 
 impl<'a> Checker<'a, '_> {
     /// `size(BYTES)`; `rest_key` is what JSON calls what is left in it.
@@ -18,6 +19,32 @@ impl<'a> Checker<'a, '_> {
     ) -> Option<Window> {
         let text = size.span.text(self.text).into();
         let size = self.integer(&size.bytes, scope, "a size")?;
+        Some(Window {
+            size,
+            text,
+            rest_key,
+        })
+    }
+
+    /// The window that `TYPE[bytes SIZE]` fills.
+    pub(super) fn filled(
+        &mut self,
+        bytes: &Expr<'a>,
+        repeat: Span,
+        declared: &Field<'a>,
+        scope: &Scope<'a>,
+    ) -> Option<Window> {
+        if let Some(size) = &declared.size {
+            self.report(
+                size.span,
+                "the repeat says already how many bytes there are",
+            )
+            .label("expected no `size` here")
+            .related(repeat, "these");
+        }
+        let text = repeat.text(self.text).into();
+        let size = self.integer(bytes, scope, "a number of bytes")?;
+        let rest_key = format!("{}.rest", declared.name.text).into();
         Some(Window {
             size,
             text,

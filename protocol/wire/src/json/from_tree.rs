@@ -6,6 +6,7 @@ use super::{hex, leaf_of};
 use crate::program::{FieldInfo, Rest, Shown};
 use crate::run::show;
 use crate::tree::{Name, Tree, TreeId, TreeNode, Value};
+use crate::values::uuid;
 
 /// The whole packet: `wire` where there are several to choose from, `packet`, and `rest` where the wire does not explain all of it.
 pub(crate) fn packet(tree: &Tree) -> Json {
@@ -51,7 +52,7 @@ fn field(tree: &Tree, node: TreeNode<'_>) -> Json {
                 .collect(),
         ),
         Shown::Nothing => structure(tree, node.id()),
-        Shown::Text(encoding) => {
+        Shown::Text(encoding) | Shown::ZeroText(encoding) => {
             let bytes = node.content();
             let text = show::text(&bytes, encoding);
             let as_text = super::leaf::text_bytes(&text, encoding);
@@ -60,9 +61,20 @@ fn field(tree: &Tree, node: TreeNode<'_>) -> Json {
                 false => serde_json::json!({ "raw": hex(&bytes), "value": text }),
             };
             let prefix = node.bits().end - node.bits().start - 8 * bytes.len() as u32;
-            with_width(value, "prefix_bits", info, prefix, bytes.len() as u64)
+            with_width(tree, value, "prefix_bits", info, prefix, bytes.len() as u64)
         }
-        Shown::Bytes => hex(&node.content()),
+        Shown::PaddedText(encoding) => {
+            let bytes = node.content();
+            let text = show::padded_text(&bytes, encoding);
+            let as_text = super::leaf::text_bytes(&text, encoding).unwrap_or_default();
+            let rest = bytes.strip_prefix(as_text.as_slice());
+            match rest.is_some_and(|rest| rest.iter().all(|&byte| byte == 0)) {
+                true => Json::String(text),
+                false => serde_json::json!({ "raw": hex(&bytes), "value": text }),
+            }
+        }
+        Shown::Bytes | Shown::Hash => hex(&node.content()),
+        Shown::Uuid => Json::String(uuid::to_text(&node.content())),
         shown => {
             let raw = node.raw();
             let mut json = leaf_of(raw, shown, tree.dictionary());
@@ -71,7 +83,7 @@ fn field(tree: &Tree, node: TreeNode<'_>) -> Json {
                 json = serde_json::json!({ "change": json, "value": value });
             }
             let width = node.bits().end - node.bits().start;
-            let json = with_width(json, "bits", info, width, raw);
+            let json = with_width(tree, json, "bits", info, width, raw);
             match tree.is_kept(node.id()) {
                 true => with_part(json, "override", Json::Bool(true)),
                 false => json,
@@ -81,8 +93,17 @@ fn field(tree: &Tree, node: TreeNode<'_>) -> Json {
 }
 
 /// Says the width of a varint where it is not the one that a writer would choose.
-fn with_width(json: Json, key: &str, info: &FieldInfo, width: u32, value: u64) -> Json {
-    if !info.is_varint || width == leb128_bits(value) {
+fn with_width(
+    tree: &Tree,
+    json: Json,
+    key: &str,
+    info: &FieldInfo,
+    width: u32,
+    value: u64,
+) -> Json {
+    let order = tree.dictionary().order;
+    let fewest = info.varint.map(|codec| codec.fewest(value, order));
+    if fewest.is_none_or(|fewest| fewest == Some(width)) {
         return json;
     }
     with_part(json, key, Json::from(width))
@@ -95,11 +116,6 @@ fn with_part(json: Json, key: &str, part: Json) -> Json {
     };
     parts.insert(key.to_owned(), part);
     Json::Object(parts)
-}
-
-/// The bits of the shortest LEB128.
-pub(crate) fn leb128_bits(value: u64) -> u32 {
-    8 * (64 - value.leading_zeros()).div_ceil(7).max(1)
 }
 
 fn structure(tree: &Tree, id: TreeId) -> Json {

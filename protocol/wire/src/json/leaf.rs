@@ -8,6 +8,7 @@ use crate::check::model::Encoding;
 use crate::program::{Dictionary, Shown};
 use crate::run::show;
 use crate::tree::Value;
+use crate::values::{rotation, uuid};
 
 /// The largest integer that every reader of JSON takes for what it is.
 const EXACT_MAX: u64 = 1 << 53;
@@ -84,7 +85,28 @@ pub(crate) fn leaf_of(raw: u64, shown: Shown, dictionary: &Dictionary) -> Json {
             name: Some(name),
         } => pair(unsigned(raw), Json::String(name.to_string())),
         Value::Enum { raw, name: None } => unsigned(raw),
-        Value::None | Value::Text(_) | Value::Bytes(_) | Value::Delta { .. } => unsigned(raw),
+        Value::Flags { set, unnamed, .. } => {
+            let mut names: Vec<Json> = set.iter().map(|name| Json::from(&**name)).collect();
+            if unnamed != 0 {
+                names.push(Json::String(format!("{unnamed:#x}")));
+            }
+            both(Json::Array(names))
+        }
+        Value::Rotation {
+            quaternion: [x, y, z, w],
+            euler_degrees,
+            axes,
+            ..
+        } => both(serde_json::json!({
+            "x": x, "y": y, "z": z, "w": w,
+            "axes": axes.name(), "euler_degrees": euler_degrees,
+        })),
+        Value::None
+        | Value::Text(_)
+        | Value::Uuid(_)
+        | Value::Hash(_)
+        | Value::Bytes(_)
+        | Value::Delta { .. } => unsigned(raw),
     }
 }
 
@@ -203,14 +225,36 @@ fn raw_of_value(json: &Json, shown: Shown, dictionary: &Dictionary) -> Result<u6
             let value = number()?;
             float_raw(value, shown).ok_or_else(|| format!("{json} is no such float"))
         }
-        Shown::Quantized { low, high, bits } => {
+        Shown::QuakeFloat => {
             let value = number()?;
-            let steps = (u64::MAX >> (64 - u32::from(bits))) as f64;
-            let place = (value - low) / (high - low) * steps;
-            if !(-0.5..=steps + 0.5).contains(&place) {
-                return Err(format!("{value} is not between {low} and {high}"));
+            float_raw(value, shown).ok_or_else(|| format!("{json} is no such float"))
+        }
+        Shown::Quantized(quantized) => {
+            let value = number()?;
+            let (low, high) = (quantized.low, quantized.high);
+            let raw = quantized.raw(value);
+            raw.ok_or_else(|| format!("{value} is not between {low} and {high}"))
+        }
+        Shown::Rotation { bits, .. } => {
+            let parts = ["x", "y", "z", "w"].map(|part| json.get(part).and_then(to_float));
+            let [Some(x), Some(y), Some(z), Some(w)] = parts else {
+                return Err("a rotation has `x`, `y`, `z` and `w`".to_owned());
+            };
+            let raw = rotation::raw([x, y, z, w], bits);
+            raw.ok_or_else(|| "the rotation is not of unit length".to_owned())
+        }
+        Shown::Flags { table } => {
+            if let Some(value) = to_integer(json) {
+                return u64::try_from(value).map_err(|_| format!("{value} is not 0 to 2^64 - 1"));
             }
-            Ok(place.round_ties_even().clamp(0.0, steps) as u64)
+            let names = json.as_array().ok_or_else(|| {
+                format!("{json} is neither a number nor a list of the names of bits")
+            })?;
+            let mut raw = 0;
+            for name in names {
+                raw |= flag(name, table, dictionary)?;
+            }
+            Ok(raw)
         }
         Shown::Enum { table, low } => {
             if let Json::String(name) = json {
@@ -231,8 +275,30 @@ fn raw_of_value(json: &Json, shown: Shown, dictionary: &Dictionary) -> Result<u6
             let value = integer()?;
             u64::try_from(value - i128::from(low)).map_err(|_| format!("{value} is below {low}"))
         }
-        Shown::Nothing | Shown::Text(_) | Shown::Bytes => Err("it is not an integer".to_owned()),
+        Shown::Nothing
+        | Shown::Text(_)
+        | Shown::ZeroText(_)
+        | Shown::PaddedText(_)
+        | Shown::Bytes
+        | Shown::Uuid
+        | Shown::Hash => Err("it is not an integer".to_owned()),
     }
+}
+
+/// The bits of a name, or of a number.
+fn flag(name: &Json, table: u16, dictionary: &Dictionary) -> Result<u64, String> {
+    let members = dictionary
+        .enumeration(table)
+        .map(|table| &table.members[..]);
+    let members = members.unwrap_or_default();
+    let wanted = name.as_str().unwrap_or_default();
+    if let Some(member) = members.iter().find(|member| &*member.name == wanted) {
+        return Ok(member.value);
+    }
+    let names = members.iter().map(|member| &*member.name);
+    let hint = crate::suggest::did_you_mean(wanted, names);
+    let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
+    to_unsigned(name).ok_or_else(|| format!("there is no bit {name}{hint}"))
 }
 
 /// The float that the value rounds to, as it is on the wire; `None` where that is not the value.
@@ -241,6 +307,16 @@ fn float_raw(value: f64, shown: Shown) -> Option<u64> {
         Shown::Float { bits: 16 } => half_bits(value),
         Shown::Float { bits: 32 } => Some(u64::from((value as f32).to_bits())),
         Shown::Float { .. } => Some(value.to_bits()),
+        // A whole number that has room is one; a zero with a sign is not.
+        Shown::QuakeFloat => {
+            let is_short = value.fract() == 0.0 && (-4096.0..4096.0).contains(&value);
+            Some(
+                match is_short && (value != 0.0 || value.is_sign_positive()) {
+                    true => (value + 4096.0) as u64,
+                    false => 1 << 32 | u64::from((value as f32).to_bits()),
+                },
+            )
+        }
         _ => None,
     }
 }
@@ -270,13 +346,15 @@ fn half_bits(value: f64) -> Option<u64> {
 pub(crate) fn bytes_of(leaf: Leaf<'_>, shown: Shown) -> Result<Vec<u8>, String> {
     if let Some(raw) = leaf.raw {
         let bytes = bytes_of_hex(raw)?;
-        let disagrees = match (shown, leaf.value) {
-            (Shown::Text(encoding), Some(value)) => {
-                Json::String(show::text(&bytes, encoding)) != *value
-            }
-            _ => false,
+        let shown = match shown {
+            Shown::Text(encoding) | Shown::ZeroText(encoding) => show::text(&bytes, encoding),
+            Shown::PaddedText(encoding) => show::padded_text(&bytes, encoding),
+            _ => return Ok(bytes),
         };
-        if disagrees {
+        if leaf
+            .value
+            .is_some_and(|value| value.as_str() != Some(&shown))
+        {
             return Err("`raw` and `value` are different texts: leave one of them out".to_owned());
         }
         return Ok(bytes);
@@ -284,10 +362,17 @@ pub(crate) fn bytes_of(leaf: Leaf<'_>, shown: Shown) -> Result<Vec<u8>, String> 
     let Some(value) = leaf.value else {
         return Err("there is no value".to_owned());
     };
-    match (shown, value) {
-        (Shown::Text(encoding), Json::String(text)) => text_bytes(text, encoding),
-        (Shown::Text(_), other) => Err(format!("{other} is not a text")),
-        _ => bytes_of_hex(value),
+    let encoding = match shown {
+        Shown::Text(encoding) | Shown::ZeroText(encoding) | Shown::PaddedText(encoding) => encoding,
+        Shown::Uuid => {
+            let bytes = value.as_str().and_then(uuid::from_text);
+            return bytes.ok_or_else(|| format!("{value} is no UUID"));
+        }
+        _ => return bytes_of_hex(value),
+    };
+    match value {
+        Json::String(text) => text_bytes(text, encoding),
+        other => Err(format!("{other} is not a text")),
     }
 }
 
@@ -303,6 +388,8 @@ pub(crate) fn text_bytes(text: &str, encoding: Encoding) -> Result<Vec<u8>, Stri
             let bytes: Option<Vec<u8>> = text.chars().map(byte).collect();
             bytes.ok_or_else(|| cannot("Latin-1"))
         }
+        Encoding::Utf16Le => Ok(text.encode_utf16().flat_map(u16::to_le_bytes).collect()),
+        Encoding::Utf16Be => Ok(text.encode_utf16().flat_map(u16::to_be_bytes).collect()),
     }
 }
 
@@ -391,6 +478,7 @@ fn to_float(json: &Json) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::values::quantized::{Quantized, Rounding};
 
     #[track_caller]
     fn back(json: Json, shown: Shown, expected: Result<u64, &str>) {
@@ -407,11 +495,12 @@ mod tests {
 
     #[test]
     fn raw_and_value_that_disagree_are_refused() {
-        let shown = Shown::Quantized {
+        let shown = Shown::Quantized(Quantized {
             low: 0.0,
             high: 255.0,
             bits: 8,
-        };
+            rounding: Rounding::Nearest,
+        });
         back(serde_json::json!({"raw": 7, "value": 7.0}), shown, Ok(7));
         back(serde_json::json!({"value": 9.4}), shown, Ok(9));
         back(

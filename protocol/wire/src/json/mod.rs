@@ -11,7 +11,7 @@ mod leaf;
 
 use serde_json::Value as Json;
 
-pub(crate) use from_tree::{leb128_bits, packet};
+pub(crate) use from_tree::packet;
 pub(crate) use leaf::{
     Leaf, bytes_of, bytes_of_hex, hex, integer_of, leaf_of, raw_of, raw_of_integer,
 };

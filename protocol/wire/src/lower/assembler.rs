@@ -95,8 +95,19 @@ impl Assembler {
         Ok(self.plan.operations.len() - 1)
     }
 
+    /// Adds a parameter of a call whose frame is set later; its place.
+    pub(super) fn pass(&mut self, parameter: Register, from: Operand) -> Result<usize, TooLarge> {
+        self.push(Operation::Pass {
+            parameter,
+            from,
+            frame: 0,
+        })?;
+        Ok(self.plan.operations.len() - 1)
+    }
+
     pub(super) fn set_frame(&mut self, call: usize, size: Register) {
-        if let Some(Operation::Call { frame, .. }) = self.plan.operations.get_mut(call) {
+        let operation = self.plan.operations.get_mut(call);
+        if let Some(Operation::Call { frame, .. } | Operation::Pass { frame, .. }) = operation {
             *frame = size;
         }
     }
@@ -181,6 +192,7 @@ impl Assembler {
                 | Operation::UntilEndBegin { end: to, .. }
                 | Operation::RepeatNext { body: to, .. }
                 | Operation::UntilEndNext { body: to, .. }
+                | Operation::UntilNext { body: to, .. }
                 | Operation::Jump { to }
                 | Operation::Unless { to, .. }
                 | Operation::WindowBegin { end: to, .. }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Binding, Bindings, Lowering, TooLarge};
-use crate::check::model::{Derived, FieldId, Measure, Piece, StructId};
+use crate::check::model::{Derived, Field, FieldId, Measure, Piece, StructId};
 use crate::program::{Operand, Operation, Register};
 use crate::syntax::ast::{Arithmetic, Compare};
 
@@ -39,7 +39,8 @@ impl Lowering<'_> {
         bindings: &mut Bindings,
     ) -> Result<(), TooLarge> {
         let structure = self.model.structure(id);
-        if structure.fields.iter().all(|field| field.derived.is_none()) {
+        let is_plain = |field: &Field| field.derived.is_none() && !field.measured;
+        if structure.fields.iter().all(is_plain) {
             return Ok(());
         }
         let mut by_name: BTreeMap<&str, Measured> = BTreeMap::new();
@@ -223,7 +224,7 @@ impl Lowering<'_> {
         }
     }
 
-    fn measure(
+    pub(super) fn measure(
         &mut self,
         measure: Measure,
         fields: &[FieldId],

@@ -1,9 +1,11 @@
 //! Expressions to operations: values into registers, conditions into jumps.
 
 use super::assembler::Label;
-use super::{Binding, Bindings, Lowering, TooLarge};
-use crate::check::model::{Expression, FieldId};
-use crate::program::{Operand, Operation};
+use std::sync::Arc;
+
+use super::{Binding, Bindings, FieldKey, Lowering, TooLarge};
+use crate::check::model::{Expression, FieldId, StructId};
+use crate::program::{FieldInfo, NO_FIELD, Operand, Operation, Shown};
 use crate::syntax::ast::Compare;
 
 impl Lowering<'_> {
@@ -23,6 +25,42 @@ impl Lowering<'_> {
                 let from = self.value(inner, bindings)?;
                 let to = self.register()?;
                 self.assembler.push(Operation::Known { to, from })?;
+                Ok(Operand::Register(to))
+            }
+            Expression::Measure(measure, path) => {
+                let (last, structs) = path.split_last().ok_or(TooLarge)?;
+                let inner = inside(structs, bindings).ok_or(TooLarge)?;
+                self.measure(*measure, &[*last], inner)
+            }
+            Expression::Position => {
+                let to = self.register()?;
+                self.assembler.push(Operation::Mark { to })?;
+                Ok(Operand::Register(to))
+            }
+            Expression::Look {
+                look,
+                ahead,
+                text,
+                key,
+            } => {
+                let ahead = self.value(ahead, bindings)?;
+                let field = match key {
+                    Some((structure, key)) => self.look_info(*structure, key, text),
+                    None => NO_FIELD,
+                };
+                let (look, to, text) = (*look, self.register()?, self.text(text));
+                self.assembler.push(Operation::Look {
+                    look,
+                    ahead,
+                    to,
+                    field,
+                    text,
+                })?;
+                Ok(Operand::Register(to))
+            }
+            Expression::Context(what) => {
+                let (what, to) = (*what, self.register()?);
+                self.assembler.push(Operation::Circumstance { what, to })?;
                 Ok(Operand::Register(to))
             }
             Expression::Arithmetic(operator, left, right, text) => {
@@ -63,6 +101,21 @@ impl Lowering<'_> {
                 Ok(Operand::Register(to))
             }
         }
+    }
+
+    fn look_info(&mut self, structure: StructId, key: &Arc<str>, text: &Arc<str>) -> u32 {
+        self.info(FieldKey::Look(structure, key.clone()), || FieldInfo {
+            name: key.clone(),
+            is_element: false,
+            type_name: text.clone(),
+            annotation: None,
+            shown: Shown::Unsigned,
+            is_repeat: false,
+            varint: None,
+            padding: None,
+            constant: None,
+            rest: None,
+        })
     }
 
     /// Jumps where a condition does not hold.
@@ -168,15 +221,21 @@ fn opposite(operator: Compare) -> Compare {
 /// The register of a field, or of a field of a struct in this one.
 pub(super) fn bound(path: &[FieldId], bindings: &Bindings) -> Option<Operand> {
     let (last, structs) = path.split_last()?;
+    match inside(structs, bindings)?.fields.get(last)? {
+        Binding::Register(register) => Some(Operand::Register(*register)),
+        Binding::Constant(operand) => Some(*operand),
+        Binding::Struct(_) => None,
+    }
+}
+
+/// What the innermost of structs in each other binds.
+fn inside<'b>(structs: &[FieldId], bindings: &'b Bindings) -> Option<&'b Bindings> {
     let mut inner = bindings;
     for id in structs {
         match inner.fields.get(id)? {
             Binding::Struct(bindings) => inner = bindings,
-            Binding::Register(_) => return None,
+            Binding::Register(_) | Binding::Constant(_) => return None,
         }
     }
-    match inner.fields.get(last)? {
-        Binding::Register(register) => Some(Operand::Register(*register)),
-        Binding::Struct(_) => None,
-    }
+    Some(inner)
 }

@@ -15,11 +15,15 @@ use std::sync::Arc;
 
 use self::assembler::Assembler;
 use self::weights::Weights;
-use crate::check::model::{FieldId, Length, Model, Protocol, RangeOf, Struct, StructId, Type};
+use crate::check::model::{
+    FieldId, Length, Model, Number, Protocol, RangeOf, Struct, StructId, Type,
+};
 use crate::limits::{DEPTH_MAX, OPERATIONS_MAX};
 use crate::program::{
-    Dictionary, EnumMember, EnumTable, FieldInfo, Plan, Program, Register, Shown,
+    Dictionary, EnumMember, EnumTable, FieldInfo, Operand, Plan, Program, Register, Shown,
 };
+
+use crate::values::codec::Codec;
 
 /// The program of one of a model's protocols, or why there is none.
 pub(crate) fn lower(model: &Model, protocol: &Protocol) -> Result<Program, TooLarge> {
@@ -75,6 +79,8 @@ enum FieldKey {
     Field(StructId, FieldId),
     Element(StructId, FieldId),
     /// What an `align` of a struct skips, by its key in JSON.
+    /// What was asked of what comes.
+    Look(StructId, Arc<str>),
     Padding(StructId, Arc<str>),
     /// What is left in a window, by its key in the JSON of a struct.
     Rest(StructId, Arc<str>, bool),
@@ -90,6 +96,7 @@ struct Bindings {
 #[derive(Clone)]
 enum Binding {
     Register(Register),
+    Constant(Operand),
     Struct(Bindings),
 }
 
@@ -163,15 +170,15 @@ impl Lowering<'_> {
             annotation: annotation(structure),
             shown: Shown::Nothing,
             is_repeat: false,
-            is_varint: false,
+            varint: None,
             padding: None,
             constant: None,
             rest: None,
         });
         if structure.recursive {
-            self.call(id, root, None)?;
+            self.call(id, root, None, Vec::new())?;
         } else {
-            self.inline(id, root, None)?;
+            self.inline(id, root, None, Vec::new())?;
         }
         if joined {
             self.align(
@@ -198,6 +205,13 @@ impl Lowering<'_> {
         self.registers_max = 0;
         let mut bindings = Bindings::default();
         let model = self.model;
+        // Callers put them there.
+        for &parameter in &model.structure(id).parameters {
+            let register = self.register()?;
+            bindings
+                .fields
+                .insert(parameter, Binding::Register(register));
+        }
         self.begin_derived(id, &mut bindings)?;
         self.steps(&model.structure(id).body, id, &mut bindings)?;
         self.end_derived(id, &bindings)?;
@@ -274,7 +288,7 @@ impl Lowering<'_> {
                 shown(&field.field_type, model)
             },
             is_repeat: whole_repeat,
-            is_varint: is_varint(&field.field_type, model),
+            varint: varint(&field.field_type, model),
             padding: None,
             constant: field
                 .constant
@@ -293,7 +307,18 @@ fn shown(field_type: &Type, model: &Model) -> Shown {
         Type::Range { low, .. } => Shown::Range { low },
         Type::Zigzag => Shown::Zigzag,
         Type::Float(bits) => Shown::Float { bits },
-        Type::Quantized { low, high, bits } => Shown::Quantized { low, high, bits },
+        Type::Quantized(quantized) => Shown::Quantized(quantized),
+        Type::Rotation { bits, axes } => Shown::Rotation { bits, axes },
+        Type::Computed => Shown::Signed { bits: 64 },
+        Type::Coded { codec, number } => match (number, codec) {
+            (Number::Unsigned, _) => Shown::Unsigned,
+            // What is read is extended to 64 bits already.
+            (Number::Signed, Codec::Sleb128) => Shown::Signed { bits: 64 },
+            (Number::Signed, codec) => Shown::Signed { bits: codec.bits() },
+            (Number::Float, Codec::QuakeFloat) => Shown::QuakeFloat,
+            (Number::Float, codec) => Shown::Float { bits: codec.bits() },
+        },
+        Type::Flags(id) => Shown::Flags { table: id.0 as u16 },
         Type::Enum(id) => {
             let low = match model.enumeration(id).base {
                 Type::Range { low, .. } => u64::try_from(low).unwrap_or(0),
@@ -304,8 +329,17 @@ fn shown(field_type: &Type, model: &Model) -> Shown {
                 low,
             }
         }
-        Type::Text { encoding, .. } => Shown::Text(encoding),
-        Type::Bytes(_) => Shown::Bytes,
+        Type::Text {
+            ref length,
+            encoding,
+        } => match length {
+            Length::Zero => Shown::ZeroText(encoding),
+            Length::Padded(_) => Shown::PaddedText(encoding),
+            _ => Shown::Text(encoding),
+        },
+        Type::Bytes(_) | Type::BytesRest => Shown::Bytes,
+        Type::Uuid => Shown::Uuid,
+        Type::Hash(_) => Shown::Hash,
         Type::Delta { ref change, .. } => shown(change, model),
     }
 }
@@ -315,23 +349,31 @@ fn constant_raw(constant: i128, field_type: &Type, model: &Model) -> u64 {
     match *field_type {
         Type::Range { low, .. } => (constant - low) as u64,
         Type::Signed(bits) => constant as u64 & u64::MAX >> (64 - u32::from(bits)),
+        Type::Coded {
+            codec,
+            number: Number::Signed,
+        } => constant as u64 & u64::MAX >> (64 - u32::from(codec.bits())),
         Type::Zigzag => (constant << 1 ^ constant >> 127) as u64,
-        Type::Enum(id) => constant_raw(constant, &model.enumeration(id).base, model),
+        Type::Enum(id) | Type::Flags(id) => {
+            constant_raw(constant, &model.enumeration(id).base, model)
+        }
         _ => constant as u64,
     }
 }
 
-fn is_varint(field_type: &Type, model: &Model) -> bool {
-    match field_type {
-        Type::Leb128 | Type::Zigzag => true,
-        Type::Delta { change, .. } => is_varint(change, model),
-        Type::Enum(id) => is_varint(&model.enumeration(*id).base, model),
+fn varint(field_type: &Type, model: &Model) -> Option<Codec> {
+    let codec = match field_type {
+        Type::Leb128 | Type::Zigzag => Codec::Leb128,
+        Type::Coded { codec, .. } => *codec,
+        Type::Delta { change, .. } => return varint(change, model),
+        Type::Enum(id) | Type::Flags(id) => return varint(&model.enumeration(*id).base, model),
         Type::Text {
             length: Length::Prefix(prefix),
             ..
-        } => is_varint(prefix, model),
-        _ => false,
-    }
+        } => *prefix,
+        _ => return None,
+    };
+    codec.is_varint().then_some(codec)
 }
 
 /// What the values of a struct are, as the wire spells it.

@@ -3,6 +3,8 @@
 
 use super::weights::Weights;
 use crate::check::model::{Field, Model, Step, StructId, Type};
+use crate::values::codec::Codec;
+use crate::values::quantized::Quantized;
 
 /// The widths of a field, of its elements, or of all that its struct holds; `false` where it
 /// cannot be skipped. What was added to `widths` then is to be thrown away.
@@ -13,7 +15,8 @@ pub(super) fn add_field(
     widths: &mut Vec<u8>,
 ) -> bool {
     let is_looked_at = field.meaning.is_some() || field.constant.is_some() || field.read;
-    if is_looked_at || field.measured || field.window.is_some() {
+    let is_worked_out = field.computed.is_some() || !field.arguments.is_empty();
+    if is_looked_at || is_worked_out || field.measured || field.window.is_some() {
         return false;
     }
     if field.repeat.is_none() {
@@ -63,10 +66,16 @@ fn fixed_bits(field_type: &Type, model: &Model) -> Option<u8> {
         Type::Unsigned(bits)
         | Type::Signed(bits)
         | Type::Float(bits)
-        | Type::Quantized { bits, .. } => Some(bits),
+        | Type::Quantized(Quantized { bits, .. }) => Some(bits),
+        Type::Coded {
+            codec: Codec::Ordered { bits, .. },
+            ..
+        } => Some(bits),
+        Type::Rotation { bits, .. } => Some(2 + 3 * bits),
+        Type::Uuid => Some(128),
         Type::Bool => Some(1),
         Type::Range { low, high, bits } => (high - low + 1 == 1i128 << bits).then_some(bits),
-        Type::Enum(id) => fixed_bits(&model.enumeration(id).base, model),
+        Type::Enum(id) | Type::Flags(id) => fixed_bits(&model.enumeration(id).base, model),
         _ => None,
     }
 }

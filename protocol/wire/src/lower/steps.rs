@@ -5,8 +5,14 @@ use std::sync::Arc;
 use super::skips;
 use super::windows::Confined;
 use super::{Binding, Bindings, FieldKey, Lowering, Sinks, TooLarge};
-use crate::check::model::{Field, FieldId, Length, Meaning, Repeat, Step, StructId, Type};
-use crate::program::{FieldInfo, NO_REGISTER, Operand, Operation, Padding, Register, Shown};
+use crate::check::model::{
+    Expression, Field, FieldId, Length, Meaning, Number, Repeat, Step, StructId, Type,
+};
+use crate::program::{
+    Extent, FieldInfo, NO_REGISTER, Operand, Operation, Padding, Register, Shown,
+};
+use crate::values::codec::Codec;
+use crate::values::quantized::Quantized;
 
 impl Lowering<'_> {
     /// A struct that is not recursive, written out.
@@ -15,6 +21,7 @@ impl Lowering<'_> {
         id: StructId,
         info: u32,
         window: Option<Confined>,
+        arguments: Vec<Operand>,
     ) -> Result<Bindings, TooLarge> {
         let model = self.model;
         let structure = model.structure(id);
@@ -26,6 +33,10 @@ impl Lowering<'_> {
         }
         let window = self.begin(window)?;
         let mut bindings = Bindings::default();
+        for (&parameter, argument) in structure.parameters.iter().zip(arguments) {
+            let binding = Binding::Constant(argument);
+            bindings.fields.insert(parameter, binding);
+        }
         self.begin_derived(id, &mut bindings)?;
         self.steps(&structure.body, id, &mut bindings)?;
         self.end_derived(id, &bindings)?;
@@ -45,6 +56,7 @@ impl Lowering<'_> {
         id: StructId,
         info: u32,
         window: Option<Confined>,
+        arguments: Vec<Operand>,
     ) -> Result<(), TooLarge> {
         if self.sinks == Sinks::Full {
             self.assembler.push(Operation::Enter { field: info })?;
@@ -58,6 +70,10 @@ impl Lowering<'_> {
                 label
             }
         };
+        for (parameter, argument) in (0..).zip(arguments) {
+            let pass = self.assembler.pass(parameter, argument)?;
+            self.open_calls.push(pass);
+        }
         let call = self.assembler.call(label, self.weights.of_struct(id))?;
         self.open_calls.push(call);
         self.end(window)?;
@@ -168,7 +184,7 @@ impl Lowering<'_> {
             annotation: None,
             shown: Shown::Unsigned,
             is_repeat: false,
-            is_varint: false,
+            varint: None,
             padding: Some(Padding { pad, key }),
             constant: None,
             rest: None,
@@ -192,6 +208,7 @@ impl Lowering<'_> {
         }
         let info = self.field_info(structure, id, false);
         self.before_field(id, info, bindings)?;
+        let arguments = self.arguments(field, bindings)?;
         let mut window = match &field.window {
             Some(window) => Some(self.confined(window, structure, bindings)?),
             None => None,
@@ -203,7 +220,7 @@ impl Lowering<'_> {
             if let Some(window) = &mut window {
                 self.stands_inside(window, structure, field);
             }
-            if let Some(binding) = self.single(field, info, bindings, window)? {
+            if let Some(binding) = self.single(field, info, bindings, window, &arguments)? {
                 bindings.fields.insert(id, binding);
             }
             return self.after_field(id, bindings);
@@ -213,8 +230,8 @@ impl Lowering<'_> {
         }
         let open = self.begin(window)?;
         if field.repeat.is_some() {
-            self.repeat(structure, id, info, bindings)?;
-        } else if let Some(binding) = self.single(field, info, bindings, None)? {
+            self.repeat(structure, id, info, bindings, &arguments)?;
+        } else if let Some(binding) = self.single(field, info, bindings, None, &arguments)? {
             self.keep_derived(id, &binding, bindings)?;
             bindings.fields.insert(id, binding);
         }
@@ -227,7 +244,8 @@ impl Lowering<'_> {
         structure: StructId,
         id: FieldId,
         info: u32,
-        bindings: &Bindings,
+        bindings: &mut Bindings,
+        arguments: &[Operand],
     ) -> Result<(), TooLarge> {
         let model = self.model;
         let field = model.structure(structure).field(id);
@@ -276,10 +294,47 @@ impl Lowering<'_> {
                     body: body_name,
                 }
             }
+            Repeat::Until(_) => {
+                let start = self.register()?;
+                self.assembler.push(Operation::UntilBegin {
+                    start,
+                    weight,
+                    field: info,
+                })?;
+                Operation::UntilNext {
+                    holds: Operand::Register(start),
+                    start,
+                    weight,
+                    body: body_name,
+                }
+            }
         };
         self.assembler.place(body)?;
         self.count_element(id, bindings)?;
-        self.single(field, element, bindings, None)?;
+        let found = self.single(field, element, bindings, None, arguments)?;
+        let next = match (next, repeat) {
+            (
+                Operation::UntilNext {
+                    start,
+                    weight,
+                    body,
+                    ..
+                },
+                Repeat::Until(condition),
+            ) => {
+                // `item` is the field, as long as its last element is looked at.
+                bindings.fields.extend(found.map(|found| (id, found)));
+                let holds = self.value(condition, bindings)?;
+                bindings.fields.remove(&id);
+                Operation::UntilNext {
+                    holds,
+                    start,
+                    weight,
+                    body,
+                }
+            }
+            (next, _) => next,
+        };
         self.assembler.push(next)?;
         self.assembler.place(end)?;
         self.next_register = before;
@@ -293,25 +348,31 @@ impl Lowering<'_> {
         info: u32,
         bindings: &Bindings,
         window: Option<Confined>,
+        arguments: &[Operand],
     ) -> Result<Option<Binding>, TooLarge> {
+        if let Some(value) = &field.computed {
+            return self.compute(field, value, info, bindings);
+        }
         match &field.field_type {
             Type::Struct(inner) if self.model.structure(*inner).recursive => {
-                self.call(*inner, info, window)?;
+                self.call(*inner, info, window, arguments.to_vec())?;
                 Ok(None)
             }
             Type::Struct(inner) => {
-                let bindings = self.inline(*inner, info, window)?;
+                let bindings = self.inline(*inner, info, window, arguments.to_vec())?;
                 Ok(Some(Binding::Struct(bindings)))
             }
             Type::Text { length, encoding } => {
-                let (length, prefixed) = match length {
-                    Length::Expression(length) => (self.value(length, bindings)?, false),
-                    Length::Prefix(prefix) => (self.prefix(prefix, info)?, true),
+                let extent = match length {
+                    Length::Expression(length) => Extent::Bytes(self.value(length, bindings)?),
+                    Length::Padded(length) => Extent::Padded(self.value(length, bindings)?),
+                    Length::Prefix(codec) => Extent::Prefixed(self.prefix(*codec, info)?),
+                    Length::Zero => Extent::Zero,
+                    Length::Rest => Extent::Rest,
                 };
                 let to = self.content_register(field.read)?;
                 let text = Operation::Text {
-                    length,
-                    prefixed,
+                    extent,
                     encoding: *encoding,
                     fact: field.meaning,
                     to,
@@ -320,11 +381,16 @@ impl Lowering<'_> {
                 self.assembler.push(text)?;
                 Ok(field.read.then_some(Binding::Register(to)))
             }
-            Type::Bytes(length) => {
-                let length = self.value(length, bindings)?;
+            Type::Bytes(_) | Type::BytesRest | Type::Uuid | Type::Hash(_) => {
+                let extent = match &field.field_type {
+                    Type::Bytes(length) => Extent::Bytes(self.value(length, bindings)?),
+                    Type::Uuid => Extent::Bytes(self.assembler.operand(16)?),
+                    Type::Hash(bytes) => Extent::Bytes(self.assembler.operand((*bytes).into())?),
+                    _ => Extent::Rest,
+                };
                 let to = self.content_register(field.read)?;
                 self.assembler.push(Operation::Bytes {
-                    length,
+                    extent,
                     fact: field.meaning,
                     to,
                     field: info,
@@ -349,13 +415,58 @@ impl Lowering<'_> {
         }
     }
 
-    fn prefix(&mut self, prefix: &Type, field: u32) -> Result<Operand, TooLarge> {
+    fn prefix(&mut self, codec: Codec, field: u32) -> Result<Operand, TooLarge> {
         let to = self.register()?;
-        self.assembler.push(match *prefix {
-            Type::Unsigned(bits) => Operation::PrefixUnsigned { bits, to, field },
-            _ => Operation::PrefixLeb128 { to, field },
-        })?;
+        let prefix = Operation::Prefix { codec, to, field };
+        self.assembler.push(prefix)?;
         Ok(Operand::Register(to))
+    }
+
+    /// What a field gives to the struct that it is; for all elements of a repeat once.
+    fn arguments(&mut self, field: &Field, bindings: &Bindings) -> Result<Vec<Operand>, TooLarge> {
+        let arguments = field.arguments.iter();
+        arguments
+            .map(|argument| self.value(argument, bindings))
+            .collect()
+    }
+
+    /// A `let`.
+    fn compute(
+        &mut self,
+        field: &Field,
+        value: &Expression,
+        info: u32,
+        bindings: &Bindings,
+    ) -> Result<Option<Binding>, TooLarge> {
+        let value = self.value(value, bindings)?;
+        let (table, base) = match field.field_type {
+            Type::Enum(id) => (Some(id.0 as u16), &self.model.enumeration(id).base),
+            Type::Flags(id) => (None, &self.model.enumeration(id).base),
+            _ => (None, &field.field_type),
+        };
+        let (low, high) = base.limits().ok_or(TooLarge)?;
+        let limits = self.assembler.constant_pair(low, high)?;
+        let bits = match *base {
+            Type::Unsigned(bits) | Type::Signed(bits) | Type::Range { bits, .. } => bits,
+            Type::Coded { codec, .. } => codec.bits(),
+            _ => 64,
+        };
+        let by_table = matches!(field.meaning, Some(Meaning::MessageKind | Meaning::Rules));
+        let to = match field.read || by_table {
+            true => self.register()?,
+            false => NO_REGISTER,
+        };
+        self.assembler.push(Operation::Compute {
+            value,
+            limits,
+            offset: matches!(base, Type::Range { .. }),
+            bits,
+            fact: field.meaning.filter(|_| !by_table),
+            to,
+            field: info,
+        })?;
+        self.after_scalar(field, table, to, info)?;
+        Ok(field.read.then_some(Binding::Register(to)))
     }
 
     fn scalar(
@@ -366,6 +477,7 @@ impl Lowering<'_> {
     ) -> Result<Option<Binding>, TooLarge> {
         let (table, base) = match *scalar {
             Type::Enum(id) => (Some(id.0 as u16), &self.model.enumeration(id).base),
+            Type::Flags(id) => (None, &self.model.enumeration(id).base),
             _ => (None, scalar),
         };
         let by_table = matches!(field.meaning, Some(Meaning::MessageKind | Meaning::Rules));
@@ -402,7 +514,21 @@ impl Lowering<'_> {
             }
             Type::Leb128 => Operation::Leb128 { fact, to, field },
             Type::Zigzag => Operation::Zigzag { to, field },
-            Type::Unsigned(bits) | Type::Float(bits) | Type::Quantized { bits, .. } => {
+            Type::Coded { codec, number } => Operation::Coded {
+                codec,
+                signed: number == Number::Signed,
+                fact,
+                to,
+                field,
+            },
+            Type::Rotation { bits, .. } => Operation::Coded {
+                codec: Codec::SmallestThree { bits },
+                signed: false,
+                fact,
+                to,
+                field,
+            },
+            Type::Unsigned(bits) | Type::Float(bits) | Type::Quantized(Quantized { bits, .. }) => {
                 Operation::Unsigned {
                     bits,
                     fact,

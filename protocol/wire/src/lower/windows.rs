@@ -65,7 +65,7 @@ impl Lowering<'_> {
                 annotation: None,
                 shown: Shown::Bytes,
                 is_repeat: false,
-                is_varint: false,
+                varint: None,
                 padding: None,
                 constant: None,
                 rest: Some(Rest { key, is_inside }),

@@ -156,7 +156,12 @@ impl<'p> Full<'p> {
                 format!("{bits} {verb} left after the last field in `{text}`")
             }
             Problem::Told => "it cannot be read".to_owned(),
-            Problem::VarintTooLong => "the integer needs more than 64 bits".to_owned(),
+            Problem::VarintTooLong { bits } => {
+                format!("the integer needs more than {bits} bits")
+            }
+            Problem::NothingAhead { text: index } => {
+                format!("`{}` has no value: it looks past the end", text(index))
+            }
             Problem::OutOfRange { value, low, high } => {
                 format!("the value is {value}, its range {low} to {high}")
             }
@@ -180,6 +185,7 @@ impl<'p> Full<'p> {
                     Encoding::Utf8 => "UTF-8",
                     Encoding::Ascii => "ASCII",
                     Encoding::Latin1 => "Latin-1",
+                    Encoding::Utf16Le | Encoding::Utf16Be => "UTF-16",
                 };
                 format!("the text is not {encoding}")
             }

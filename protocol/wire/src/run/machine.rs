@@ -10,10 +10,11 @@ use super::reading::{Reading, sign_extended, zigzag};
 use super::tape::{Content, Tape};
 use crate::arithmetic;
 use crate::bits::BitReader;
+use crate::check::model::{Circumstance, Encoding};
 use crate::context::Context;
 use crate::facts::{KindId, MessageFacts, PacketFacts, RulesId};
 use crate::limits::{DEPTH_MAX, NODES_MAX, PACKET_BYTES_MAX};
-use crate::program::{NO_REGISTER, Operand, Operation, Plan, Program, Register};
+use crate::program::{Extent, NO_FIELD, NO_REGISTER, Operand, Operation, Plan, Program, Register};
 use crate::state::ConnectionState;
 
 /// Who wants to know what is in a packet. Fields come as indices into [`Program::fields`].
@@ -346,23 +347,93 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
                     self.sink.value(field, at..self.tape.at(), raw);
                     self.keep(to, i128::from(zigzag(raw)));
                 }
-                Operation::PrefixUnsigned { bits, to, field } => {
-                    let raw = self.read_prefix(Some(bits), field)?;
+                Operation::Coded {
+                    codec,
+                    signed,
+                    fact,
+                    to,
+                    field,
+                } => {
+                    let at = self.tape.at();
+                    let raw = self.tape.coded(codec, field);
+                    let raw = raw.map_err(|problem| Stop::at(field, problem))?;
+                    self.sink.value(field, at..self.tape.at(), raw);
+                    self.keep(
+                        to,
+                        match signed {
+                            true => i128::from(sign_extended(raw, codec.bits())),
+                            false => i128::from(raw),
+                        },
+                    );
+                    self.say(fact, raw, codec.bits());
+                }
+                Operation::Prefix { codec, to, field } => {
+                    let raw = self.read_prefix(codec, field)?;
                     self.keep(to, i128::from(raw));
                 }
-                Operation::PrefixLeb128 { to, field } => {
-                    let raw = self.read_prefix(None, field)?;
-                    self.keep(to, i128::from(raw));
+                Operation::Compute {
+                    value,
+                    limits,
+                    offset,
+                    bits,
+                    fact,
+                    to,
+                    field,
+                } => {
+                    let value = self.operand(value);
+                    let limits = (self.constant(limits), self.constant(limits + 1));
+                    self.compute(value, limits, (offset, bits), fact, field);
+                    self.keep(to, value);
+                }
+                Operation::Look {
+                    look,
+                    ahead,
+                    to,
+                    field,
+                    text,
+                } => {
+                    let ahead = self.needed(ahead)?;
+                    let Some(value) = self.tape.look(look, ahead, field) else {
+                        return Err(Stop::here(Problem::NothingAhead { text }));
+                    };
+                    if field != NO_FIELD {
+                        let at = self.tape.at();
+                        self.sink.value(field, at..at, value as u64);
+                    }
+                    self.keep(to, value);
+                }
+                Operation::Circumstance { what, to } => {
+                    let value = match what {
+                        Circumstance::SourcePort => i128::from(self.context.source_port),
+                        Circumstance::DestinationPort => i128::from(self.context.destination_port),
+                        Circumstance::FromFirst => i128::from(self.context.from_first),
+                    };
+                    self.keep(to, value);
+                }
+                Operation::Pass {
+                    parameter,
+                    from,
+                    frame,
+                } => {
+                    let value = self.operand(from);
+                    let place = self.base + usize::from(frame) + usize::from(parameter);
+                    if let Some(register) = self.registers.get_mut(place) {
+                        *register = value;
+                    }
                 }
                 Operation::Text {
-                    length,
-                    prefixed,
+                    extent,
                     encoding,
                     fact,
                     to,
                     field,
                 } => {
-                    let Content { whole, content } = self.take_bytes(length, prefixed, field)?;
+                    let Content { whole, content } = self.take_content(extent, encoding, field)?;
+                    let end = match extent {
+                        Extent::Padded(_) => self.tape.text_end(content.clone(), encoding),
+                        _ => content.end,
+                    };
+                    let content = content.start..end;
                     self.keep(to, packed(&content));
                     if !self.tape.is_text(content.clone(), encoding) {
                         self.report(Some(field), whole.start, Problem::NotText { encoding });
@@ -373,12 +444,14 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
                     }
                 }
                 Operation::Bytes {
-                    length,
+                    extent,
                     fact,
                     to,
                     field,
                 } => {
-                    let Content { whole, content } = self.take_bytes(length, false, field)?;
+                    // Bytes have no zeros that mean something.
+                    let Content { whole, content } =
+                        self.take_content(extent, Encoding::Latin1, field)?;
                     self.keep(to, packed(&content));
                     self.sink.content(field, whole, content.clone());
                     if fact.is_some() {
@@ -471,6 +544,32 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
                     body,
                 } => {
                     if !self.tape.more() {
+                        self.leave();
+                    } else if self.register(start) == i128::from(self.tape.at()) {
+                        return Err(Stop::here(Problem::EmptyElement));
+                    } else {
+                        self.count_nodes(weight)?;
+                        self.keep(start, i128::from(self.tape.at()));
+                        next = body as usize;
+                    }
+                }
+                Operation::UntilBegin {
+                    start,
+                    weight,
+                    field,
+                } => {
+                    self.enter(field, None);
+                    self.count_nodes(weight)?;
+                    self.keep(start, i128::from(self.tape.at()));
+                }
+                Operation::UntilNext {
+                    holds,
+                    start,
+                    weight,
+                    body,
+                } => {
+                    let holds = self.needed(holds)? != 0;
+                    if self.tape.is_done(holds) {
                         self.leave();
                     } else if self.register(start) == i128::from(self.tape.at()) {
                         return Err(Stop::here(Problem::EmptyElement));

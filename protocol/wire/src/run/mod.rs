@@ -10,7 +10,6 @@ mod reading;
 mod reads;
 pub(crate) mod show;
 mod tape;
-mod text;
 mod windows;
 mod write;
 mod writing;

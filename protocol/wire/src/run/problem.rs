@@ -38,8 +38,10 @@ pub(crate) enum Problem {
     },
     /// It was said before.
     Told,
-    /// A LEB128 integer does not fit 64 bits.
-    VarintTooLong,
+    /// A varint needs more bits than its type has.
+    VarintTooLong {
+        bits: u8,
+    },
     OutOfRange {
         value: i128,
         low: i128,
@@ -80,6 +82,10 @@ pub(crate) enum Problem {
     Arithmetic {
         text: u32,
         why: &'static str,
+    },
+    /// The text of an expression that looks at what does not come.
+    NothingAhead {
+        text: u32,
     },
     /// An element of a repeat until the end took no bits, so that there is no end.
     EmptyElement,

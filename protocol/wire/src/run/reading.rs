@@ -4,9 +4,10 @@ use std::ops::Range;
 
 use super::problem::{Limit, Problem};
 use super::tape::{Content, Opened, Tape};
-use super::text::is_text;
 use crate::bits::BitReader;
-use crate::check::model::Encoding;
+use crate::check::model::{Encoding, Look};
+use crate::values::codec::{Codec, Failed};
+use crate::values::text::{find_zero, is_text, unit_bytes};
 
 /// A tape that reads.
 pub(crate) struct Reading<'a> {
@@ -78,7 +79,7 @@ impl Tape for Reading<'_> {
             };
             if shift == 63 && byte > 1 {
                 self.reader.rewind(at);
-                return Err(Problem::VarintTooLong);
+                return Err(Problem::VarintTooLong { bits: 64 });
             }
             value |= (byte & 0x7f) << shift;
             if byte & 0x80 == 0 {
@@ -88,12 +89,79 @@ impl Tape for Reading<'_> {
         Ok(value)
     }
 
-    fn prefix(&mut self, bits: Option<u32>, field: u32) -> Result<u64, Problem> {
-        self.prefix_at = self.reader.at();
-        match bits {
-            Some(bits) => self.fixed(bits, field),
-            None => self.leb128(field),
+    fn coded(&mut self, codec: Codec, _: u32) -> Result<u64, Problem> {
+        let at = self.reader.at();
+        let order = self.reader.order();
+        match codec.read(order, |bits| self.reader.read(bits)) {
+            Ok(raw) => Ok(raw),
+            Err(Failed::PastEnd { needed }) => {
+                self.reader.rewind(at);
+                Err(self.past_end(needed.into()))
+            }
+            Err(Failed::TooLong { bits }) => {
+                self.reader.rewind(at);
+                Err(Problem::VarintTooLong { bits })
+            }
         }
+    }
+
+    fn prefix(&mut self, codec: Codec, field: u32) -> Result<u64, Problem> {
+        self.prefix_at = self.reader.at();
+        match codec {
+            Codec::Plain { bits } => self.fixed(bits.into(), field),
+            Codec::Leb128 => self.leb128(field),
+            codec => self.coded(codec, field),
+        }
+    }
+
+    fn content_to_zero(&mut self, encoding: Encoding, _: u32) -> Result<Content, Problem> {
+        let (from, end) = (self.reader.at(), self.reader.end());
+        let unit = 8 * unit_bytes(encoding);
+        let Some(zero) = find_zero(&self.reader, from, end, encoding) else {
+            let needed = u64::from(end - from) + u64::from(unit);
+            return Err(self.past_end(needed));
+        };
+        self.reader.skip(zero - from + unit);
+        Ok(Content {
+            whole: from..self.reader.at(),
+            content: from..zero,
+        })
+    }
+
+    fn content_rest(&mut self, _: u32) -> Result<Content, Problem> {
+        let from = self.reader.at();
+        self.reader.skip(self.reader.left() / 8 * 8);
+        Ok(Content {
+            whole: from..self.reader.at(),
+            content: from..self.reader.at(),
+        })
+    }
+
+    fn text_end(&self, content: Range<u32>, encoding: Encoding) -> u32 {
+        let zero = find_zero(&self.reader, content.start, content.end, encoding);
+        zero.unwrap_or(content.end)
+    }
+
+    #[inline]
+    fn look(&mut self, look: Look, ahead: i128, _: u32) -> Option<i128> {
+        let left = self.reader.left();
+        let codec = match look {
+            Look::Left => return Some(left.into()),
+            Look::Integer(codec) => codec,
+        };
+        let ahead = u32::try_from(ahead).ok().filter(|&ahead| ahead <= left)?;
+        let mut reader = self.reader.clone();
+        reader.skip(ahead);
+        let raw = codec.read(reader.order(), |bits| reader.read(bits));
+        raw.ok().map(i128::from)
+    }
+
+    #[inline]
+    fn computed(&mut self, _: u32) {}
+
+    #[inline]
+    fn is_done(&mut self, holds: bool) -> bool {
+        holds
     }
 
     fn content(&mut self, length: i128, prefixed: bool, _: u32) -> Result<Content, Problem> {

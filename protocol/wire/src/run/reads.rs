@@ -3,8 +3,11 @@
 use super::machine::{Machine, Sink, Stop};
 use super::problem::Problem;
 use super::tape::{Content, Tape};
+use crate::arithmetic;
+use crate::check::model::{Encoding, Meaning};
 use crate::limits::REPEAT_MAX;
-use crate::program::Operand;
+use crate::program::{Extent, Operand};
+use crate::values::codec::Codec;
 
 impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
     #[inline]
@@ -19,21 +22,62 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
         read.map_err(|problem| Stop::at(field, problem))
     }
 
-    pub(super) fn read_prefix(&mut self, bits: Option<u8>, field: u32) -> Result<u64, Stop> {
-        let read = self.tape.prefix(bits.map(u32::from), field);
+    pub(super) fn read_prefix(&mut self, codec: Codec, field: u32) -> Result<u64, Stop> {
+        let read = self.tape.prefix(codec, field);
         read.map_err(|problem| Stop::at(field, problem))
     }
 
-    /// The bits of so many bytes.
-    pub(super) fn take_bytes(
+    /// The bits of a text or bytes.
+    pub(super) fn take_content(
         &mut self,
-        length: Operand,
-        prefixed: bool,
+        extent: Extent,
+        encoding: Encoding,
         field: u32,
     ) -> Result<Content, Stop> {
-        let length = self.needed(length).map_err(|stop| stop.in_field(field))?;
-        let taken = self.tape.content(length, prefixed, field);
+        let taken = match extent {
+            Extent::Bytes(length) | Extent::Prefixed(length) | Extent::Padded(length) => {
+                let length = self.needed(length).map_err(|stop| stop.in_field(field))?;
+                let prefixed = matches!(extent, Extent::Prefixed(_));
+                self.tape.content(length, prefixed, field)
+            }
+            Extent::Zero => self.tape.content_to_zero(encoding, field),
+            Extent::Rest => self.tape.content_rest(field),
+        };
         taken.map_err(|problem| Stop::at(field, problem))
+    }
+
+    /// A field that takes no bits. What does not fit its type is told, and shown as the nearest
+    /// value that does.
+    pub(super) fn compute(
+        &mut self,
+        value: i128,
+        (low, high): (i128, i128),
+        (offset, bits): (bool, u8),
+        fact: Option<Meaning>,
+        field: u32,
+    ) {
+        let at = self.tape.at();
+        self.tape.computed(field);
+        let unresolved = arithmetic::unresolved_field(value).is_some();
+        let fits = (low..=high).contains(&value);
+        if !fits && !unresolved {
+            self.report(Some(field), at, Problem::OutOfRange { value, low, high });
+        }
+        let shown = match unresolved {
+            true => 0.clamp(low, high),
+            false => value.clamp(low, high),
+        };
+        let raw = match offset {
+            true => shown - low,
+            false => shown,
+        };
+        let raw = raw as u64 & u64::MAX >> (64 - u32::from(bits.clamp(1, 64)));
+        self.sink.value(field, at..at, raw);
+        if unresolved {
+            self.sink.sum(None);
+        } else if let (true, Ok(value)) = (fits, u64::try_from(value)) {
+            self.say(fact, value, bits);
+        }
     }
 
     pub(super) fn align(&mut self, bits: u32, pad: Option<bool>, field: u32) -> Result<(), Stop> {

@@ -1,21 +1,33 @@
 //! How what is on the wire becomes a value.
 
 use super::reading::{sign_extended, zigzag};
-use super::text::decode_text;
 use crate::check::model::Encoding;
 use crate::program::{Dictionary, Shown};
 use crate::tree::Value;
+use crate::values::rotation;
+use crate::values::text::{before_zero, decode_text};
 
 /// The text that bytes are; what is no text becomes U+FFFD.
 pub(crate) fn text(bytes: &[u8], encoding: Encoding) -> String {
     decode_text(bytes, encoding)
 }
 
+/// The text of bytes that a text is padded to.
+pub(crate) fn padded_text(bytes: &[u8], encoding: Encoding) -> String {
+    decode_text(before_zero(bytes, encoding), encoding)
+}
+
 /// The value of an integer that was on the wire. Texts and bytes are not integers.
 pub(crate) fn value(raw: u64, shown: Shown, dictionary: &Dictionary) -> Value {
     match shown {
         Shown::Nothing => Value::None,
-        Shown::Unsigned | Shown::Text(_) | Shown::Bytes => Value::Unsigned(raw),
+        Shown::Unsigned
+        | Shown::Text(_)
+        | Shown::ZeroText(_)
+        | Shown::PaddedText(_)
+        | Shown::Bytes
+        | Shown::Uuid
+        | Shown::Hash => Value::Unsigned(raw),
         Shown::Signed { bits } => Value::Signed(sign_extended(raw, bits)),
         Shown::Bool => Value::Bool(raw != 0),
         Shown::Range { low } => {
@@ -30,11 +42,31 @@ pub(crate) fn value(raw: u64, shown: Shown, dictionary: &Dictionary) -> Value {
         Shown::Float { bits: 16 } => Value::Float(half(raw as u16)),
         Shown::Float { bits: 32 } => Value::Float(f32::from_bits(raw as u32).into()),
         Shown::Float { .. } => Value::Float(f64::from_bits(raw)),
-        Shown::Quantized { low, high, bits } => {
-            let steps = (u64::MAX >> (64 - u32::from(bits))) as f64;
-            Value::Quantized {
+        Shown::Quantized(quantized) => Value::Quantized {
+            raw,
+            value: quantized.value(raw),
+        },
+        Shown::QuakeFloat => Value::Float(quake_float(raw)),
+        Shown::Rotation { bits, axes } => {
+            let quaternion = rotation::quaternion(raw, bits);
+            Value::Rotation {
                 raw,
-                value: low + (high - low) * (raw as f64 / steps),
+                quaternion,
+                euler_degrees: rotation::euler_degrees(quaternion, axes),
+                axes,
+            }
+        }
+        Shown::Flags { table } => {
+            let members = dictionary
+                .enumeration(table)
+                .map(|table| &table.members[..]);
+            let set = members.unwrap_or_default().iter();
+            let set = set.filter(|member| raw & member.value != 0);
+            let unnamed = set.clone().fold(raw, |left, member| left & !member.value);
+            Value::Flags {
+                raw,
+                set: set.map(|member| member.name.clone()).collect(),
+                unnamed,
             }
         }
         Shown::Enum { table, low } => {
@@ -47,6 +79,14 @@ pub(crate) fn value(raw: u64, shown: Shown, dictionary: &Dictionary) -> Value {
                 name: member.map(|member| member.name.clone()),
             }
         }
+    }
+}
+
+/// See [`Codec::QuakeFloat`](crate::values::codec::Codec::QuakeFloat).
+fn quake_float(raw: u64) -> f64 {
+    match raw >> 32 {
+        0 => raw as f64 - 4096.0,
+        _ => f32::from_bits(raw as u32).into(),
     }
 }
 

@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use super::problem::Problem;
-use crate::check::model::Encoding;
+use crate::check::model::{Encoding, Look};
+use crate::values::codec::Codec;
 
 /// One direction of a run. [`Reading`](super::reading::Reading) takes values from a packet's bits,
 /// [`Writing`](super::writing::Writing) takes them from JSON and puts the bits down. Fields come as
@@ -21,12 +22,30 @@ pub(crate) trait Tape {
     /// Seven bits a byte, the least significant first; ten bytes at most.
     fn leb128(&mut self, field: u32) -> Result<u64, Problem>;
 
-    /// The integer before a text that says how many bytes follow: of so many bits, or a LEB128.
-    fn prefix(&mut self, bits: Option<u32>, field: u32) -> Result<u64, Problem>;
+    /// An integer of another layout.
+    fn coded(&mut self, codec: Codec, field: u32) -> Result<u64, Problem>;
+
+    /// The integer before a text that says how many bytes follow.
+    fn prefix(&mut self, codec: Codec, field: u32) -> Result<u64, Problem>;
 
     /// So many bytes; where they are. `prefixed`: right after their prefix, and where they are not
     /// there, the tape goes back to before it.
     fn content(&mut self, length: i128, prefixed: bool, field: u32) -> Result<Content, Problem>;
+
+    /// The bytes of a text, and the zero that ends it.
+    fn content_to_zero(&mut self, encoding: Encoding, field: u32) -> Result<Content, Problem>;
+
+    /// All whole bytes that are left in the window.
+    fn content_rest(&mut self, field: u32) -> Result<Content, Problem>;
+
+    /// Where the text in these bytes ends: at their first zero, or with them.
+    fn text_end(&self, content: Range<u32>, encoding: Encoding) -> u32;
+
+    /// What comes so many bits ahead; `None`: it does not come.
+    fn look(&mut self, look: Look, ahead: i128, field: u32) -> Option<i128>;
+
+    /// A field that takes no bits: what JSON says of it does not matter.
+    fn computed(&mut self, field: u32);
 
     /// 1 to 63 bits that hold nothing. `expected`: what they should be.
     fn padding(&mut self, bits: u32, expected: Option<u64>, field: u32) -> Result<u64, Problem>;
@@ -39,6 +58,9 @@ pub(crate) trait Tape {
 
     /// Whether a repeat until the end has another element.
     fn more(&mut self) -> bool;
+
+    /// Whether a repeat until a condition is done.
+    fn is_done(&mut self, holds: bool) -> bool;
 
     /// A struct, a repeat or an element that is not a plain value begins.
     fn enter(&mut self, field: u32);

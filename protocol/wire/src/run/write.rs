@@ -133,6 +133,7 @@ fn write_once(
             if let Some((bytes, bits)) = rest {
                 tape.write_part(bytes, *bits);
             }
+            tape.settle_last_looks();
             Run {
                 derived: std::mem::take(&mut tape.derived),
                 refused: std::mem::take(&mut tape.refused),

@@ -9,11 +9,13 @@ use super::problem::{Limit, Problem};
 use super::tape::{Content, Opened, Tape};
 use crate::bit_writer::BitWriter;
 use crate::bits::BitReader;
-use crate::check::model::Encoding;
-use crate::json::{Leaf, bytes_of, bytes_of_rest, integer_of, leb128_bits, raw_of, raw_of_integer};
-use crate::limits::REPEAT_MAX;
-use crate::program::{Dictionary, FieldInfo};
+use crate::check::model::{Encoding, Look};
+use crate::json::{Leaf, bytes_of, bytes_of_rest, integer_of, raw_of, raw_of_integer};
+use crate::limits::{PACKET_BYTES_MAX, REPEAT_MAX};
+use crate::program::{Dictionary, FieldInfo, Shown};
 use crate::suggest::did_you_mean;
+use crate::values::codec::Codec;
+use crate::values::text::{before_zero, unit_bytes};
 
 /// A tape that writes.
 pub(crate) struct Writing<'j> {
@@ -32,6 +34,10 @@ pub(crate) struct Writing<'j> {
     /// The derived field that is written next.
     next_derived: Option<usize>,
     windows: Vec<Window>,
+    /// What was asked of what comes, in windows that are open.
+    looks: Vec<Asked>,
+    /// The condition that is worked out asks for what is not known.
+    is_guessed: bool,
     /// What the JSON asks for and cannot have, with the path of its field. A run goes on where it
     /// can: another run, which knows what derived fields are, may have no trouble.
     pub(crate) refused: Vec<(String, String)>,
@@ -107,6 +113,8 @@ impl<'j> Writing<'j> {
             derived: Vec::new(),
             next_derived: None,
             windows: Vec::new(),
+            looks: Vec::new(),
+            is_guessed: false,
             refused: Vec::new(),
         }
     }
@@ -278,20 +286,57 @@ impl<'j> Writing<'j> {
     }
 
     /// In so many bits, or in the fewest.
-    fn write_leb128(&mut self, raw: u64, bits: Option<u32>, name: &str) -> Result<(), Problem> {
-        let fewest = leb128_bits(raw);
-        let bits = bits.unwrap_or(fewest);
-        if bits < fewest || bits > 80 || !bits.is_multiple_of(8) {
-            let why = format!("a LEB128 of {raw} takes {fewest} to 80 bits, not {bits}");
-            return Err(self.refuse(Some(name), why));
-        }
-        for place in 0..bits / 8 {
-            let more = u64::from(8 * (place + 1) < bits) << 7;
-            let group = raw.checked_shr(7 * place).unwrap_or(0) & 0x7f;
-            self.writer.write(group | more, 8);
-        }
-        Ok(())
+    fn write_coded(
+        &mut self,
+        codec: Codec,
+        raw: u64,
+        bits: Option<u32>,
+        name: &str,
+    ) -> Result<(), Problem> {
+        let writer = &mut self.writer;
+        let order = self.dictionary.order;
+        let written = codec.write(raw, bits, order, |value, bits| writer.write(value, bits));
+        written.map_err(|why| self.refuse(Some(name), why))
     }
+
+    /// Works out what was asked of what came, as far as the window that is about to end says it.
+    fn settle_looks(&mut self, end: u32, depth: usize) {
+        let bytes = self.writer.bytes();
+        for look in self.looks.iter().filter(|look| look.depth == depth) {
+            let worked_out = match look.look {
+                Look::Left => Some(i128::from(end.saturating_sub(look.at))),
+                Look::Integer(codec) => {
+                    let mut reader = BitReader::new(bytes, self.dictionary.order);
+                    let ahead = u32::try_from(look.ahead).ok();
+                    let start = ahead.and_then(|ahead| look.at.checked_add(ahead));
+                    let there = start.is_some_and(|start| reader.skip(start));
+                    let raw = codec.read(reader.order(), |bits| reader.read(bits));
+                    raw.ok().filter(|_| there).map(i128::from)
+                }
+            };
+            if let Some(derived) = self.derived.get_mut(look.number) {
+                derived.worked_out = worked_out;
+            }
+        }
+        self.looks.retain(|look| look.depth != depth);
+    }
+
+    /// The same, at the end of the packet.
+    pub(crate) fn settle_last_looks(&mut self) {
+        let end = 8 * self.writer.bytes().len() as u32;
+        self.settle_looks(end, 0);
+    }
+}
+
+/// Something that was asked of what comes.
+struct Asked {
+    /// Among the derived fields.
+    number: usize,
+    look: Look,
+    at: u32,
+    ahead: i128,
+    /// How many windows were open.
+    depth: usize,
 }
 
 impl Tape for Writing<'_> {
@@ -311,27 +356,128 @@ impl Tape for Writing<'_> {
     }
 
     fn leb128(&mut self, field: u32) -> Result<u64, Problem> {
+        self.coded(Codec::Leb128, field)
+    }
+
+    fn coded(&mut self, codec: Codec, field: u32) -> Result<u64, Problem> {
         let name = self.info(field).map(|info| self.name_of(info));
         let (raw, bits) = self.raw(field)?;
-        self.write_leb128(raw, bits, &name.unwrap_or_default())?;
+        self.write_coded(codec, raw, bits, &name.unwrap_or_default())?;
         Ok(raw)
     }
 
-    fn prefix(&mut self, bits: Option<u32>, field: u32) -> Result<u64, Problem> {
+    fn prefix(&mut self, codec: Codec, field: u32) -> Result<u64, Problem> {
         self.prefix_at = self.writer.at();
         let (bytes, leaf) = self.content_bytes(field, false)?;
         let name = self.info(field).map(|info| self.name_of(info));
         let length = bytes.len() as u64;
-        match bits {
-            Some(bits) => self.write_fixed(length, bits, name.as_deref())?,
-            None => self.write_leb128(length, leaf.prefix_bits, &name.unwrap_or_default())?,
-        }
+        self.write_coded(codec, length, leaf.prefix_bits, &name.unwrap_or_default())?;
         Ok(length)
+    }
+
+    fn content_to_zero(&mut self, encoding: Encoding, field: u32) -> Result<Content, Problem> {
+        let name = self.info(field).map(|info| self.name_of(info));
+        let (bytes, _) = self.content_bytes(field, true)?;
+        if before_zero(&bytes, encoding).len() != bytes.len() {
+            self.refuse(name.as_deref(), "a text that ends with a zero holds none");
+        }
+        let from = self.writer.at();
+        self.writer.write_bytes(&bytes);
+        let to = self.writer.at();
+        let zero = [0, 0];
+        let unit = unit_bytes(encoding) as usize;
+        self.writer.write_bytes(zero.get(..unit).unwrap_or(&zero));
+        Ok(Content {
+            whole: from..self.writer.at(),
+            content: from..to,
+        })
+    }
+
+    fn content_rest(&mut self, field: u32) -> Result<Content, Problem> {
+        let (bytes, _) = self.content_bytes(field, true)?;
+        let from = self.writer.at();
+        self.writer.write_bytes(&bytes);
+        Ok(Content {
+            whole: from..self.writer.at(),
+            content: from..self.writer.at(),
+        })
+    }
+
+    fn text_end(&self, content: Range<u32>, _: Encoding) -> u32 {
+        content.end
+    }
+
+    fn look(&mut self, look: Look, ahead: i128, field: u32) -> Option<i128> {
+        // Where an element was just written, JSON says whether there is another one.
+        let Some(info) = self.info(field) else {
+            self.is_guessed = true;
+            return Some(0);
+        };
+        let number = self.derived.len();
+        let given = match self.open.last_mut().map(|open| &mut open.inside) {
+            Some(Inside::Struct { fields, used }) => {
+                used.insert(info.name.to_string());
+                let json = fields.and_then(|fields| fields.get(&*info.name));
+                json.and_then(Json::as_u64).map(i128::from)
+            }
+            _ => None,
+        };
+        let guess = match look {
+            Look::Left => i128::from(u32::MAX),
+            Look::Integer(_) => 0,
+        };
+        let value = self.settled.get(number).copied().or(given).unwrap_or(guess);
+        self.derived.push(Derived {
+            path: self.path(Some(&info.name)),
+            given: None,
+            written: value,
+            worked_out: None,
+            keeps: false,
+        });
+        self.looks.push(Asked {
+            number,
+            look,
+            at: self.writer.at(),
+            ahead,
+            depth: self.windows.len(),
+        });
+        Some(value)
+    }
+
+    fn computed(&mut self, field: u32) {
+        if let Some(info) = self.info(field)
+            && let Some(Open {
+                inside: Inside::Struct { used, .. },
+                ..
+            }) = self.open.last_mut()
+        {
+            used.insert(info.name.to_string());
+        }
+    }
+
+    fn is_done(&mut self, holds: bool) -> bool {
+        let more = self.more();
+        let is_guessed = std::mem::take(&mut self.is_guessed);
+        let may_be_cut = self.is_cut() && !more;
+        if holds == more && !is_guessed && !may_be_cut {
+            let why = match holds {
+                true => "it has more elements than its `until` lets it have",
+                false => "its `until` does not hold after its last element",
+            };
+            self.refuse(None, why);
+        }
+        !more && (is_guessed || holds || !self.is_cut())
     }
 
     fn content(&mut self, length: i128, prefixed: bool, field: u32) -> Result<Content, Problem> {
         let name = self.info(field).map(|info| self.name_of(info));
-        let (bytes, _) = self.content_bytes(field, true)?;
+        let (mut bytes, _) = self.content_bytes(field, true)?;
+        let shown = self.info(field).map(|info| info.shown);
+        if let (Some(Shown::PaddedText(_)), Ok(wanted)) = (shown, usize::try_from(length))
+            && (bytes.len()..=PACKET_BYTES_MAX).contains(&wanted)
+        {
+            bytes.resize(wanted, 0);
+        }
         if length != bytes.len() as i128 {
             let why = format!("it has {} bytes, its length is {length}", bytes.len());
             self.refuse(name.as_deref(), why);
@@ -543,6 +689,7 @@ impl Tape for Writing<'_> {
     }
 
     fn end_window(&mut self) -> Result<(), Problem> {
+        self.settle_looks(self.writer.at(), self.windows.len());
         let Some(window) = self.windows.pop() else {
             return Ok(());
         };

@@ -90,10 +90,11 @@ pub(crate) struct Constant<'a> {
     pub(crate) value: Expr<'a>,
 }
 
-/// `enum NAME : TYPE { ... }`
+/// `enum NAME : TYPE { ... }` or `flags NAME : TYPE { ... }`
 #[derive(Debug)]
 pub(crate) struct Enum<'a> {
     pub(crate) name: Ident<'a>,
+    pub(crate) is_flags: bool,
     pub(crate) base: TypeRef<'a>,
     pub(crate) members: Vec<Member<'a>>,
 }
@@ -106,12 +107,22 @@ pub(crate) struct Member<'a> {
     pub(crate) annotations: Vec<Annotation<'a>>,
 }
 
-/// `struct NAME @annotation { ... }`
+/// `struct NAME(PARAMETER: TYPE, ...) @annotation { ... }`
 #[derive(Debug)]
 pub(crate) struct Struct<'a> {
     pub(crate) name: Ident<'a>,
+    pub(crate) parameters: Vec<Parameter<'a>>,
+    /// It stands for `vec3(TYPE)`, which it is named after.
+    pub(crate) is_vector: bool,
     pub(crate) annotations: Vec<Annotation<'a>>,
     pub(crate) body: Vec<Statement<'a>>,
+}
+
+/// `NAME: TYPE` of a struct.
+#[derive(Debug)]
+pub(crate) struct Parameter<'a> {
+    pub(crate) name: Ident<'a>,
+    pub(crate) type_name: Ident<'a>,
 }
 
 /// `@NAME` or `@NAME(ARGUMENT, ...)`. The span includes the `@`.
@@ -145,6 +156,8 @@ pub(crate) struct Field<'a> {
     pub(crate) constant: Option<Expr<'a>>,
     /// `derived EXPRESSION`
     pub(crate) derived: Option<Expr<'a>>,
+    /// `let NAME: TYPE = EXPRESSION`: it takes no bits.
+    pub(crate) computed: Option<Expr<'a>>,
     pub(crate) annotations: Vec<Annotation<'a>>,
 }
 
@@ -156,11 +169,10 @@ pub(crate) struct TypeRef<'a> {
     pub(crate) span: Span,
 }
 
-/// `[COUNT]` or `[until end]`. The span includes the brackets.
+/// `[COUNT]`, `[until end]`, `[bytes SIZE]` or `[until CONDITION]`. The span includes the brackets.
 #[derive(Debug)]
 pub(crate) struct Repeat<'a> {
-    /// `None`: until the end.
-    pub(crate) count: Option<Expr<'a>>,
+    pub(crate) until: Until<'a>,
     pub(crate) span: Span,
 }
 
@@ -176,6 +188,19 @@ pub(crate) struct Size<'a> {
 pub(crate) struct SizeBlock<'a> {
     pub(crate) size: Size<'a>,
     pub(crate) body: Vec<Statement<'a>>,
+}
+
+/// How a repeat ends.
+#[derive(Debug)]
+pub(crate) enum Until<'a> {
+    /// After so many elements.
+    Count(Expr<'a>),
+    /// At the end of the window.
+    End,
+    /// After so many bytes.
+    Bytes(Expr<'a>),
+    /// After the element of which this holds.
+    Holds(Expr<'a>),
 }
 
 /// `if (CONDITION) { ... } else { ... }`
@@ -253,7 +278,7 @@ pub(crate) struct Follow<'a> {
 }
 
 /// An expression and its place.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Expr<'a> {
     pub(crate) kind: ExprKind<'a>,
     pub(crate) span: Span,
@@ -276,7 +301,7 @@ impl<'a> Expr<'a> {
     }
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum ExprKind<'a> {
     Integer(i128),
     Float(f64),
@@ -335,4 +360,10 @@ pub(crate) enum Arithmetic {
     BitXor,
     ShiftLeft,
     ShiftRight,
+    /// `min(A, B)`
+    Least,
+    /// `max(A, B)`
+    Greatest,
+    /// `popcount(A)`: how many bits of the first are 1; the second does not matter.
+    CountOnes,
 }

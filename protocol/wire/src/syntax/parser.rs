@@ -1,12 +1,13 @@
 //! Tokens to a syntax tree. After a mistake it goes on at the next field or item, so that one look
 //! finds several mistakes.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::Span;
 use super::ast::{
     Align, Annotation, Arm, Block, Constant, Enum, Expr, ExprKind, Field, File, Ident, If, Import,
-    Member, Repeat, Setting, Size, SizeBlock, Statement, Struct, Switch, TypeRef,
+    Member, Parameter, Repeat, Setting, Size, SizeBlock, Statement, Struct, Switch, TypeRef, Until,
 };
 use super::lexer::{Token, TokenKind, tokens};
 use crate::error::Report;
@@ -20,8 +21,8 @@ const NESTING_MAX: usize = 64;
 const RESERVED: [&str; 6] = ["if", "else", "switch", "default", "true", "false"];
 
 /// Words that begin an item.
-const ITEMS: [&str; 8] = [
-    "import", "wire", "const", "enum", "struct", "state", "rules", "test",
+const ITEMS: [&str; 9] = [
+    "import", "wire", "const", "enum", "flags", "struct", "state", "rules", "test",
 ];
 
 /// The parser has reported a mistake and does not know how to go on from here.
@@ -41,6 +42,8 @@ pub(crate) fn parse<'a>(
         at: 0,
         nesting: 0,
         expression_parts: 0,
+        vectors: Vec::new(),
+        vector_names: BTreeSet::new(),
         reports,
     };
     parser.file(file);
@@ -52,6 +55,9 @@ pub(super) struct Parser<'a, 'r> {
     at: usize,
     nesting: usize,
     pub(super) expression_parts: usize,
+    /// The structs that vectors stand for, since the last item.
+    vectors: Vec<Struct<'a>>,
+    vector_names: BTreeSet<&'a str>,
     reports: &'r mut Vec<Report>,
 }
 
@@ -74,8 +80,12 @@ impl<'a> Parser<'a, '_> {
             "wire" => file.wires.push(self.block()?),
             "rules" => file.rules.push(self.block()?),
             "const" => file.constants.push(self.constant()?),
-            "enum" => file.enums.push(self.enumeration()?),
-            "struct" => file.structs.push(self.structure()?),
+            "enum" | "flags" => file.enums.push(self.enumeration(word == "flags")?),
+            "struct" => {
+                let structure = self.structure();
+                file.structs.append(&mut self.vectors);
+                file.structs.push(structure?);
+            }
             "test" => file.tests.push(self.test()?),
             "state" => file.states.push(self.state_item()?),
             _ => return Err(self.unexpected_item(Some(word))),
@@ -152,13 +162,15 @@ impl<'a> Parser<'a, '_> {
         Ok(Constant { name, value })
     }
 
-    fn enumeration(&mut self) -> Result<Enum<'a>, Failed> {
+    fn enumeration(&mut self, is_flags: bool) -> Result<Enum<'a>, Failed> {
         self.advance();
-        let name = self.new_name("the enum's name")?;
-        self.expect_mark(
-            ":",
-            "and the integer type that holds the enum, such as `u8`",
-        )?;
+        let (name, holds) = match is_flags {
+            true => ("the flags' name", "the flags"),
+            false => ("the enum's name", "the enum"),
+        };
+        let name = self.new_name(name)?;
+        let holds = format!("and the integer type that holds {holds}, such as `u8`");
+        self.expect_mark(":", &holds)?;
         let base = self.type_ref()?;
         self.expect_mark("{", "to begin the members")?;
         let mut members = Vec::new();
@@ -182,6 +194,7 @@ impl<'a> Parser<'a, '_> {
         self.expect_mark("}", "or `,` after the member")?;
         Ok(Enum {
             name,
+            is_flags,
             base,
             members,
         })
@@ -190,14 +203,36 @@ impl<'a> Parser<'a, '_> {
     fn structure(&mut self) -> Result<Struct<'a>, Failed> {
         self.advance();
         let name = self.new_name("the struct's name")?;
+        let parameters = match self.take_mark("(") {
+            true => self.parameters()?,
+            false => Vec::new(),
+        };
         let annotations = self.annotations()?;
         self.expect_mark("{", "to begin the fields")?;
         let body = self.body()?;
         Ok(Struct {
             name,
+            parameters,
+            is_vector: false,
             annotations,
             body,
         })
+    }
+
+    /// Up to and including `)`.
+    fn parameters(&mut self) -> Result<Vec<Parameter<'a>>, Failed> {
+        let mut parameters = Vec::new();
+        while !self.at_mark(")") {
+            let name = self.new_name("a parameter")?;
+            self.expect_mark(":", "between the parameter's name and its type")?;
+            let type_name = self.new_name("`int`, `bool` or an enum")?;
+            parameters.push(Parameter { name, type_name });
+            if !self.take_mark(",") {
+                break;
+            }
+        }
+        self.expect_mark(")", "after the last parameter")?;
+        Ok(parameters)
     }
 
     /// Statements up to and including `}`.
@@ -236,6 +271,9 @@ impl<'a> Parser<'a, '_> {
             "switch" => Ok(Statement::Switch(self.switch()?)),
             "align" if self.peek_second() == TokenKind::Mark("(") => {
                 Ok(Statement::Align(self.align()?))
+            }
+            "let" if self.peek_second() == TokenKind::Name => {
+                Ok(Statement::Field(Box::new(self.computed()?)))
             }
             "set" if self.at_statement_word("set") => Ok(Statement::Set(self.set()?)),
             "join" if self.at_statement_word("join") => Ok(Statement::Join(self.join()?)),
@@ -364,6 +402,7 @@ impl<'a> Parser<'a, '_> {
             size,
             constant,
             derived,
+            computed: None,
             annotations,
         })
     }
@@ -379,8 +418,53 @@ impl<'a> Parser<'a, '_> {
         Ok(Size { bytes, span })
     }
 
+    /// `let NAME: TYPE = EXPRESSION @annotation;`
+    fn computed(&mut self) -> Result<Field<'a>, Failed> {
+        let word = self.here();
+        self.advance();
+        let name = self.new_name("a name after `let`")?;
+        let field_type = if self.take_mark(":") {
+            self.type_ref()?
+        } else {
+            TypeRef {
+                name: Ident {
+                    text: "let",
+                    span: word,
+                },
+                arguments: None,
+                span: word,
+            }
+        };
+        self.expect_mark("=", "and the value")?;
+        let computed = Some(self.expression()?);
+        let annotations = self.annotations()?;
+        self.expect_mark(";", "after the value")?;
+        Ok(Field {
+            name,
+            field_type,
+            repeat: None,
+            size: None,
+            constant: None,
+            derived: None,
+            computed,
+            annotations,
+        })
+    }
+
+    /// `NAME`, `NAME(ARGUMENT, ...)` or `LOW..=HIGH`
     pub(super) fn type_ref(&mut self) -> Result<TypeRef<'a>, Failed> {
+        let is_range = match self.peek() {
+            TokenKind::Integer(_) | TokenKind::Mark("-" | "(") => true,
+            TokenKind::Name => self.peek_second() == TokenKind::Mark("..="),
+            _ => false,
+        };
+        if is_range {
+            return self.range();
+        }
         let name = self.new_name("a type")?;
+        if let ("vec2" | "vec3" | "vec4", TokenKind::Mark("(")) = (name.text, self.peek()) {
+            return self.vector(name);
+        }
         let mut arguments = None;
         if self.take_mark("(") {
             self.expression_parts = 0;
@@ -393,26 +477,106 @@ impl<'a> Parser<'a, '_> {
         })
     }
 
+    /// `LOW..=HIGH`, which is `range(LOW, HIGH)`.
+    fn range(&mut self) -> Result<TypeRef<'a>, Failed> {
+        let low = self.expression()?;
+        self.expect_mark("..=", "and the highest value, or a type")?;
+        let high = self.expression()?;
+        let span = low.span.to(high.span);
+        Ok(TypeRef {
+            name: Ident {
+                text: "range",
+                span,
+            },
+            arguments: Some(vec![low, high]),
+            span,
+        })
+    }
+
+    /// `vec3(TYPE)`: a struct with the fields x, y and z, named as the vector is spelled.
+    fn vector(&mut self, name: Ident<'a>) -> Result<TypeRef<'a>, Failed> {
+        self.advance();
+        let component = self.nested(Self::type_ref)?;
+        self.expect_mark(")", "after the type of the vector's components")?;
+        let span = name.span.to(self.previous());
+        let vector = Ident {
+            text: span.text(self.text),
+            span,
+        };
+        let count = match name.text {
+            "vec2" => 2,
+            "vec3" => 3,
+            _ => 4,
+        };
+        let (name, start) = (component.name, component.span);
+        let arguments = component.arguments;
+        let field = |text| {
+            let field_type = TypeRef {
+                name,
+                arguments: arguments.clone(),
+                span: start,
+            };
+            Statement::Field(Box::new(Field {
+                name: Ident { text, span: start },
+                field_type,
+                repeat: None,
+                size: None,
+                constant: None,
+                derived: None,
+                computed: None,
+                annotations: Vec::new(),
+            }))
+        };
+        let body = ["x", "y", "z", "w"].into_iter().take(count).map(field);
+        if !self.vector_names.contains(vector.text) {
+            self.vector_names.insert(vector.text);
+            self.vectors.push(Struct {
+                name: vector,
+                parameters: Vec::new(),
+                is_vector: true,
+                annotations: Vec::new(),
+                body: body.collect(),
+            });
+        }
+        Ok(TypeRef {
+            name: vector,
+            arguments: None,
+            span,
+        })
+    }
+
     pub(super) fn repeat(&mut self) -> Result<Repeat<'a>, Failed> {
         let start = self.here();
         self.advance();
-        let count = if self.at_word("until") && self.peek_second() == TokenKind::Name {
+        let until = if self.at_word("until") && self.opens_operand() {
             self.advance();
-            if !self.at_word("end") {
-                return Err(self.unexpected("`end` after `until`"));
+            if self.at_word("end") && self.peek_second() == TokenKind::Mark("]") {
+                self.advance();
+                Until::End
+            } else {
+                Until::Holds(self.expression()?)
             }
+        } else if self.at_word("bytes") && self.opens_operand() {
             self.advance();
-            None
+            Until::Bytes(self.expression()?)
         } else if self.at_mark("]") {
             return Err(self.unexpected("how many there are: a number, a field, or `until end`"));
         } else {
-            Some(self.expression()?)
+            Until::Count(self.expression()?)
         };
         self.expect_mark("]", "after the number of elements")?;
         Ok(Repeat {
-            count,
+            until,
             span: start.to(self.previous()),
         })
+    }
+
+    /// Whether the token after the next one begins a value.
+    fn opens_operand(&self) -> bool {
+        matches!(
+            self.peek_second(),
+            TokenKind::Name | TokenKind::Integer(_) | TokenKind::Mark("(" | "!" | "-")
+        )
     }
 
     pub(super) fn annotations(&mut self) -> Result<Vec<Annotation<'a>>, Failed> {

@@ -114,6 +114,7 @@ impl<'a> Parser<'a, '_> {
             repeat,
             constant: None,
             derived: None,
+            computed: None,
             annotations,
         })
     }

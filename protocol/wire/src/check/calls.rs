@@ -1,0 +1,261 @@
+//! Functions in expressions: what a packet is like where it is read, and what was measured of it.
+
+use std::sync::Arc;
+
+use super::Checker;
+use super::expressions::{Scope, Typed, ValueType};
+use super::heads::HeadKind;
+use super::model::{Circumstance, Expression, Look, Measure, Number, Type};
+use crate::arithmetic;
+use crate::syntax::ast::{Arithmetic, Expr, ExprKind, Ident};
+use crate::values::codec::Codec;
+
+/// All functions, with what they are called with.
+const FUNCTIONS: [(&str, &str); 12] = [
+    ("left", "left()"),
+    ("position", "position()"),
+    ("peek", "peek(TYPE)` or `peek(TYPE, BITS_AHEAD)"),
+    ("count", "count(FIELD)"),
+    ("size", "size(FIELD)"),
+    ("bits", "bits(FIELD)"),
+    ("min", "min(A, B)"),
+    ("max", "max(A, B)"),
+    ("popcount", "popcount(A)"),
+    ("source_port", "source_port()"),
+    ("destination_port", "destination_port()"),
+    ("from_first", "from_first()"),
+];
+
+impl<'a> Checker<'a, '_> {
+    pub(super) fn typed_call(
+        &mut self,
+        name: Ident<'a>,
+        arguments: &[Expr<'a>],
+        whole: &Expr<'a>,
+        scope: Option<&Scope<'a>>,
+    ) -> Option<Typed> {
+        let integer = |expression| Some((expression, ValueType::Integer));
+        match (name.text, arguments) {
+            ("min", [left, right]) => self.folded(Arithmetic::Least, left, right, whole, scope),
+            ("max", [left, right]) => self.folded(Arithmetic::Greatest, left, right, whole, scope),
+            ("popcount", [value]) => self.folded(Arithmetic::CountOnes, value, value, whole, scope),
+            (known, _) if !FUNCTIONS.iter().any(|(function, _)| *function == known) => {
+                let suggestion = crate::suggest::did_you_mean(
+                    known,
+                    FUNCTIONS.iter().map(|(function, _)| *function),
+                );
+                let report = self
+                    .report(name.span, format!("there is no function `{known}`"))
+                    .label("expected a number, a field, a constant or a function");
+                if let Some(suggestion) = suggestion {
+                    report.help(suggestion);
+                }
+                None
+            }
+            (known, _) if scope.is_none() => {
+                let label = format!("`{known}` is known only where a packet is read");
+                self.report(whole.span, "this is not a constant")
+                    .label(label);
+                None
+            }
+            ("left", []) => {
+                let ahead = Box::new(Expression::Integer(0));
+                integer(self.look(Look::Left, ahead, whole, scope))
+            }
+            ("position", []) => integer(Expression::Position),
+            ("source_port", []) => integer(Expression::Context(Circumstance::SourcePort)),
+            ("destination_port", []) => integer(Expression::Context(Circumstance::DestinationPort)),
+            ("from_first", []) => Some((
+                Expression::Context(Circumstance::FromFirst),
+                ValueType::Bool,
+            )),
+            ("peek", [of]) => self.peek(of, None, whole, scope),
+            ("peek", [of, ahead]) => self.peek(of, Some(ahead), whole, scope),
+            ("count", [field]) => self.measure(Measure::Count, field, scope),
+            ("size", [field]) => self.measure(Measure::Bytes, field, scope),
+            ("bits", [field]) => self.measure(Measure::Bits, field, scope),
+            (known, _) => {
+                let shape = FUNCTIONS.iter().find(|(function, _)| *function == known);
+                let shape = shape.map_or("", |(_, shape)| shape);
+                self.report(whole.span, format!("`{known}` is not called so"))
+                    .label(format!("expected `{shape}`"));
+                None
+            }
+        }
+    }
+
+    fn folded(
+        &mut self,
+        operator: Arithmetic,
+        left: &Expr<'a>,
+        right: &Expr<'a>,
+        whole: &Expr<'a>,
+        scope: Option<&Scope<'a>>,
+    ) -> Option<Typed> {
+        let mut values = Vec::new();
+        let sides = match operator {
+            Arithmetic::CountOnes => vec![left],
+            _ => vec![left, right],
+        };
+        for side in sides {
+            let (value, found) = self.typed(side, scope)?;
+            if found != ValueType::Integer {
+                let found = self.shown(found);
+                self.report(side.span, format!("a function takes integers, not {found}"))
+                    .label("expected an integer");
+                return None;
+            }
+            values.push(value);
+        }
+        let right = values.pop().unwrap_or(Expression::Integer(0));
+        let left = values.pop();
+        let (left, right) = match left {
+            Some(left) => (left, right),
+            None => (right, Expression::Integer(0)),
+        };
+        if let (Expression::Integer(a), Expression::Integer(b)) = (&left, &right) {
+            return match arithmetic::evaluate(operator, *a, *b) {
+                Ok(value) => Some((Expression::Integer(value), ValueType::Integer)),
+                Err(why) => {
+                    self.report(whole.span, format!("this has no value: {why}"));
+                    None
+                }
+            };
+        }
+        let text = whole.span.text(self.text).into();
+        let expression = Expression::Arithmetic(operator, Box::new(left), Box::new(right), text);
+        Some((expression, ValueType::Integer))
+    }
+
+    fn peek(
+        &mut self,
+        of: &Expr<'a>,
+        ahead: Option<&Expr<'a>>,
+        whole: &Expr<'a>,
+        scope: Option<&Scope<'a>>,
+    ) -> Option<Typed> {
+        let named = match &of.kind {
+            ExprKind::Path(path) if path.len() == 1 => path.first(),
+            _ => None,
+        };
+        let found = match named {
+            Some(name) if super::types::width_of(name.text).is_some() => {
+                Some(self.plain_type(name.text, None, name.span, of.span)?)
+            }
+            _ => None,
+        };
+        let codec = match found {
+            Some(Type::Unsigned(bits)) => Some(Codec::Plain { bits }),
+            Some(Type::Coded {
+                codec,
+                number: Number::Unsigned,
+            }) => Some(codec),
+            _ => None,
+        };
+        let Some(codec) = codec else {
+            self.report(of.span, "nothing of this type can be looked at ahead")
+                .label("expected an unsigned integer of fixed width, such as `u8` or `u16be`");
+            return None;
+        };
+        let ahead = match ahead {
+            None => Expression::Integer(0),
+            Some(ahead) => {
+                let (value, found) = self.typed(ahead, scope)?;
+                if found != ValueType::Integer {
+                    let found = self.shown(found);
+                    let message = format!("a number of bits is an integer, not {found}");
+                    self.report(ahead.span, message)
+                        .label("expected an integer");
+                    return None;
+                }
+                value
+            }
+        };
+        let look = self.look(Look::Integer(codec), Box::new(ahead), whole, scope);
+        Some((look, ValueType::Integer))
+    }
+
+    fn look(
+        &mut self,
+        look: Look,
+        ahead: Box<Expression>,
+        whole: &Expr<'a>,
+        scope: Option<&Scope<'a>>,
+    ) -> Expression {
+        let text: Arc<str> = whole.span.text(self.text).into();
+        let asks = scope.filter(|scope| scope.item.is_none());
+        let key = asks.map(|scope| {
+            let looks = self
+                .looks
+                .entry((scope.structure, text.clone()))
+                .or_insert(0);
+            *looks += 1;
+            let key = match *looks {
+                1 => text.to_string(),
+                more => format!("{text} #{more}"),
+            };
+            (scope.structure, key.into())
+        });
+        Expression::Look {
+            look,
+            ahead,
+            text,
+            key,
+        }
+    }
+
+    /// A field before this, of this struct or of structs inside it.
+    fn measure(
+        &mut self,
+        measure: Measure,
+        argument: &Expr<'a>,
+        scope: Option<&Scope<'a>>,
+    ) -> Option<Typed> {
+        let (ExprKind::Path(path), Some(scope)) = (&argument.kind, scope) else {
+            self.report(argument.span, "only a field is measured")
+                .label("expected the name of a field");
+            return None;
+        };
+        let first = *path.first()?;
+        let mut visible = scope.visible.iter().rev();
+        let Some(&(_, id)) = visible.find(|(name, _)| *name == first.text) else {
+            self.report_unknown(first, Some(scope));
+            return None;
+        };
+        let (mut structure, mut id) = (scope.structure, id);
+        let mut ids = vec![id];
+        for (name, next) in path.iter().zip(path.iter().skip(1)) {
+            let head = self.heads[structure.0 as usize][id.0 as usize];
+            let inner = match head.kind {
+                HeadKind::Struct(inner) if !head.repeated && !self.recursive[inner.0 as usize] => {
+                    inner
+                }
+                _ => {
+                    self.report(name.span, format!("`{}` is not a single struct", name.text))
+                        .label("only a struct that does not hold itself has fields to measure");
+                    return None;
+                }
+            };
+            let heads = &self.heads[inner.0 as usize];
+            let found = heads.iter().position(|head| head.name == next.text);
+            let Some(found) = found.filter(|&found| !heads[found].conditional) else {
+                let message = format!("`{}` has no field `{}`", name.text, next.text);
+                self.report(next.span, message)
+                    .label("expected a field that is always there");
+                return None;
+            };
+            structure = inner;
+            id = super::model::FieldId(found as u32);
+            ids.push(id);
+        }
+        let head = self.heads[structure.0 as usize][id.0 as usize];
+        if measure == Measure::Count && !head.repeated {
+            let spelled = argument.span.text(self.text);
+            self.report(argument.span, format!("`{spelled}` is not repeated"))
+                .label("expected a repeated field");
+            return None;
+        }
+        self.measured.insert((structure, id));
+        Some((Expression::Measure(measure, ids), ValueType::Integer))
+    }
+}
