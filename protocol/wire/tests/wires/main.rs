@@ -4,6 +4,8 @@
 mod enet;
 mod explained;
 mod kcp;
+mod minetest;
 #[path = "../recordings/mod.rs"]
 mod recordings;
+mod renet;
 mod round_trip;
