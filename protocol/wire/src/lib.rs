@@ -14,6 +14,8 @@ mod encode;
 mod error;
 mod facts;
 mod files;
+#[cfg(test)]
+mod highlighting;
 mod json;
 mod limits;
 mod lower;

@@ -295,3 +295,24 @@ impl<'a> Checker<'a, '_> {
         enums
     }
 }
+
+/// The words that only have a meaning in their place, for the syntax highlighting.
+#[cfg(test)]
+pub(crate) mod words {
+    use super::{protocols, settings, tests, types, vocabulary};
+
+    pub(crate) fn annotations() -> Vec<&'static str> {
+        let words = vocabulary::WORDS.iter();
+        words.map(|(spelled, _)| *spelled).collect()
+    }
+
+    pub(crate) fn types() -> Vec<&'static str> {
+        types::NAMED.to_vec()
+    }
+
+    pub(crate) fn settings() -> Vec<&'static str> {
+        let wire = protocols::WIRE_SETTINGS.iter();
+        let rules = settings::RULES_SETTINGS.iter();
+        wire.chain(rules).chain(&tests::SETTINGS).copied().collect()
+    }
+}

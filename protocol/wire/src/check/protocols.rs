@@ -11,7 +11,7 @@ use crate::syntax::ast::{Block, Expr, ExprKind, Setting};
 const BIT_ORDERS: [(&str, BitOrder); 2] = [("lsb", BitOrder::Lsb), ("msb", BitOrder::Msb)];
 const BYTE_ORDERS: [(&str, ByteOrder); 2] =
     [("little", ByteOrder::Little), ("big", ByteOrder::Big)];
-const WIRE_SETTINGS: [&str; 9] = [
+pub(super) const WIRE_SETTINGS: [&str; 9] = [
     "version",
     "byte_order",
     "bit_order",

@@ -8,7 +8,7 @@ use crate::facts::{
 };
 use crate::syntax::ast::{Block, Setting};
 
-const RULES_SETTINGS: [&str; 6] = [
+pub(super) const RULES_SETTINGS: [&str; 6] = [
     "unknown_migrate",
     "unknown_update",
     "unknown_destroy",

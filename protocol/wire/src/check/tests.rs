@@ -9,7 +9,7 @@ use super::model::{Protocol, StructId, Test};
 use crate::syntax::Span;
 use crate::syntax::ast::{self, Pattern, PatternKind, TestSetting};
 
-const SETTINGS: [&str; 7] = [
+pub(super) const SETTINGS: [&str; 7] = [
     "bytes",
     "value",
     "part",

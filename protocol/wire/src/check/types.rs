@@ -10,7 +10,7 @@ use crate::values::quantized::{Quantized, Rounding};
 use crate::values::rotation::Axes;
 
 /// The built-in types that are not an integer of so many bits.
-const NAMED: [&str; 31] = [
+pub(super) const NAMED: [&str; 31] = [
     "bool",
     "range",
     "leb128",

@@ -9,3 +9,5 @@ mod test;
 
 pub(crate) use lexer::Span;
 pub(crate) use parser::parse;
+#[cfg(test)]
+pub(crate) use parser::{ITEMS, RESERVED};

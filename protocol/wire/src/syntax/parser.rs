@@ -18,10 +18,10 @@ use crate::suggest::did_you_mean;
 const NESTING_MAX: usize = 64;
 
 /// Words that cannot name a field.
-const RESERVED: [&str; 6] = ["if", "else", "switch", "default", "true", "false"];
+pub(crate) const RESERVED: [&str; 6] = ["if", "else", "switch", "default", "true", "false"];
 
 /// Words that begin an item.
-const ITEMS: [&str; 9] = [
+pub(crate) const ITEMS: [&str; 9] = [
     "import", "wire", "const", "enum", "flags", "struct", "state", "rules", "test",
 ];
 
