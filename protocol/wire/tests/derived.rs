@@ -1,6 +1,6 @@
 //! Derived fields: checked when a packet is read, worked out anew when one is written.
 
-use netreel_wire::{Change, Wire};
+use netreel_wire::{Change, Context, Wire};
 use serde_json::{Value as Json, json};
 
 fn wire(structs: &str) -> Wire {
@@ -180,4 +180,28 @@ fn every_round_trip_is_to_the_byte() {
             assert_eq!(encoded.bytes, packet, "{json}");
         }
     }
+}
+
+#[test]
+fn what_depends_on_an_unset_state_is_not_judged() {
+    let text = "wire t { byte_order = big; bit_order = msb; root = P; state = S; }
+        state S { key: u8; }
+        struct P {
+            let key = state.key;
+            sum: u8 derived sum8(u8(key), body);
+            next: u8 derived key + 1;
+            body: u8;
+            set state.key = body;
+        }";
+    let wire = Wire::compile("t.wire", text).unwrap_or_else(|error| panic!("{error}"));
+    let mut state = wire.new_state();
+    let context = Context::default();
+    let mut told = |packet: &[u8]| {
+        wire.decode_in(&context, &mut state, packet)
+            .diagnostics
+            .len()
+    };
+    assert_eq!(told(&[9, 9, 5]), 0, "nobody knows the key");
+    assert_eq!(told(&[9, 6, 4]), 0, "5 + 4, 5 + 1");
+    assert_eq!(told(&[9, 6, 4]), 2, "now the key is 4");
 }

@@ -169,6 +169,7 @@ pub(super) fn run<T: Tape, S: Sink, R>(
         in_message: false,
         fragment: (None, None),
         checksum: None,
+        checksum_lacks: None,
         context: around.context,
         state: around.state,
         facts,
@@ -197,6 +198,8 @@ pub(super) struct Machine<'p, 'r, T, S> {
     pub(super) in_message: bool,
     pub(super) fragment: (Option<u64>, Option<u64>),
     checksum: Option<Checksum>,
+    /// A number in it that is unresolved.
+    checksum_lacks: Option<i128>,
     pub(super) context: Context,
     pub(super) state: &'r mut ConnectionState,
     pub(super) facts: &'r mut PacketFacts,
@@ -658,6 +661,10 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
                     field,
                 } => {
                     let (found, derived) = (self.register(value), self.operand(derived));
+                    // Of what no packet has set nobody knows whether it is right.
+                    if arithmetic::unresolved_field(derived).is_some() {
+                        continue;
+                    }
                     let slot = u32::try_from(self.register(slot)).unwrap_or(0);
                     if self.tape.is_derived(slot, found, derived) {
                         continue;
@@ -665,7 +672,10 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
                     let at = self.tape.at();
                     self.report(Some(field), at, Problem::Derived { derived, found });
                 }
-                Operation::ChecksumBegin { kind } => self.checksum = Some(Checksum::new(kind)),
+                Operation::ChecksumBegin { kind } => {
+                    self.checksum = Some(Checksum::new(kind));
+                    self.checksum_lacks = None;
+                }
                 Operation::ChecksumBits { from, to } => {
                     let (from, to) = (self.register(from) as u32, self.register(to) as u32);
                     if let Some(checksum) = &mut self.checksum {
@@ -673,7 +683,11 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
                     }
                 }
                 Operation::ChecksumInteger { value, bytes, big } => {
-                    let mut value = (self.operand(value) as u64).to_le_bytes();
+                    let value = self.operand(value);
+                    if arithmetic::unresolved_field(value).is_some() {
+                        self.checksum_lacks = Some(value);
+                    }
+                    let mut value = (value as u64).to_le_bytes();
                     let value = &mut value[..usize::from(bytes).min(8)];
                     if big {
                         value.reverse();
@@ -684,7 +698,8 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
                 }
                 Operation::ChecksumEnd { to } => {
                     if let Some(checksum) = self.checksum.take() {
-                        self.keep(to, i128::from(checksum.finish()));
+                        let value = i128::from(checksum.finish());
+                        self.keep(to, self.checksum_lacks.unwrap_or(value));
                     }
                 }
                 Operation::Jump { to } => next = to as usize,
