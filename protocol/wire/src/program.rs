@@ -1,5 +1,6 @@
 //! What a wire compiles to: two flat plans of operations, and what they refer to.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::check::model::{Checksum, Circumstance, Encoding, Look, Meaning, Order};
@@ -36,6 +37,8 @@ pub(crate) struct Dictionary {
     pub(crate) protocol: Option<Arc<str>>,
     pub(crate) fields: Vec<FieldInfo>,
     pub(crate) enums: Vec<EnumTable>,
+    /// For each field that has to be a certain text or certain bytes, these bytes.
+    pub(crate) contents: BTreeMap<u32, Arc<[u8]>>,
 }
 
 /// Operations with everything that their indices point to.
@@ -213,6 +216,11 @@ pub(crate) enum Operation {
     Expect {
         value: Register,
         constant: u16,
+        field: u32,
+    },
+    /// The text or bytes that were just read are a constant.
+    ExpectContent {
+        value: Register,
         field: u32,
     },
     /// The enum that was just read is the message's kind.

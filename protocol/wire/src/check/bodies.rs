@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::Checker;
 use super::expressions::{Scope, ValueType};
-use super::model::{Field, FieldId, Step, Struct, StructId, Type};
+use super::model::{Expression, Field, FieldId, Length, Step, Struct, StructId, Type};
 use crate::json::padding_name;
 use crate::limits::FIELDS_MAX;
 use crate::syntax::Span;
@@ -13,6 +13,12 @@ use crate::syntax::ast::{self, Align, Arm, Expr, If, Statement, Switch};
 
 /// `align` pads to a multiple of at most so many bits.
 const ALIGN_BITS_MAX: i128 = 64;
+
+/// What a field has to be.
+enum Constant {
+    Number(i128),
+    Content(Arc<[u8]>),
+}
 
 /// A struct that is being checked.
 pub(super) struct Body<'a> {
@@ -137,6 +143,11 @@ impl<'a> Checker<'a, '_> {
             .constant
             .as_ref()
             .and_then(|expr| self.field_constant(expr, &field_type, declared));
+        let (constant, content) = match constant {
+            Some(Constant::Number(number)) => (Some(number), None),
+            Some(Constant::Content(content)) => (None, Some(content)),
+            None => (None, None),
+        };
         let window = declared.size.as_ref().and_then(|size| {
             let rest_key = format!("{}.rest", declared.name.text);
             self.window(size, rest_key.into(), &body.scope)
@@ -160,6 +171,7 @@ impl<'a> Checker<'a, '_> {
             repeat,
             repeat_text: repeat_span.map_or("", |span| span.text(self.text)).into(),
             constant,
+            content,
             computed,
             arguments,
             meaning,
@@ -179,15 +191,18 @@ impl<'a> Checker<'a, '_> {
         expr: &Expr<'a>,
         field_type: &Type,
         declared: &ast::Field<'a>,
-    ) -> Option<i128> {
+    ) -> Option<Constant> {
         let (value, found) = self.typed(expr, None)?;
-        let super::model::Expression::Integer(value) = value else {
-            self.report(
-                expr.span,
-                "a constant field is an integer, a `bool` or an enum",
-            )
-            .label("expected an integer");
-            return None;
+        let value = match value {
+            Expression::Integer(value) => value,
+            Expression::Text(_) | Expression::Bytes(_) => {
+                return self.content_constant(expr, value, field_type, declared);
+            }
+            _ => {
+                self.report(expr.span, "a float cannot be a constant field")
+                    .label("expected an integer, a `bool`, an enum, a text or bytes");
+                return None;
+            }
         };
         let wanted = match *field_type {
             Type::Broken => return None,
@@ -202,7 +217,7 @@ impl<'a> Checker<'a, '_> {
                 expr.span,
                 format!("a field of type `{spelled}` cannot be constant"),
             )
-            .label("only integers, `bool` and enums can");
+            .label("expected a type that holds an integer");
             return None;
         };
         if found != wanted {
@@ -220,7 +235,58 @@ impl<'a> Checker<'a, '_> {
                 .label(format!("`{spelled}` holds {} to {}", range.0, range.1));
             return None;
         }
-        Some(value)
+        Some(Constant::Number(value))
+    }
+
+    /// The bytes of `name: bytes(4) = x"..."` or `name: string(4, ascii) = "..."`.
+    fn content_constant(
+        &mut self,
+        expr: &Expr<'a>,
+        value: Expression,
+        field_type: &Type,
+        declared: &ast::Field<'a>,
+    ) -> Option<Constant> {
+        let (bytes, length) = match (value, field_type) {
+            (Expression::Bytes(bytes), Type::Bytes(length)) => (Ok(bytes.to_vec()), Some(length)),
+            (Expression::Bytes(bytes), Type::BytesRest) => (Ok(bytes.to_vec()), None),
+            (Expression::Text(text), Type::Text { length, encoding }) => {
+                let length = match length {
+                    Length::Expression(length) => Some(length),
+                    _ => None,
+                };
+                (crate::json::text_bytes(&text, *encoding), length)
+            }
+            (_, Type::Broken) => return None,
+            (value, _) => {
+                let what = match value {
+                    Expression::Bytes(_) => "bytes",
+                    _ => "a text",
+                };
+                let spelled = declared.field_type.span.text(self.text);
+                let message = format!("a field of type `{spelled}` cannot be {what}");
+                self.report(expr.span, message)
+                    .label("expected the value of such a field");
+                return None;
+            }
+        };
+        let bytes = match bytes {
+            Ok(bytes) => bytes,
+            Err(why) => {
+                self.report(expr.span, why)
+                    .label("expected other characters");
+                return None;
+            }
+        };
+        if let Some(Expression::Integer(length)) = length
+            && *length != bytes.len() as i128
+        {
+            let message = format!("the constant has {} bytes", bytes.len());
+            self.report(expr.span, message)
+                .label(format!("expected {length}"))
+                .related(declared.field_type.span, "says this");
+            return None;
+        }
+        Some(Constant::Content(bytes.into()))
     }
 
     fn if_step(&mut self, inner: &If<'a>, body: &mut Body<'a>) -> Option<Step> {

@@ -163,6 +163,8 @@ pub(crate) struct Field {
     /// `[count]` as the wire spells it.
     pub(crate) repeat_text: Arc<str>,
     pub(crate) constant: Option<i128>,
+    /// The bytes that a text or bytes have to be.
+    pub(crate) content: Option<Arc<[u8]>>,
     /// Of a `let`: it takes no bits.
     pub(crate) computed: Option<Expression>,
     /// What the struct that it is gets for its parameters.

@@ -45,6 +45,7 @@ impl<'a> Checker<'a, '_> {
                 repeat: None,
                 repeat_text: "".into(),
                 constant: None,
+                content: None,
                 computed: None,
                 arguments: Vec::new(),
                 meaning: None,

@@ -13,7 +13,7 @@ use serde_json::Value as Json;
 
 pub(crate) use from_tree::packet;
 pub(crate) use leaf::{
-    Leaf, bytes_of, bytes_of_hex, hex, integer_of, leaf_of, raw_of, raw_of_integer,
+    Leaf, bytes_of, bytes_of_hex, hex, integer_of, leaf_of, raw_of, raw_of_integer, text_bytes,
 };
 
 /// The bits that the wire does not explain, and how many there are.

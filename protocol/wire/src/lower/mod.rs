@@ -37,6 +37,7 @@ pub(crate) fn lower(model: &Model, protocol: &Protocol) -> Result<Program, TooLa
             protocol: (model.protocols.len() > 1).then(|| protocol.name.clone()),
             fields: shared.fields,
             enums: enum_tables(model),
+            contents: shared.contents,
         }),
         texts: shared.texts,
         state: model.state.clone(),
@@ -68,6 +69,8 @@ struct Shared {
     known: BTreeMap<FieldKey, u32>,
     texts: Vec<Arc<str>>,
     known_texts: BTreeMap<Arc<str>, u32>,
+    /// See [`Dictionary::contents`].
+    contents: BTreeMap<u32, Arc<[u8]>>,
 }
 
 /// What a [`FieldInfo`] is about.

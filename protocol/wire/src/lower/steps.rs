@@ -370,7 +370,7 @@ impl Lowering<'_> {
                     Length::Zero => Extent::Zero,
                     Length::Rest => Extent::Rest,
                 };
-                let to = self.content_register(field.read)?;
+                let to = self.content_register(field.read || field.content.is_some())?;
                 let text = Operation::Text {
                     extent,
                     encoding: *encoding,
@@ -379,6 +379,7 @@ impl Lowering<'_> {
                     field: info,
                 };
                 self.assembler.push(text)?;
+                self.expect_content(field, to, info)?;
                 Ok(field.read.then_some(Binding::Register(to)))
             }
             Type::Bytes(_) | Type::BytesRest | Type::Uuid | Type::Hash(_) => {
@@ -388,13 +389,14 @@ impl Lowering<'_> {
                     Type::Hash(bytes) => Extent::Bytes(self.assembler.operand((*bytes).into())?),
                     _ => Extent::Rest,
                 };
-                let to = self.content_register(field.read)?;
+                let to = self.content_register(field.read || field.content.is_some())?;
                 self.assembler.push(Operation::Bytes {
                     extent,
                     fact: field.meaning,
                     to,
                     field: info,
                 })?;
+                self.expect_content(field, to, info)?;
                 Ok(field.read.then_some(Binding::Register(to)))
             }
             Type::Delta { change, base, text } => {
@@ -413,6 +415,21 @@ impl Lowering<'_> {
             }
             scalar => self.scalar(field, scalar, info),
         }
+    }
+
+    /// What a text or bytes that were read are compared with.
+    fn expect_content(
+        &mut self,
+        field: &Field,
+        value: Register,
+        info: u32,
+    ) -> Result<(), TooLarge> {
+        let Some(content) = &field.content else {
+            return Ok(());
+        };
+        self.shared.contents.insert(info, content.clone());
+        self.assembler
+            .push(Operation::ExpectContent { value, field: info })
     }
 
     fn prefix(&mut self, codec: Codec, field: u32) -> Result<Operand, TooLarge> {

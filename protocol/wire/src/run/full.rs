@@ -8,7 +8,9 @@ use crate::check::model::Encoding;
 use crate::limits::{DEPTH_MAX, NODES_MAX, PACKET_BYTES_MAX, REPEAT_MAX, STATE_CONTENT_MAX};
 use crate::program::{FieldInfo, Program, SetValue};
 use crate::state::StateKind;
-use crate::tree::{Diagnostic, NO_NODE, Name, Node, REST, StreamId, Tree, TreeId, UNRESOLVED};
+use crate::tree::{
+    Diagnostic, NO_NODE, Name, Node, REST, StreamId, Tree, TreeId, UNRESOLVED, Value,
+};
 
 /// Builds a tree and its diagnostics.
 pub(crate) struct Full<'p> {
@@ -165,6 +167,11 @@ impl<'p> Full<'p> {
             Problem::OutOfRange { value, low, high } => {
                 format!("the value is {value}, its range {low} to {high}")
             }
+            Problem::Content { field } => {
+                let expected = self.program.dictionary.contents.get(&field);
+                let expected = Value::Bytes(expected.map_or(Vec::new(), |bytes| bytes.to_vec()));
+                format!("the bytes should be {expected}")
+            }
             Problem::Constant { expected, found } => {
                 format!(
                     "the value is {}, it should be {}",
@@ -316,7 +323,7 @@ impl Sink for Full<'_> {
             .map(|last| TreeId(last as u32));
         let (path, bit) = match (problem, last.and_then(|last| self.tree.get(last))) {
             // A constant is judged when its field is in the tree already.
-            (Problem::Constant { .. }, Some(last)) => {
+            (Problem::Constant { .. } | Problem::Content { .. }, Some(last)) => {
                 (self.tree.path(last.id()), last.bits().start)
             }
             (Problem::Derived { .. }, Some(_)) => match self.field_of_open(field) {

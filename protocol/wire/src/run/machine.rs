@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::checksum::Checksum;
-use super::keeping::packed;
+use super::keeping::{packed, unpacked};
 use super::meanings::clear;
 use super::problem::Problem;
 use super::reading::{Reading, sign_extended, zigzag};
@@ -470,6 +470,18 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
                     let expected = self.constant(constant);
                     if found != expected {
                         let problem = Problem::Constant { expected, found };
+                        self.report(Some(field), self.tape.at(), problem);
+                    }
+                }
+                Operation::ExpectContent { value, field } => {
+                    let content = unpacked(self.register(value));
+                    let expected = self.program.dictionary.contents.get(&field);
+                    let mut same = false;
+                    self.tape.with_bytes(content, |found| {
+                        same = expected.map(|e| &**e) == Some(found)
+                    });
+                    if !same {
+                        let problem = Problem::Content { field };
                         self.report(Some(field), self.tape.at(), problem);
                     }
                 }

@@ -47,6 +47,10 @@ pub(crate) enum Problem {
         low: i128,
         high: i128,
     },
+    /// The field whose constant it is.
+    Content {
+        field: u32,
+    },
     Constant {
         expected: i128,
         found: i128,

@@ -266,6 +266,11 @@ impl<'j> Writing<'j> {
 
     fn content_bytes(&mut self, field: u32, take: bool) -> Result<(Vec<u8>, Leaf<'j>), Problem> {
         let (leaf, name) = self.leaf(field, take)?;
+        if let (None, Some(content)) = (leaf, self.dictionary.contents.get(&field))
+            && !self.is_cut()
+        {
+            return Ok((content.to_vec(), Leaf::default()));
+        }
         let (Some(leaf), Some(info)) = (leaf, self.info(field)) else {
             self.missing(&name)?;
             return Ok((Vec::new(), Leaf::default()));
