@@ -24,6 +24,9 @@ pub enum Command {
     /// One node of the demonstration.
     #[command(hide = true)]
     DemoNode(DemoNode),
+    /// Runs an unmodified program and records its network: every packet, clock read, random draw
+    /// and wait, in order. Exits 1 where the program failed or something was not recorded.
+    Record(Record),
     /// What a recording is: nodes, times, counts, and what is missing.
     Info(Read),
     /// The packets of a session, a line each.
@@ -163,6 +166,33 @@ pub struct DemoNode {
     /// The seed of the session.
     #[arg(long)]
     pub seed: u64,
+}
+
+#[derive(Debug, Args)]
+pub struct Record {
+    /// Where the reels go, one for each process. Default: a new folder `netreel-DATE` here.
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Record the programs that the program starts as well (the default).
+    #[arg(long, overrides_with = "no_children")]
+    pub follow_children: bool,
+    /// Record the program alone.
+    #[arg(long)]
+    pub no_children: bool,
+    /// Where the disk cannot keep up, drop events (counted in the reel) instead of waiting.
+    #[arg(long)]
+    pub drop: bool,
+    /// Leave addresses random, as the system has them. Without, memory lies where it will lie in
+    /// a replay; some programs make numbers of addresses.
+    #[arg(long)]
+    pub random_addresses: bool,
+    /// Do not watch for system calls that go past the recorder. Watching takes from the program
+    /// the right to start setuid programs as somebody else.
+    #[arg(long)]
+    pub no_tripwire: bool,
+    /// The program and its arguments.
+    #[arg(required = true, last = true, value_name = "CMD")]
+    pub command: Vec<std::ffi::OsString>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

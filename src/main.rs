@@ -13,6 +13,7 @@ mod objects;
 mod open;
 mod outcome;
 mod packets;
+mod record;
 mod replay;
 mod show;
 mod text;
@@ -53,6 +54,7 @@ fn run(command: &Command, out: &mut dyn Write) -> Result<Answer, Failure> {
     match command {
         Command::Demo(arguments) => demo::run(arguments, out),
         Command::DemoNode(arguments) => demo::node::run(arguments),
+        Command::Record(arguments) => record::run(arguments, out),
         Command::Info(arguments) => info::run(arguments, out),
         Command::Packets(arguments) => packets::run(arguments, out),
         Command::Show(arguments) => show::run(arguments, out),

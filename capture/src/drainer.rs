@@ -1,6 +1,6 @@
 //! The one thread that empties the rings into the reel.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,45 @@ use crate::rings::{MappedRing, RingFile};
 pub(crate) struct Shared {
     pub(crate) rings: Mutex<RingFile>,
     pub(crate) finishing: AtomicBool,
+    pub(crate) tally: Arc<Tally>,
 }
+
+/// What was recorded so far.
+#[derive(Debug, Default)]
+pub(crate) struct Tally {
+    pub(crate) sent: AtomicU64,
+    pub(crate) received: AtomicU64,
+    /// Of the payloads.
+    pub(crate) bytes: AtomicU64,
+    pub(crate) dropped: AtomicU64,
+    pub(crate) sockets: AtomicU64,
+}
+
+impl Tally {
+    fn count(&self, event: &Event<'_>) {
+        let add = |to: &AtomicU64, count| to.fetch_add(count, Ordering::Relaxed);
+        match event {
+            Event::Sent { payload, .. } => {
+                add(&self.sent, 1);
+                add(&self.bytes, payload.len() as u64);
+            }
+            Event::Received { payload, .. } => {
+                add(&self.received, 1);
+                add(&self.bytes, payload.len() as u64);
+            }
+            Event::Dropped { count } => {
+                add(&self.dropped, *count);
+            }
+            Event::SocketOpened { .. } => {
+                add(&self.sockets, 1);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Is shown every event on its way into the reel.
+pub(crate) type Watch = Box<dyn FnMut(&Record<'_>) + Send>;
 
 /// How a recording ended, seen from the drainer.
 #[derive(Debug)]
@@ -41,6 +79,7 @@ pub(crate) struct Drainer<W: Append> {
     lane: usize,
     opened: Option<Instant>,
     latest: Time,
+    watch: Option<Watch>,
 }
 
 struct Lane {
@@ -49,7 +88,11 @@ struct Lane {
 }
 
 impl<W: Append> Drainer<W> {
-    pub(crate) fn new(shared: Arc<Shared>, writer: ReelWriter<W>) -> Drainer<W> {
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        writer: ReelWriter<W>,
+        watch: Option<Watch>,
+    ) -> Drainer<W> {
         Drainer {
             shared,
             writer,
@@ -57,6 +100,7 @@ impl<W: Append> Drainer<W> {
             lane: 0,
             opened: None,
             latest: Time::ZERO,
+            watch,
         }
     }
 
@@ -168,12 +212,17 @@ impl<W: Append> Drainer<W> {
         let thread = ThreadId(thread.saturating_sub(1) as u16);
         self.latest = time;
         let sealed = self.writer.sealed_number();
-        self.writer.push(&Record {
+        let record = Record {
             number,
             time,
             thread,
             event,
-        })?;
+        };
+        self.shared.tally.count(&event);
+        if let Some(watch) = &mut self.watch {
+            watch(&record);
+        }
+        self.writer.push(&record)?;
         if self.writer.sealed_number() != sealed {
             // All but this event stand in the file now.
             self.opened = Some(Instant::now());
@@ -232,7 +281,8 @@ impl<W: Append> Drainer<W> {
             self.take_from(index)?;
         }
         let dropped = |lane: &Lane| lane.ring.head().dropped.0.load(Ordering::Relaxed);
-        let count = self.lanes.iter().map(dropped).sum();
+        let ringless = self.rings(|rings| rings.control().ringless.0.load(Ordering::Relaxed));
+        let count = self.lanes.iter().map(dropped).sum::<u64>() + ringless;
         if count > 0 {
             let number = EventNumber(taken.max(self.writer.next_number().0));
             let (time, thread) = (self.latest, ThreadId(0));

@@ -5,6 +5,7 @@ mod drainer;
 mod file;
 mod open;
 pub mod pcap;
+pub mod preload;
 mod recorder;
 mod rings;
 

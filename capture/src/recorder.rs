@@ -14,9 +14,9 @@ use netreel_reel::ring::{RING_CAPACITY, RING_PAGE, RingWriter};
 use netreel_reel::{EventNumber, Header, ReelWriter, ThreadId, WriteError};
 use netreel_transport::{GateRef, Pusher, RingSink, WhenFull};
 
-use crate::drainer::{Drained, Drainer, Shared};
+use crate::drainer::{Drained, Drainer, Shared, Tally, Watch};
 use crate::file::FileAppend;
-use crate::rings::{Lease, RingFile};
+use crate::rings::{PushedBy, RingFile};
 
 /// Records one node into a file, with a thread of its own that writes.
 ///
@@ -29,7 +29,6 @@ pub struct Recorder {
     shared: Arc<Shared>,
     gate: GateRef,
     options: Options,
-    threads: Mutex<u16>,
     drainer: Option<JoinHandle<Drained>>,
 }
 
@@ -135,7 +134,26 @@ impl Recorder {
         header: &Header,
         options: Options,
     ) -> Result<Recorder, RecordError> {
-        let path = path.into();
+        Recorder::make(path.into(), header, options, PushedBy::This, None)
+    }
+
+    /// The same for another process, which is to map the ring file. `watch` sees every event.
+    pub(crate) fn for_another(
+        path: PathBuf,
+        header: &Header,
+        options: Options,
+        watch: Watch,
+    ) -> Result<Recorder, RecordError> {
+        Recorder::make(path, header, options, PushedBy::Another, Some(watch))
+    }
+
+    fn make(
+        path: PathBuf,
+        header: &Header,
+        options: Options,
+        pushed_by: PushedBy,
+        watch: Option<Watch>,
+    ) -> Result<Recorder, RecordError> {
         let failed = |path: &Path, what| {
             let path = path.to_owned();
             move |error: io::Error| match error.kind() {
@@ -163,7 +181,7 @@ impl Recorder {
                 number,
                 error,
             })?;
-            let rings = RingFile::create(&ring_path, capacity, identity)
+            let rings = RingFile::create(&ring_path, capacity, identity, pushed_by)
                 .map_err(failed(&ring_path, "make the ring file"))?;
             Ok((writer, rings))
         })();
@@ -181,19 +199,18 @@ impl Recorder {
         let shared = Arc::new(Shared {
             rings: Mutex::new(rings),
             finishing,
+            tally: Arc::default(),
         });
-        let drainer = Drainer::new(shared.clone(), writer);
+        let drainer = Drainer::new(shared.clone(), writer, watch);
         let drainer = std::thread::Builder::new()
             .name("netreel".to_owned())
             .spawn(move || drainer.run())
             .map_err(failed(&path, "start the writing thread"))?;
-        let threads = Mutex::new(0);
         Ok(Recorder {
             path,
             shared,
             gate,
             options,
-            threads,
             drainer: Some(drainer),
         })
     }
@@ -220,23 +237,24 @@ impl Recorder {
             .rings
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        let ring = match rings.idle() {
-            Some(ring) => ring.clone(),
+        let lease = match rings.lease() {
+            Some(lease) => lease,
             None if rings.rings().len() >= self.options.pushers_max => {
                 return Err(RecordError::TooManyPushers(self.options.pushers_max));
             }
             None => {
                 let what = "make room in the ring file";
                 let path = ring_path(&self.path);
-                let grown = rings.grow();
-                grown
-                    .map_err(|error| RecordError::Create { path, what, error })?
-                    .clone()
+                let grown = rings.grow().map(|_| ()).and_then(|()| {
+                    let fresh = rings.lease();
+                    fresh.ok_or_else(|| io::ErrorKind::ResourceBusy.into())
+                });
+                grown.map_err(|error| RecordError::Create { path, what, error })?
             }
         };
-        let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
-        let thread = ThreadId(*threads);
-        *threads = threads.saturating_add(1);
+        let ring = lease.ring().clone();
+        let number = rings.control().threads.0.fetch_add(1, Ordering::Relaxed);
+        let thread = ThreadId(u16::try_from(number).unwrap_or(u16::MAX));
         ring.head()
             .thread
             .0
@@ -246,9 +264,40 @@ impl Recorder {
         // idle: nobody else writes to it.
         let writer = unsafe { RingWriter::new(ring.memory()) };
         // SAFETY: the ring keeps its gate in place, and the lease the ring.
-        let gate = unsafe { GateRef::new(&raw const **ring.gate(), Arc::new(Lease::new(&ring))) };
+        let gate = unsafe { GateRef::new(&raw const **ring.gate(), Arc::new(lease)) };
         let sink = RingSink::new(writer, gate, when_full, WAIT_MAX);
         Ok(Pusher::into_ring(sink, thread))
+    }
+
+    /// The ring file for another process to map, how many rings it has, and the length of each
+    /// ring's data in bytes.
+    pub(crate) fn share(&self) -> io::Result<(File, usize, usize)> {
+        let rings = self
+            .shared
+            .rings
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let (file, capacity) = rings.share()?;
+        Ok((file, rings.rings().len(), capacity))
+    }
+
+    /// Adds a ring for another process; its index.
+    pub(crate) fn add_ring(&self) -> io::Result<usize> {
+        let mut rings = self
+            .shared
+            .rings
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if rings.rings().len() >= self.options.pushers_max {
+            return Err(io::ErrorKind::QuotaExceeded.into());
+        }
+        rings.grow()?;
+        Ok(rings.rings().len() - 1)
+    }
+
+    /// What was recorded so far; goes on counting until the recording is finished.
+    pub(crate) fn tally(&self) -> Arc<Tally> {
+        self.shared.tally.clone()
     }
 
     /// Ends the reel: writes what was pushed, the index and the end mark, and removes the ring

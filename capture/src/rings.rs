@@ -5,11 +5,10 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use memmap2::{MmapMut, MmapOptions};
 use netreel_reel::ring::{RING_MAGIC, RING_PAGE, RING_VERSION};
-use netreel_reel::ring::{RingControl, RingFixed, RingHead, RingMemory};
+use netreel_reel::ring::{RingControl, RingFixed, RingGate, RingHead, RingMemory};
 use netreel_transport::{Gate, GateRef};
 
 use crate::file::within_limit;
@@ -26,10 +25,18 @@ pub(crate) struct RingFile {
     rings: Vec<Arc<MappedRing>>,
 }
 
+/// Who pushes into a ring file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PushedBy {
+    /// The process that made it.
+    This,
+    /// Another one, which has it mapped as well.
+    Another,
+}
+
 /// One ring of the file.
 pub(crate) struct MappedRing {
     map: MmapMut,
-    leased: AtomicBool,
     /// Keeps the control page mapped, which the ring's users use as well.
     control: Arc<MmapMut>,
     gate: GateRef,
@@ -38,7 +45,12 @@ pub(crate) struct MappedRing {
 
 impl RingFile {
     /// Makes the file with one ring in it. `capacity` is a multiple of a page.
-    pub(crate) fn create(path: &Path, capacity: usize, identity: u64) -> io::Result<RingFile> {
+    pub(crate) fn create(
+        path: &Path,
+        capacity: usize,
+        identity: u64,
+        pushed_by: PushedBy,
+    ) -> io::Result<RingFile> {
         // A ring file without its reel, or of a reel that is being replaced, is of no use. It is
         // not cut short: another recorder that still has it mapped would share it, or be killed.
         match std::fs::remove_file(path) {
@@ -64,11 +76,16 @@ impl RingFile {
                 ..Default::default()
             });
         }
+        let control = Arc::new(control);
+        let gate = match pushed_by {
+            PushedBy::This => gate()?,
+            PushedBy::Another => shared_gate(&control),
+        };
         let mut ring_file = RingFile {
             file,
             capacity,
-            control: Arc::new(control),
-            gate: gate()?,
+            control,
+            gate,
             rings: Vec::new(),
         };
         ring_file.grow()?;
@@ -88,14 +105,15 @@ impl RingFile {
         &self.rings
     }
 
-    /// A ring that nobody pushes to and that is empty.
-    pub(crate) fn idle(&self) -> Option<&Arc<MappedRing>> {
-        self.rings.iter().find(|ring| {
-            let head = ring.head();
-            !ring.is_leased()
-                && head.tail.0.load(Ordering::Acquire) == head.head.0.load(Ordering::Acquire)
-                && head.dropped.0.load(Ordering::Relaxed) == 0
-        })
+    /// The right to push into a ring that nobody pushes to and that is empty.
+    pub(crate) fn lease(&self) -> Option<Lease> {
+        let idle = self.rings.iter().find(|ring| ring.head().try_lease());
+        idle.map(|ring| Lease(ring.clone()))
+    }
+
+    /// A second descriptor of the file, and the length of each ring's data.
+    pub(crate) fn share(&self) -> io::Result<(File, usize)> {
+        Ok((self.file.try_clone()?, self.capacity))
     }
 
     /// Adds a ring to the file, which may grow to [`RINGS_MAX`].
@@ -109,7 +127,6 @@ impl RingFile {
         let map = map(&self.file, offset, length)?;
         let ring = MappedRing {
             map,
-            leased: AtomicBool::new(false),
             control: self.control.clone(),
             gate: self.gate.clone(),
             capacity: self.capacity,
@@ -145,7 +162,7 @@ impl MappedRing {
 
     /// Whether a pusher has it.
     pub(crate) fn is_leased(&self) -> bool {
-        self.leased.load(Ordering::Acquire)
+        self.head().is_leased()
     }
 }
 
@@ -153,15 +170,14 @@ impl MappedRing {
 pub(crate) struct Lease(Arc<MappedRing>);
 
 impl Lease {
-    pub(crate) fn new(ring: &Arc<MappedRing>) -> Lease {
-        ring.leased.store(true, Ordering::Release);
-        Lease(ring.clone())
+    pub(crate) fn ring(&self) -> &Arc<MappedRing> {
+        &self.0
     }
 }
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        self.0.leased.store(false, Ordering::Release);
+        self.0.head().release();
     }
 }
 
@@ -193,6 +209,22 @@ fn map(file: &File, offset: usize, length: usize) -> io::Result<MmapMut> {
     // SAFETY: the file is the recorder's own; whoever truncates it under a running recorder
     // kills the program, as with every mapped file.
     unsafe { options.map_mut(file) }
+}
+
+/// The gate in the control page, for pushers in another process. A forked child of that process
+/// notices by itself.
+fn shared_gate(control: &Arc<MmapMut>) -> GateRef {
+    const {
+        assert!(size_of::<Gate>() == size_of::<RingGate>());
+        assert!(std::mem::offset_of!(RingControl, gate) == 256);
+    }
+    // SAFETY: `create` wrote a control page there. A `Gate` has the layout of a `RingGate`, of
+    // atomics in the same order, and the `Arc` keeps the page mapped.
+    unsafe {
+        let place = &raw const (*control.as_ptr().cast::<RingControl>()).gate.0;
+        place.cast_mut().cast::<Gate>().write(Gate::default());
+        GateRef::new(place.cast::<Gate>(), control.clone())
+    }
 }
 
 /// A gate in a page that a forked child finds empty.

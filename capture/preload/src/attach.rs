@@ -1,0 +1,411 @@
+//! Finding the recorder, and this thread's ring.
+//!
+//! The recorder makes the ring file and passes it over a socket; from then on nothing but the
+//! mapped memory connects the two. A forked child finds its page of state wiped and asks anew.
+
+use core::ffi::c_void;
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+
+use crate::hello::{HELLO_MAGIC, Hello, KIND_ATTACH, KIND_MORE, Welcome};
+use crate::push::{Thread, forget_thread};
+use crate::ring::{RING_PAGE, RingControl, RingHead, RingMemory, RingWriter};
+use crate::sockets;
+use crate::sys::{self, nr};
+
+/// What a forked child must not inherit: the kernel gives it zeros instead.
+#[repr(C)]
+pub struct Home {
+    /// Counts attachments; 0 in a forked child.
+    generation: AtomicU32,
+}
+
+const COLD: u32 = 0;
+const BUSY: u32 = 1;
+const ATTACHED: u32 = 2;
+const REFUSED: u32 = 3;
+
+const RINGS_MAX: usize = 256;
+
+static HOME: AtomicPtr<Home> = AtomicPtr::new(core::ptr::null_mut());
+static PHASE: AtomicU32 = AtomicU32::new(COLD);
+static GENERATIONS: AtomicU32 = AtomicU32::new(0);
+static CONTROL: AtomicPtr<RingControl> = AtomicPtr::new(core::ptr::null_mut());
+static CAPACITY: AtomicUsize = AtomicUsize::new(0);
+static RINGS: [AtomicPtr<RingHead>; RINGS_MAX] =
+    [const { AtomicPtr::new(core::ptr::null_mut()) }; RINGS_MAX];
+static RING_COUNT: AtomicUsize = AtomicUsize::new(0);
+static ASKING: AtomicU32 = AtomicU32::new(0);
+/// The process that attached.
+static PID: AtomicU32 = AtomicU32::new(0);
+static IDENTITY: AtomicU64 = AtomicU64::new(0);
+static DROP_WHEN_FULL: AtomicU32 = AtomicU32::new(0);
+/// The thread-exit key plus 1; 0 before it was made.
+static KEY: AtomicU32 = AtomicU32::new(0);
+
+/// The longest path of a Unix socket, with its zero byte.
+const PATH_MAX: usize = 108;
+
+/// The generation that events belong to now, attaching first where this process has not yet.
+/// `None`: nothing is recorded here.
+#[inline]
+pub fn generation() -> Option<u32> {
+    let home = HOME.load(Ordering::Acquire);
+    if !home.is_null() {
+        // SAFETY: mapped for as long as the process lives.
+        let generation = unsafe { (*home).generation.load(Ordering::Relaxed) };
+        if generation != 0 {
+            return (generation != u32::MAX).then_some(generation);
+        }
+        // This is a forked child: what its parent had is not its own.
+        if PHASE.load(Ordering::Relaxed) == ATTACHED {
+            PHASE.store(COLD, Ordering::Relaxed);
+        }
+        return attach(true);
+    }
+    attach(false)
+}
+
+/// Whether this is a child between `vfork` and `exec`, which runs in its parent's memory. Asks
+/// the kernel: only for what is rare.
+pub fn is_borrowed() -> bool {
+    // SAFETY: asks for a number.
+    let pid = unsafe { sys::syscall(nr::GETPID, [0; 6]) } as u32;
+    PHASE.load(Ordering::Relaxed) == ATTACHED && PID.load(Ordering::Relaxed) != pid
+}
+
+/// The control page.
+///
+/// Only while [`generation`] is some.
+pub fn control() -> &'static RingControl {
+    // SAFETY: set before `generation` says that this process is attached; never unmapped.
+    unsafe { &*CONTROL.load(Ordering::Relaxed) }
+}
+
+/// Whether a full ring drops at once.
+pub fn drops_when_full() -> bool {
+    DROP_WHEN_FULL.load(Ordering::Relaxed) != 0
+}
+
+#[cold]
+fn attach(forked: bool) -> Option<u32> {
+    if PHASE
+        .compare_exchange(COLD, BUSY, Ordering::Acquire, Ordering::Relaxed)
+        .is_err()
+    {
+        // Another thread is at it, or a signal came in the middle; or it was refused.
+        return None;
+    }
+    let attached = try_attach(forked);
+    let home = HOME.load(Ordering::Relaxed);
+    let generation = match attached {
+        Some(()) => 1 + (GENERATIONS.fetch_add(1, Ordering::Relaxed) & 0xffff),
+        None => u32::MAX,
+    };
+    if !home.is_null() {
+        // SAFETY: mapped for as long as the process lives.
+        unsafe { (*home).generation.store(generation, Ordering::Release) };
+    }
+    let phase = if attached.is_some() {
+        ATTACHED
+    } else {
+        REFUSED
+    };
+    PHASE.store(phase, Ordering::Release);
+    attached?;
+    if forked {
+        sockets::announce_inherited();
+    }
+    Some(generation)
+}
+
+fn try_attach(forked: bool) -> Option<()> {
+    if HOME.load(Ordering::Relaxed).is_null() {
+        // SAFETY: a fresh anonymous page.
+        let page = unsafe {
+            sys::syscall(
+                nr::MMAP,
+                [
+                    0,
+                    RING_PAGE,
+                    sys::PROT_READ_WRITE,
+                    sys::MAP_PRIVATE_ANONYMOUS,
+                    usize::MAX,
+                    0,
+                ],
+            )
+        };
+        if page <= 0 {
+            return None;
+        }
+        // SAFETY: the page that was just made.
+        unsafe {
+            let advice = [page as usize, RING_PAGE, sys::MADV_WIPEONFORK, 0, 0, 0];
+            sys::syscall(nr::MADVISE, advice);
+        }
+        HOME.store(page as *mut Home, Ordering::Release);
+    }
+    let kind = KIND_ATTACH;
+    let (welcome, fd) = ask(kind, u32::from(forked))?;
+    let rings = (welcome.rings as usize).min(RINGS_MAX);
+    let capacity = welcome.capacity as usize;
+    let length = RING_PAGE + rings * (RING_PAGE + capacity);
+    let base = map(fd, 0, length);
+    close(fd);
+    let base = base?;
+    CONTROL.store(base.cast(), Ordering::Relaxed);
+    CAPACITY.store(capacity, Ordering::Relaxed);
+    IDENTITY.store(welcome.identity, Ordering::Relaxed);
+    DROP_WHEN_FULL.store(welcome.drop_when_full, Ordering::Relaxed);
+    for (index, ring) in RINGS.iter().enumerate().take(rings) {
+        let offset = RING_PAGE + index * (RING_PAGE + capacity);
+        // SAFETY: inside what was mapped.
+        ring.store(unsafe { base.add(offset) }.cast(), Ordering::Relaxed);
+    }
+    RING_COUNT.store(rings, Ordering::Release);
+    // SAFETY: asks for a number.
+    let pid = unsafe { sys::syscall(nr::GETPID, [0; 6]) } as u32;
+    PID.store(pid, Ordering::Relaxed);
+    if KEY.load(Ordering::Relaxed) == 0 {
+        let mut key = 0;
+        // SAFETY: a place for the key, and a function that lives as long as the library.
+        if unsafe { sys::pthread_key_create(&raw mut key, Some(thread_ends)) } == 0 {
+            KEY.store(key + 1, Ordering::Relaxed);
+        }
+    }
+    if !forked && welcome.tripwire != 0 {
+        crate::tripwire::set(|listener| {
+            let _ = tell(crate::hello::KIND_TRIPWIRE, listener);
+        });
+    }
+    Some(())
+}
+
+/// Gives the thread a ring of its own; `None` where there is none to be had.
+pub fn lease() -> Option<RingWriter> {
+    loop {
+        let count = RING_COUNT.load(Ordering::Acquire);
+        for ring in RINGS.iter().take(count) {
+            let head = ring.load(Ordering::Relaxed);
+            // SAFETY: mapped for as long as the process lives.
+            if unsafe { &*head }.try_lease() {
+                return Some(take(head));
+            }
+        }
+        one_more(count)?;
+    }
+}
+
+fn take(head: *mut RingHead) -> RingWriter {
+    let capacity = CAPACITY.load(Ordering::Relaxed);
+    let number = control().threads.0.fetch_add(1, Ordering::Relaxed);
+    // SAFETY: the ring is leased: nobody else writes to it.
+    unsafe {
+        (*head)
+            .thread
+            .0
+            .store(number.min(65_534) + 1, Ordering::Relaxed);
+        let memory = RingMemory {
+            control: CONTROL.load(Ordering::Relaxed),
+            head,
+            data: head.cast::<u8>().add(RING_PAGE),
+            capacity,
+        };
+        let key = KEY.load(Ordering::Relaxed);
+        if key != 0 {
+            sys::pthread_setspecific(key - 1, head.cast());
+        }
+        RingWriter::new(memory)
+    }
+}
+
+/// Asks the recorder for a ring more, one thread at a time.
+fn one_more(count: usize) -> Option<()> {
+    while ASKING.swap(1, Ordering::Acquire) != 0 {
+        crate::push::pause();
+    }
+    let result = (|| {
+        if RING_COUNT.load(Ordering::Acquire) > count {
+            return Some(());
+        }
+        if count == RINGS_MAX {
+            return None;
+        }
+        let (welcome, fd) = ask(KIND_MORE, 0)?;
+        let capacity = CAPACITY.load(Ordering::Relaxed);
+        let index = welcome.rings as usize;
+        let offset = RING_PAGE + index * (RING_PAGE + capacity);
+        let ring = map(fd, offset, RING_PAGE + capacity);
+        close(fd);
+        RINGS.get(count)?.store(ring?.cast(), Ordering::Relaxed);
+        RING_COUNT.store(count + 1, Ordering::Release);
+        Some(())
+    })();
+    ASKING.store(0, Ordering::Release);
+    result
+}
+
+unsafe extern "C" fn thread_ends(ring: *mut c_void) {
+    // In a forked child the ring is its parent's, which goes on using it.
+    let is_ours = generation().is_some_and(forget_thread);
+    if is_ours {
+        // SAFETY: the value that `take` set: a ring that stays mapped.
+        unsafe { &*ring.cast::<RingHead>() }.release();
+    }
+}
+
+fn map(fd: i32, offset: usize, length: usize) -> Option<*mut u8> {
+    let flags = sys::MAP_SHARED | sys::MAP_POPULATE;
+    let arguments = [0, length, sys::PROT_READ_WRITE, flags, fd as usize, offset];
+    // SAFETY: a new mapping where the kernel finds room.
+    let base = unsafe { sys::syscall(nr::MMAP, arguments) };
+    (base > 0).then_some(base as *mut u8)
+}
+
+fn close(fd: i32) {
+    // SAFETY: a descriptor of our own.
+    unsafe { sys::syscall(nr::CLOSE, [fd as usize, 0, 0, 0, 0, 0]) };
+}
+
+/// Says something to the recorder and hears its answer and the ring file.
+fn ask(kind: u32, flags: u32) -> Option<(Welcome, i32)> {
+    let socket = connect()?;
+    let answer = send_hello(socket, kind, flags, None).and_then(|()| receive_welcome(socket));
+    close(socket);
+    answer
+}
+
+/// Passes a descriptor (or that there is none) to the recorder, and waits until it has it.
+fn tell(kind: u32, fd: Option<i32>) -> Option<()> {
+    let socket = connect()?;
+    let told = send_hello(socket, kind, 0, fd).and_then(|()| {
+        let mut byte = [0u8; 64];
+        let arguments = [socket as usize, byte.as_mut_ptr() as usize, 64, 0, 0, 0];
+        // SAFETY: room of 64 bytes.
+        let read = unsafe { sys::syscall(nr::RECVFROM, arguments) };
+        (read > 0).then_some(())
+    });
+    close(socket);
+    told
+}
+
+fn connect() -> Option<i32> {
+    let mut address = [0u8; 2 + PATH_MAX];
+    let length = recorder_path(address.get_mut(2..)?)?;
+    address[..2].copy_from_slice(&(sys::AF_UNIX as u16).to_ne_bytes());
+    let kind = (sys::SOCK_SEQPACKET | sys::SOCK_CLOEXEC) as usize;
+    // SAFETY: a socket of our own.
+    let socket = unsafe { sys::syscall(nr::SOCKET, [sys::AF_UNIX as usize, kind, 0, 0, 0, 0]) };
+    if socket < 0 {
+        return None;
+    }
+    let pointer = address.as_ptr() as usize;
+    let arguments = [socket as usize, pointer, 2 + length + 1, 0, 0, 0];
+    // SAFETY: the address lives through the call.
+    if unsafe { sys::syscall(nr::CONNECT, arguments) } < 0 {
+        close(socket as i32);
+        return None;
+    }
+    Some(socket as i32)
+}
+
+fn send_hello(socket: i32, kind: u32, flags: u32, fd: Option<i32>) -> Option<()> {
+    let mut hello = Hello {
+        magic: HELLO_MAGIC,
+        kind,
+        // SAFETY: asks for a number.
+        pid: unsafe { sys::syscall(nr::GETPID, [0; 6]) } as u32,
+        flags,
+        identity: IDENTITY.load(Ordering::Relaxed),
+    };
+    let mut iov = sys::IoVec {
+        base: (&raw mut hello).cast(),
+        length: size_of::<Hello>(),
+    };
+    // cmsghdr: length, level, type, and the descriptor.
+    let mut control = [0usize; 3];
+    control[0] = 20;
+    control[1] = (sys::SOL_SOCKET as u32 as usize) | ((sys::SCM_RIGHTS as usize) << 32);
+    control[2] = fd.unwrap_or(0) as u32 as usize;
+    let message = sys::MsgHdr {
+        name: core::ptr::null_mut(),
+        name_length: 0,
+        iov: &raw mut iov,
+        iov_count: 1,
+        control: if fd.is_some() {
+            control.as_mut_ptr().cast()
+        } else {
+            core::ptr::null_mut()
+        },
+        control_length: if fd.is_some() { 24 } else { 0 },
+        flags: 0,
+    };
+    let pointer = (&raw const message) as usize;
+    let flags = sys::MSG_NOSIGNAL as usize;
+    // SAFETY: all that the message points to lives through the call.
+    let sent = unsafe { sys::syscall(nr::SENDMSG, [socket as usize, pointer, flags, 0, 0, 0]) };
+    (sent > 0).then_some(())
+}
+
+fn receive_welcome(socket: i32) -> Option<(Welcome, i32)> {
+    let mut welcome = Welcome::default();
+    let mut iov = sys::IoVec {
+        base: (&raw mut welcome).cast(),
+        length: size_of::<Welcome>(),
+    };
+    let mut control = [0usize; 3];
+    let mut message = sys::MsgHdr {
+        name: core::ptr::null_mut(),
+        name_length: 0,
+        iov: &raw mut iov,
+        iov_count: 1,
+        control: control.as_mut_ptr().cast(),
+        control_length: 24,
+        flags: 0,
+    };
+    let pointer = (&raw mut message) as usize;
+    let flags = sys::MSG_CMSG_CLOEXEC as usize;
+    // A signal may interrupt the wait.
+    let received = loop {
+        // SAFETY: all that the message points to lives through the call.
+        let got = unsafe { sys::syscall(nr::RECVMSG, [socket as usize, pointer, flags, 0, 0, 0]) };
+        if got != -4 {
+            break got;
+        }
+    };
+    let whole = received == size_of::<Welcome>() as isize && welcome.magic == HELLO_MAGIC;
+    let with_fd = message.control_length >= 20 && control[0] >= 20;
+    if !whole || !with_fd || welcome.accepted == 0 {
+        return None;
+    }
+    Some((welcome, control[2] as u32 as i32))
+}
+
+/// Copies the path of the recorder's socket out of the environment; its length.
+fn recorder_path(into: &mut [u8]) -> Option<usize> {
+    const NAME: &[u8] = b"NETREEL_RECORD=";
+    // SAFETY: C keeps a list of zero-ended strings there, ended by a null pointer.
+    unsafe {
+        let mut entry = sys::environ;
+        if entry.is_null() {
+            return None;
+        }
+        while !(*entry).is_null() {
+            let text = core::ffi::CStr::from_ptr(*entry).to_bytes();
+            if let Some(path) = text.strip_prefix(NAME) {
+                if path.is_empty() {
+                    return None;
+                }
+                into.get_mut(..path.len())?.copy_from_slice(path);
+                return Some(path.len()).filter(|length| *length < PATH_MAX);
+            }
+            entry = entry.add(1);
+        }
+    }
+    None
+}
+
+/// Gives the ring back when the process goes on as another generation.
+pub fn abandon(thread: &mut Thread, generation: u32) {
+    *thread = Thread::NEW;
+    thread.generation = generation;
+}

@@ -1,0 +1,167 @@
+//! The life of UDP sockets: made, bound, connected, duplicated, closed.
+
+use crate::attach;
+use crate::call::CallId;
+use crate::push::pushing;
+use crate::sockets::{self, Endpoint};
+use crate::sys::{errno, hook, set_errno};
+
+/// Says what came of a call on a UDP socket. Leaves `errno` as it is.
+fn tell(fd: i32, call: CallId, result: i32, details: &[&[u8]]) {
+    let code = errno();
+    if let Some(socket) = sockets::udp(fd)
+        && let Some(mut pushing) = pushing()
+    {
+        let result = if result < 0 { -code } else { result };
+        let part = |index: usize| details.get(index).copied().unwrap_or(&[]);
+        let parts = [&socket.to_le_bytes()[..], part(0), part(1), part(2)];
+        pushing.called(call, result, &parts);
+        if result == 0 && (call == CallId::BIND || call == CallId::CONNECT) {
+            sockets::announce(&mut pushing, fd, socket);
+        }
+    }
+    set_errno(code);
+}
+
+fn quietly(run: impl FnOnce()) {
+    if attach::generation().is_some() {
+        let code = errno();
+        run();
+        set_errno(code);
+    }
+}
+
+const F_DUPFD: i32 = 0;
+const F_DUPFD_CLOEXEC: i32 = 1030;
+
+hook! {
+    fn socket[real](domain: i32, kind: i32, protocol: i32) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        let fd = unsafe { real(domain, kind, protocol) };
+        if fd >= 0 {
+            quietly(|| sockets::made(fd));
+        }
+        fd
+    }
+
+    fn bind[real](fd: i32, address: *const u8, length: u32) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        let result = unsafe { real(fd, address, length) };
+        tell(fd, CallId::BIND, result, &[]);
+        result
+    }
+
+    fn connect[real](fd: i32, address: *const u8, length: u32) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        let (result, peer) = unsafe {
+            (real(fd, address, length), Endpoint::from_pointer(address, length))
+        };
+        if let Some(socket) = sockets::udp(fd) {
+            sockets::forget_peer(socket);
+            let peer = peer.as_ref().map_or(&[][..], Endpoint::bytes);
+            tell(fd, CallId::CONNECT, result, &[peer]);
+        }
+        result
+    }
+
+    fn shutdown[real](fd: i32, how: i32) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        let result = unsafe { real(fd, how) };
+        tell(fd, CallId::SHUTDOWN, result, &[&how.to_le_bytes()]);
+        result
+    }
+
+    fn setsockopt[real](fd: i32, level: i32, name: i32, value: *const u8, length: u32) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        unsafe {
+            let result = real(fd, level, name, value, length);
+            let value = if value.is_null() {
+                &[]
+            } else {
+                core::slice::from_raw_parts(value, length.min(64) as usize)
+            };
+            tell(fd, CallId::SET_OPTION, result, &[&level.to_le_bytes(), &name.to_le_bytes(), value]);
+            result
+        }
+    }
+
+    fn ioctl[real](fd: i32, request: u64, argument: *mut i32) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        unsafe {
+            let result = real(fd, request, argument);
+            if sockets::udp(fd).is_some() {
+                // FIONREAD and FIONBIO have an integer there; of others the request says enough.
+                let known = request == 0x541b || request == 0x5421;
+                let answer = if known { argument.as_ref().copied().unwrap_or(0) } else { 0 };
+                tell(fd, CallId::IOCTL, result, &[&request.to_le_bytes(), &answer.to_le_bytes()]);
+            }
+            result
+        }
+    }
+
+    fn close[real](fd: i32) -> i32 {
+        quietly(|| sockets::closing(fd));
+        // SAFETY: as the program vouches for its own call.
+        unsafe { real(fd) }
+    }
+
+    fn close_range[real](first: u32, last: u32, flags: i32) -> i32 {
+        // With a flag nothing is closed now.
+        if flags == 0 {
+            quietly(|| (first..=last.min(65_535)).for_each(|fd| sockets::closing(fd as i32)));
+        }
+        // SAFETY: as the program vouches for its own call.
+        unsafe { real(first, last, flags) }
+    }
+
+    fn dup[real](fd: i32) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        let to = unsafe { real(fd) };
+        if to >= 0 {
+            quietly(|| sockets::duplicated(fd, to));
+        }
+        to
+    }
+
+    fn dup2[real](fd: i32, to: i32) -> i32 {
+        if fd != to {
+            quietly(|| sockets::closing(to));
+        }
+        // SAFETY: as the program vouches for its own call.
+        let result = unsafe { real(fd, to) };
+        if result >= 0 {
+            quietly(|| sockets::duplicated(fd, to));
+        }
+        result
+    }
+
+    fn dup3[real](fd: i32, to: i32, flags: i32) -> i32 {
+        if fd != to {
+            quietly(|| sockets::closing(to));
+        }
+        // SAFETY: as the program vouches for its own call.
+        let result = unsafe { real(fd, to, flags) };
+        if result >= 0 {
+            quietly(|| sockets::duplicated(fd, to));
+        }
+        result
+    }
+
+    fn fcntl[real](fd: i32, command: i32, argument: usize) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        let result = unsafe { real(fd, command, argument) };
+        if result >= 0 && matches!(command, F_DUPFD | F_DUPFD_CLOEXEC) {
+            quietly(|| sockets::duplicated(fd, result));
+        }
+        result
+    }
+
+    fn fcntl64[real](fd: i32, command: i32, argument: usize) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        let result = unsafe { real(fd, command, argument) };
+        if result >= 0 && matches!(command, F_DUPFD | F_DUPFD_CLOEXEC) {
+            quietly(|| sockets::duplicated(fd, result));
+        }
+        result
+    }
+}

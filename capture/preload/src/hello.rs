@@ -1,0 +1,46 @@
+//! What the library and the recorder say to each other at the start.
+//!
+//! Both include this file; it depends on `core` alone.
+
+/// The first four bytes of both messages. Changes with their layout.
+pub const HELLO_MAGIC: u32 = u32::from_le_bytes(*b"nrl1");
+/// A process wants to be recorded.
+pub const KIND_ATTACH: u32 = 0;
+/// A recorded process needs one ring more.
+pub const KIND_MORE: u32 = 1;
+/// A process passes the listener of its tripwire.
+pub const KIND_TRIPWIRE: u32 = 2;
+
+/// The environment variable that holds the path of the recorder's socket.
+#[allow(dead_code)] // the library compares bytes
+pub const VARIABLE: &str = "NETREEL_RECORD";
+
+/// From the program.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Hello {
+    pub magic: u32,
+    pub kind: u32,
+    pub pid: u32,
+    /// 1: a forked child.
+    pub flags: u32,
+    /// Of the reel, where there is one already.
+    pub identity: u64,
+}
+
+/// From the recorder; the ring file comes with it where `accepted` is 1.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Welcome {
+    pub magic: u32,
+    pub accepted: u32,
+    /// How many rings the file has; for one more ring, its index.
+    pub rings: u32,
+    /// The length of each ring's data in bytes.
+    pub capacity: u32,
+    pub identity: u64,
+    /// 1: a full ring drops at once instead of waiting.
+    pub drop_when_full: u32,
+    /// 1: watch for system calls that the hooks do not see.
+    pub tripwire: u32,
+}

@@ -1,0 +1,133 @@
+//! Other processes: forked children, and programs that take this one's place.
+
+use core::ffi::{CStr, c_char, c_void};
+
+use crate::attach;
+use crate::call::CallId;
+use crate::push::pushing;
+use crate::sys::{self, environ, errno, hook, nr, set_errno};
+
+/// Whether the environment of a new program no longer names the recorder.
+///
+/// # Safety
+/// `list` is null or a list of zero-ended strings, ended by a null pointer.
+unsafe fn is_cleared(mut list: *const *const c_char) -> bool {
+    let (mut named, mut loaded) = (false, false);
+    // SAFETY: the caller vouches for it.
+    unsafe {
+        while !list.is_null() && !(*list).is_null() {
+            let entry = CStr::from_ptr(*list).to_bytes();
+            named |= entry.starts_with(b"NETREEL_RECORD=");
+            loaded |= entry.starts_with(b"LD_PRELOAD=") && contains(entry, b"netreel");
+            list = list.add(1);
+        }
+    }
+    !(named && loaded)
+}
+
+fn contains(text: &[u8], part: &[u8]) -> bool {
+    text.windows(part.len()).any(|window| window == part)
+}
+
+/// Says that another program is about to run.
+///
+/// # Safety
+/// `path` is null or a zero-ended string; `list` as for [`is_cleared`].
+unsafe fn starts(call: CallId, result: i32, path: *const c_char, list: *const *const c_char) {
+    if attach::generation().is_none() || attach::is_borrowed() || path.is_null() {
+        return;
+    }
+    let code = errno();
+    // SAFETY: the caller vouches for it.
+    let (cleared, path) = unsafe { (is_cleared(list), CStr::from_ptr(path).to_bytes()) };
+    let mut folder = [0u8; 1024];
+    // A path without a slash is looked for; one that starts with it is whole.
+    let relative = path.contains(&b'/') && path.first() != Some(&b'/');
+    let folder = if relative { here(&mut folder) } else { &[] };
+    let slash: &[u8] = if relative { b"/" } else { b"" };
+    if let Some(mut pushing) = pushing() {
+        pushing.called(call, result, &[&[u8::from(cleared)], folder, slash, path]);
+    }
+    set_errno(code);
+}
+
+/// The folder that the process is in.
+fn here(place: &mut [u8]) -> &[u8] {
+    let arguments = [place.as_mut_ptr() as usize, place.len(), 0, 0, 0, 0];
+    // SAFETY: a place of that length.
+    let length = unsafe { sys::syscall(nr::GETCWD, arguments) };
+    let length = usize::try_from(length).unwrap_or(0).saturating_sub(1);
+    place.get(..length).unwrap_or(&[])
+}
+
+hook! {
+    fn fork[real]() -> i32 {
+        // SAFETY: no argument.
+        let child = unsafe { real() };
+        if child > 0 {
+            let code = errno();
+            if let Some(mut pushing) = pushing() {
+                pushing.called(CallId::FORK, child, &[]);
+            }
+            set_errno(code);
+        } else if child == 0 {
+            // Asks for a reel of its own now rather than at the first packet.
+            let _ = attach::generation();
+        }
+        child
+    }
+
+    fn execve[real](path: *const c_char, arguments: *const *const c_char, list: *const *const c_char) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        unsafe {
+            starts(CallId::EXEC, 0, path, list);
+            real(path, arguments, list)
+        }
+    }
+
+    fn execv[real](path: *const c_char, arguments: *const *const c_char) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        unsafe {
+            starts(CallId::EXEC, 0, path, environ);
+            real(path, arguments)
+        }
+    }
+
+    fn execvp[real](path: *const c_char, arguments: *const *const c_char) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        unsafe {
+            starts(CallId::EXEC, 0, path, environ);
+            real(path, arguments)
+        }
+    }
+
+    fn execvpe[real](path: *const c_char, arguments: *const *const c_char, list: *const *const c_char) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        unsafe {
+            starts(CallId::EXEC, 0, path, list);
+            real(path, arguments, list)
+        }
+    }
+
+    fn posix_spawn[real](child: *mut i32, path: *const c_char, actions: *const c_void, attributes: *const c_void, arguments: *const *const c_char, list: *const *const c_char) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        unsafe {
+            let result = real(child, path, actions, attributes, arguments, list);
+            let list = if list.is_null() { environ } else { list };
+            let pid = if result == 0 { child.as_ref().copied().unwrap_or(0) } else { -result };
+            starts(CallId::SPAWN, pid, path, list);
+            result
+        }
+    }
+
+    fn posix_spawnp[real](child: *mut i32, path: *const c_char, actions: *const c_void, attributes: *const c_void, arguments: *const *const c_char, list: *const *const c_char) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        unsafe {
+            let result = real(child, path, actions, attributes, arguments, list);
+            let list = if list.is_null() { environ } else { list };
+            let pid = if result == 0 { child.as_ref().copied().unwrap_or(0) } else { -result };
+            starts(CallId::SPAWN, pid, path, list);
+            result
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! Every way to receive on a UDP socket.
+
+use core::ffi::c_void;
+
+use crate::call::CallId;
+use crate::push::{now, pushing};
+use crate::sockets::{self, Endpoint};
+use crate::sys::{self, IoVec, MMsgHdr, MsgHdr, TimeSpec, errno, hook, set_errno};
+
+const RECEIVED: u8 = 5;
+const POLL_EMPTY: u8 = 6;
+const RECEIVE_FAILED: u8 = 7;
+
+/// What the program gets, wherever it gets it.
+struct Taken {
+    iov: *const IoVec,
+    count: usize,
+    address: *const u8,
+    /// How long the address is; 0 where the program did not ask for it.
+    address_length: u32,
+    flags: i32,
+}
+
+/// Says what came of a receive. Leaves `errno` as it is.
+///
+/// # Safety
+/// `taken` describes memory that the program gave for the call, and the call has filled.
+unsafe fn after(fd: i32, taken: &Taken, result: isize) {
+    let code = errno();
+    // SAFETY: the caller vouches for it.
+    unsafe { tell(fd, taken, result, code) };
+    set_errno(code);
+}
+
+unsafe fn tell(fd: i32, taken: &Taken, result: isize, code: i32) -> Option<()> {
+    let socket = sockets::udp(fd)?;
+    let mut pushing = pushing()?;
+    sockets::announce(&mut pushing, fd, socket);
+    let number = socket.to_le_bytes();
+    if taken.flags & sys::MSG_ERRQUEUE != 0 {
+        let result = if result < 0 { -code } else { result as i32 };
+        pushing.called(CallId::ERROR_QUEUE, result, &[&number]);
+        return Some(());
+    }
+    let Ok(mut left) = usize::try_from(result) else {
+        if code == sys::EAGAIN {
+            // An empty poll costs no clock read; it has the time of the event before it.
+            let time = pushing.latest();
+            pushing.push_parts(time, POLL_EMPTY, &[&number]);
+        } else {
+            pushing.push_parts(now(), RECEIVE_FAILED, &[&number, &code.to_le_bytes()]);
+        }
+        return Some(());
+    };
+    // SAFETY: the caller vouches for it.
+    let from = unsafe { Endpoint::from_pointer(taken.address, taken.address_length) };
+    let from = from.unwrap_or_else(|| sockets::peer(fd, socket));
+    let vectors: &[IoVec] = if taken.iov.is_null() {
+        &[]
+    } else {
+        // SAFETY: the caller vouches for it.
+        unsafe { core::slice::from_raw_parts(taken.iov, taken.count) }
+    };
+    // With MSG_TRUNC the result is the packet's length, which may be more than was stored.
+    let room: usize = vectors.iter().map(|vector| vector.length).sum();
+    left = left.min(room);
+    let (head, peeked) = (2 + from.bytes().len(), taken.flags & sys::MSG_PEEK != 0);
+    let fill = |body: *mut u8, mut left: usize| {
+        // SAFETY: the room is the sum of what is copied, which the caller vouches for.
+        unsafe {
+            let mut at = body;
+            for vector in vectors {
+                let part = vector.length.min(left);
+                if part > 0 {
+                    core::ptr::copy_nonoverlapping(vector.base, at, part);
+                    at = at.add(part);
+                }
+                left -= part;
+            }
+        }
+    };
+    if peeked {
+        let result = result as i32;
+        pushing.called(CallId::PEEK, result, &[&number]);
+        return Some(());
+    }
+    pushing.push(now(), RECEIVED, head + left, |body| {
+        // SAFETY: as above.
+        unsafe {
+            core::ptr::copy_nonoverlapping(number.as_ptr(), body, 2);
+            core::ptr::copy_nonoverlapping(from.bytes().as_ptr(), body.add(2), head - 2);
+            fill(body.add(head), left);
+        }
+    });
+    Some(())
+}
+
+/// # Safety
+/// As [`after`], for one buffer.
+unsafe fn after_one(
+    fd: i32,
+    buffer: *mut u8,
+    room: usize,
+    flags: i32,
+    address: *const u8,
+    address_length: *const u32,
+    result: isize,
+) {
+    let iov = IoVec {
+        base: buffer,
+        length: room,
+    };
+    // SAFETY: the caller vouches for it.
+    unsafe {
+        let known = !address.is_null() && !address_length.is_null();
+        let taken = Taken {
+            iov: &raw const iov,
+            count: 1,
+            address,
+            address_length: if known && result >= 0 {
+                (*address_length).min(28)
+            } else {
+                0
+            },
+            flags,
+        };
+        after(fd, &taken, result);
+    }
+}
+
+hook! {
+    fn recv[real](fd: i32, buffer: *mut u8, length: usize, flags: i32) -> isize {
+        // SAFETY: as the program vouches for its own call.
+        unsafe {
+            let result = real(fd, buffer, length, flags);
+            after_one(fd, buffer, length, flags, core::ptr::null(), core::ptr::null(), result);
+            result
+        }
+    }
+
+    fn __recv_chk[real](fd: i32, buffer: *mut u8, length: usize, room: usize, flags: i32) -> isize {
+        // SAFETY: as the program vouches for its own call.
+        unsafe {
+            let result = real(fd, buffer, length, room, flags);
+            after_one(fd, buffer, length, flags, core::ptr::null(), core::ptr::null(), result);
+            result
+        }
+    }
+
+    fn recvfrom[real](fd: i32, buffer: *mut u8, length: usize, flags: i32, address: *mut u8, address_length: *mut u32) -> isize {
+        // SAFETY: as the program vouches for its own call.
+        unsafe {
+            let result = real(fd, buffer, length, flags, address, address_length);
+            after_one(fd, buffer, length, flags, address, address_length, result);
+            result
+        }
+    }
+
+    fn __recvfrom_chk[real](fd: i32, buffer: *mut u8, length: usize, room: usize, flags: i32, address: *mut u8, address_length: *mut u32) -> isize {
+        // SAFETY: as the program vouches for its own call.
+        unsafe {
+            let result = real(fd, buffer, length, room, flags, address, address_length);
+            after_one(fd, buffer, length, flags, address, address_length, result);
+            result
+        }
+    }
+
+    fn read[real](fd: i32, buffer: *mut u8, length: usize) -> isize {
+        // SAFETY: as the program vouches for its own call.
+        unsafe {
+            let result = real(fd, buffer, length);
+            after_one(fd, buffer, length, 0, core::ptr::null(), core::ptr::null(), result);
+            crate::randomness::after_read(fd, buffer, result);
+            result
+        }
+    }
+
+    fn __read_chk[real](fd: i32, buffer: *mut u8, length: usize, room: usize) -> isize {
+        // SAFETY: as the program vouches for its own call.
+        unsafe {
+            let result = real(fd, buffer, length, room);
+            after_one(fd, buffer, length, 0, core::ptr::null(), core::ptr::null(), result);
+            crate::randomness::after_read(fd, buffer, result);
+            result
+        }
+    }
+
+    fn readv[real](fd: i32, iov: *const IoVec, count: i32) -> isize {
+        // SAFETY: as the program vouches for its own call.
+        unsafe {
+            let result = real(fd, iov, count);
+            let taken = Taken {
+                iov,
+                count: count.max(0) as usize,
+                address: core::ptr::null(),
+                address_length: 0,
+                flags: 0,
+            };
+            after(fd, &taken, result);
+            result
+        }
+    }
+
+    fn recvmsg[real](fd: i32, message: *mut MsgHdr, flags: i32) -> isize {
+        // SAFETY: as the program vouches for its own call.
+        unsafe {
+            let result = real(fd, message, flags);
+            if let Some(message) = message.as_ref() {
+                after(fd, &taken_by(message, flags), result);
+            }
+            result
+        }
+    }
+
+    fn recvmmsg[real](fd: i32, messages: *mut MMsgHdr, count: u32, flags: i32, timeout: *mut TimeSpec) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        unsafe {
+            let result = real(fd, messages, count, flags, timeout);
+            if messages.is_null() {
+                return result;
+            }
+            match usize::try_from(result) {
+                Ok(got) => {
+                    for message in core::slice::from_raw_parts(messages, got) {
+                        let taken = taken_by(&message.header, flags);
+                        after(fd, &taken, message.length as isize);
+                    }
+                }
+                Err(_) => {
+                    let none = Taken {
+                        iov: core::ptr::null(),
+                        count: 0,
+                        address: core::ptr::null(),
+                        address_length: 0,
+                        flags,
+                    };
+                    after(fd, &none, -1);
+                }
+            }
+            result
+        }
+    }
+
+    fn syscall[real](number: isize, a: usize, b: usize, c: usize, d: usize, e: usize, f: usize) -> isize {
+        use crate::sys::nr;
+        // SAFETY: each is the C library's function for that system call.
+        unsafe {
+            match usize::try_from(number).unwrap_or(usize::MAX) {
+                nr::SENDTO => crate::send::sendto(a as i32, b as *const u8, c, d as i32, e as *const u8, f as u32),
+                nr::SENDMSG => crate::send::sendmsg(a as i32, b as *const MsgHdr, c as i32),
+                nr::SENDMMSG => crate::send::sendmmsg(a as i32, b as *mut MMsgHdr, c as u32, d as i32) as isize,
+                nr::RECVFROM => recvfrom(a as i32, b as *mut u8, c, d as i32, e as *mut u8, f as *mut u32),
+                nr::RECVMSG => recvmsg(a as i32, b as *mut MsgHdr, c as i32),
+                nr::RECVMMSG => recvmmsg(a as i32, b as *mut MMsgHdr, c as u32, d as i32, e as *mut TimeSpec) as isize,
+                nr::SOCKET => crate::descriptors::socket(a as i32, b as i32, c as i32) as isize,
+                nr::CLOSE => crate::descriptors::close(a as i32) as isize,
+                nr::CONNECT => crate::descriptors::connect(a as i32, b as *const u8, c as u32) as isize,
+                nr::GETRANDOM => crate::randomness::getrandom(a as *mut c_void, b, c as u32),
+                nr::CLOCK_GETTIME => crate::clocks::clock_gettime(a as i32, b as *mut TimeSpec) as isize,
+                _ => real(number, a, b, c, d, e, f),
+            }
+        }
+    }
+}
+
+fn taken_by(message: &MsgHdr, flags: i32) -> Taken {
+    Taken {
+        iov: message.iov,
+        count: message.iov_count,
+        address: message.name,
+        address_length: message.name_length.min(28),
+        flags,
+    }
+}

@@ -1,0 +1,337 @@
+//! Which descriptors are UDP sockets, and what is known of each socket.
+
+use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
+
+use crate::attach;
+use crate::call::CallId;
+use crate::push::{Pushing, now, pushing};
+use crate::sys::{self, nr};
+
+const FDS: usize = 1 << 16;
+const UNKNOWN: u32 = 0;
+const OTHER: u32 = 1;
+const RANDOM_SOURCE: u32 = 2;
+/// A UDP socket: its number plus this.
+const UDP: u32 = 16;
+
+static TABLE: [AtomicU32; FDS] = [const { AtomicU32::new(UNKNOWN) }; FDS];
+static REFERENCES: [AtomicU16; FDS] = [const { AtomicU16::new(0) }; FDS];
+static ANNOUNCED: [AtomicU8; FDS] = [const { AtomicU8::new(UNBOUND) }; FDS];
+/// The peers of connected sockets, as the body of an event has them; the first byte of the last
+/// word is the length.
+static PEERS: [[AtomicU64; 5]; FDS] = [const { [const { AtomicU64::new(0) }; 5] }; FDS];
+
+const UNBOUND: u8 = 0;
+const HINTED: u8 = 1;
+const BOUND: u8 = 2;
+
+const SOCKET_OPENED: u8 = 1;
+const SOCKET_CLOSED: u8 = 2;
+
+/// An address as the body of an event has it.
+#[derive(Clone, Copy)]
+pub struct Endpoint {
+    bytes: [u8; 27],
+    length: u8,
+}
+
+impl Endpoint {
+    /// `0.0.0.0:0`, for what cannot be named.
+    pub const NONE: Endpoint = Endpoint {
+        bytes: {
+            let mut bytes = [0; 27];
+            bytes[0] = 4;
+            bytes
+        },
+        length: 7,
+    };
+
+    pub fn bytes(&self) -> &[u8] {
+        self.bytes.get(..usize::from(self.length)).unwrap_or(&[])
+    }
+
+    /// From the C form; `None` where it is no Internet address.
+    pub fn from_c(address: &[u8]) -> Option<Endpoint> {
+        let family = i32::from(u16::from_ne_bytes([*address.first()?, *address.get(1)?]));
+        let port = u16::from_be_bytes([*address.get(2)?, *address.get(3)?]).to_le_bytes();
+        let mut bytes = [0; 27];
+        bytes[1..3].copy_from_slice(&port);
+        match family {
+            sys::AF_INET => {
+                bytes[0] = 4;
+                bytes[3..7].copy_from_slice(address.get(4..8)?);
+                Some(Endpoint { bytes, length: 7 })
+            }
+            sys::AF_INET6 => {
+                bytes[0] = 6;
+                bytes[3..19].copy_from_slice(address.get(8..24)?);
+                bytes[19..23].copy_from_slice(address.get(4..8)?);
+                bytes[23..27].copy_from_slice(address.get(24..28)?);
+                Some(Endpoint { bytes, length: 27 })
+            }
+            _ => None,
+        }
+    }
+
+    /// From where a C program keeps an address of `length` bytes.
+    ///
+    /// # Safety
+    /// `address` is null or leads to `length` bytes.
+    pub unsafe fn from_pointer(address: *const u8, length: u32) -> Option<Endpoint> {
+        if address.is_null() {
+            return None;
+        }
+        // SAFETY: the caller vouches for it.
+        Endpoint::from_c(unsafe { core::slice::from_raw_parts(address, length as usize) })
+    }
+}
+
+/// The number of the UDP socket behind a descriptor; `None` for anything else.
+#[inline]
+pub fn udp(fd: i32) -> Option<u16> {
+    let entry = TABLE.get(usize::try_from(fd).ok()?)?;
+    match entry.load(Ordering::Relaxed) {
+        UNKNOWN => classify(fd),
+        class => Some(class.checked_sub(UDP)? as u16),
+    }
+}
+
+/// Whether the descriptor was opened to read random bytes.
+#[inline]
+pub fn is_random_source(fd: i32) -> bool {
+    let entry = usize::try_from(fd).ok().and_then(|fd| TABLE.get(fd));
+    entry.is_some_and(|entry| entry.load(Ordering::Relaxed) == RANDOM_SOURCE)
+}
+
+/// Remembers that the descriptor reads random bytes.
+pub fn set_random_source(fd: i32) {
+    set(fd, RANDOM_SOURCE);
+}
+
+fn set(fd: i32, class: u32) {
+    if let Some(entry) = usize::try_from(fd).ok().and_then(|fd| TABLE.get(fd)) {
+        entry.store(class, Ordering::Relaxed);
+    }
+}
+
+/// A descriptor that was not seen being made: inherited, or passed by somebody.
+#[cold]
+fn classify(fd: i32) -> Option<u16> {
+    if !is_udp(fd) {
+        set(fd, OTHER);
+        return None;
+    }
+    let socket = add(fd);
+    let mut pushing = pushing()?;
+    let (number, fd_bytes) = (socket.to_le_bytes(), fd.to_le_bytes());
+    pushing.called(CallId::SOCKET, fd, &[&fd_bytes, &number]);
+    announce(&mut pushing, fd, socket);
+    Some(socket)
+}
+
+fn is_udp(fd: i32) -> bool {
+    let domain = option(fd, sys::SO_DOMAIN);
+    matches!(domain, Some(sys::AF_INET | sys::AF_INET6))
+        && option(fd, sys::SO_TYPE) == Some(sys::SOCK_DGRAM)
+}
+
+fn option(fd: i32, name: i32) -> Option<i32> {
+    let (mut value, mut length) = (0i32, 4u32);
+    let (value_at, length_at) = ((&raw mut value) as usize, (&raw mut length) as usize);
+    let level = sys::SOL_SOCKET as usize;
+    let arguments = [fd as usize, level, name as usize, value_at, length_at, 0];
+    // SAFETY: places for the value and its length.
+    let result = unsafe { sys::syscall(nr::GETSOCKOPT, arguments) };
+    (result == 0).then_some(value)
+}
+
+fn add(fd: i32) -> u16 {
+    let number = match attach::generation() {
+        Some(_) => attach::control().sockets.0.fetch_add(1, Ordering::Relaxed),
+        None => u32::from(u16::MAX),
+    };
+    let socket = number.min(u32::from(u16::MAX)) as u16;
+    let index = usize::from(socket);
+    REFERENCES[index].store(1, Ordering::Relaxed);
+    ANNOUNCED[index].store(UNBOUND, Ordering::Relaxed);
+    forget_peer(socket);
+    set(fd, UDP + u32::from(socket));
+    socket
+}
+
+/// A socket was made by the program: `fd`, a UDP socket or not.
+pub fn made(fd: i32) {
+    if fd < 0 || !is_udp(fd) {
+        set(fd, OTHER);
+        return;
+    }
+    let Some(mut pushing) = pushing() else {
+        set(fd, UNKNOWN);
+        return;
+    };
+    let socket = add(fd);
+    let (number, fd_bytes) = (socket.to_le_bytes(), fd.to_le_bytes());
+    pushing.called(CallId::SOCKET, fd, &[&fd_bytes, &number]);
+}
+
+/// Before a send or behind a receive: tells of the socket's address where that is not done yet.
+/// A socket that has none is told of all the same, so that no packet comes before its socket.
+#[inline]
+pub fn announce(pushing: &mut Pushing, fd: i32, socket: u16) {
+    if ANNOUNCED[usize::from(socket)].load(Ordering::Relaxed) != BOUND {
+        announce_slowly(pushing, fd, socket);
+    }
+}
+
+#[cold]
+fn announce_slowly(pushing: &mut Pushing, fd: i32, socket: u16) {
+    let mut address = [0u8; 28];
+    let mut length = 28u32;
+    let (address_at, length_at) = (address.as_mut_ptr() as usize, (&raw mut length) as usize);
+    let arguments = [fd as usize, address_at, length_at, 0, 0, 0];
+    // SAFETY: places for the address and its length.
+    let result = unsafe { sys::syscall(nr::GETSOCKNAME, arguments) };
+    let found = (result == 0).then(|| Endpoint::from_c(&address)).flatten();
+    let bound = address[2] != 0 || address[3] != 0;
+    let state = &ANNOUNCED[usize::from(socket)];
+    let next = if bound { BOUND } else { HINTED };
+    if state.swap(next, Ordering::Relaxed) >= next {
+        state.store(next.max(HINTED), Ordering::Relaxed);
+        return;
+    }
+    let local = found.unwrap_or(Endpoint::NONE);
+    pushing.push_parts(
+        now(),
+        SOCKET_OPENED,
+        &[&socket.to_le_bytes(), local.bytes()],
+    );
+}
+
+/// In a forked child: the sockets that it has from its parent.
+pub fn announce_inherited() {
+    for (fd, entry) in TABLE.iter().enumerate().take(4096) {
+        if entry.load(Ordering::Relaxed) >= UDP {
+            entry.store(UNKNOWN, Ordering::Relaxed);
+            let _ = udp(fd as i32);
+        }
+    }
+}
+
+/// The peer of a connected socket, asked for once.
+#[inline]
+pub fn peer(fd: i32, socket: u16) -> Endpoint {
+    let words = &PEERS[usize::from(socket)];
+    let mut bytes = [0u8; 40];
+    for (chunk, word) in bytes.chunks_exact_mut(8).zip(words) {
+        chunk.copy_from_slice(&word.load(Ordering::Relaxed).to_ne_bytes());
+    }
+    if bytes[32] == 0 {
+        return ask_peer(fd, socket);
+    }
+    let mut endpoint = Endpoint::NONE;
+    endpoint.bytes.copy_from_slice(&bytes[..27]);
+    endpoint.length = bytes[32].min(27);
+    endpoint
+}
+
+#[cold]
+fn ask_peer(fd: i32, socket: u16) -> Endpoint {
+    let mut address = [0u8; 28];
+    let mut length = 28u32;
+    let (address_at, length_at) = (address.as_mut_ptr() as usize, (&raw mut length) as usize);
+    let arguments = [fd as usize, address_at, length_at, 0, 0, 0];
+    // SAFETY: places for the address and its length.
+    let result = unsafe { sys::syscall(nr::GETPEERNAME, arguments) };
+    let Some(endpoint) = (result == 0).then(|| Endpoint::from_c(&address)).flatten() else {
+        return Endpoint::NONE;
+    };
+    let mut bytes = [0u8; 40];
+    bytes[..27].copy_from_slice(&endpoint.bytes);
+    bytes[32] = endpoint.length;
+    for (chunk, word) in bytes.chunks_exact(8).zip(&PEERS[usize::from(socket)]) {
+        let mut value = [0; 8];
+        value.copy_from_slice(chunk);
+        word.store(u64::from_ne_bytes(value), Ordering::Relaxed);
+    }
+    endpoint
+}
+
+/// The socket was connected anew.
+pub fn forget_peer(socket: u16) {
+    for word in &PEERS[usize::from(socket)] {
+        word.store(0, Ordering::Relaxed);
+    }
+}
+
+/// `to` is a second descriptor of the socket behind `from`.
+pub fn duplicated(from: i32, to: i32) {
+    let Some(socket) = udp(from) else {
+        set(to, UNKNOWN);
+        return;
+    };
+    if from == to {
+        return;
+    }
+    set(to, UDP + u32::from(socket));
+    REFERENCES[usize::from(socket)].fetch_add(1, Ordering::Relaxed);
+    if let Some(mut pushing) = pushing() {
+        let (from, to) = (from.to_le_bytes(), to.to_le_bytes());
+        pushing.called(CallId::DUP, 0, &[&from, &to, &socket.to_le_bytes()]);
+    }
+}
+
+/// The descriptor is about to be closed.
+pub fn closing(fd: i32) {
+    let Some(entry) = usize::try_from(fd).ok().and_then(|fd| TABLE.get(fd)) else {
+        return;
+    };
+    let class = entry.load(Ordering::Relaxed);
+    if class == UNKNOWN || attach::is_borrowed() {
+        return;
+    }
+    entry.store(UNKNOWN, Ordering::Relaxed);
+    let Some(socket) = class.checked_sub(UDP).map(|socket| socket as u16) else {
+        return;
+    };
+    let last = REFERENCES[usize::from(socket)].fetch_sub(1, Ordering::Relaxed) <= 1;
+    let Some(mut pushing) = pushing() else { return };
+    let (fd_bytes, number) = (fd.to_le_bytes(), socket.to_le_bytes());
+    if !last {
+        pushing.called(CallId::CLOSE, 0, &[&fd_bytes, &number]);
+        return;
+    }
+    let (drops, queued) = receive_queue(fd);
+    let (drops, queued) = (drops.to_le_bytes(), queued.to_le_bytes());
+    pushing.called(CallId::CLOSE, 0, &[&fd_bytes, &number, &drops, &queued]);
+    pushing.push_parts(now(), SOCKET_CLOSED, &[&number]);
+}
+
+/// Packets dropped for a full receive buffer, and the bytes of buffer that nobody read.
+fn receive_queue(fd: i32) -> (u32, u32) {
+    let (mut values, mut length) = ([0u32; 9], 36u32);
+    let (values_at, length_at) = (values.as_mut_ptr() as usize, (&raw mut length) as usize);
+    let level = sys::SOL_SOCKET as usize;
+    let name = sys::SO_MEMINFO as usize;
+    // SAFETY: places for the values and their length.
+    unsafe {
+        sys::syscall(
+            nr::GETSOCKOPT,
+            [fd as usize, level, name, values_at, length_at, 0],
+        )
+    };
+    (values[8], values[0])
+}
+
+/// What the receive buffers of all sockets came to.
+pub fn tell_receive_queues() {
+    for (fd, entry) in TABLE.iter().enumerate().take(4096) {
+        let Some(socket) = entry.load(Ordering::Relaxed).checked_sub(UDP) else {
+            continue;
+        };
+        let Some(mut pushing) = pushing() else { return };
+        let (drops, queued) = receive_queue(fd as i32);
+        let (drops, queued) = (drops.to_le_bytes(), queued.to_le_bytes());
+        let number = (socket as u16).to_le_bytes();
+        pushing.called(CallId::RECEIVE_QUEUE, 0, &[&number, &drops, &queued]);
+    }
+}

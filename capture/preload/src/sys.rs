@@ -1,0 +1,267 @@
+//! What this library needs of C and of the kernel, declared by hand.
+
+use core::arch::asm;
+use core::ffi::{c_char, c_int, c_void};
+
+pub const AF_UNIX: c_int = 1;
+pub const AF_INET: c_int = 2;
+pub const AF_INET6: c_int = 10;
+pub const SOCK_DGRAM: c_int = 2;
+pub const SOCK_SEQPACKET: c_int = 5;
+pub const SOCK_CLOEXEC: c_int = 0o2000000;
+pub const SOL_SOCKET: c_int = 1;
+pub const SO_TYPE: c_int = 3;
+pub const SO_DOMAIN: c_int = 39;
+pub const SO_MEMINFO: c_int = 55;
+pub const SCM_RIGHTS: c_int = 1;
+pub const MSG_PEEK: c_int = 0x2;
+pub const MSG_CMSG_CLOEXEC: c_int = 0x4000_0000;
+pub const MSG_NOSIGNAL: c_int = 0x4000;
+pub const MSG_ERRQUEUE: c_int = 0x2000;
+pub const EAGAIN: c_int = 11;
+pub const CLOCK_MONOTONIC: c_int = 1;
+pub const PROT_READ_WRITE: usize = 3;
+pub const MAP_SHARED: usize = 1;
+pub const MAP_PRIVATE_ANONYMOUS: usize = 0x22;
+pub const MAP_POPULATE: usize = 0x8000;
+pub const MADV_WIPEONFORK: usize = 18;
+pub const RTLD_NEXT: *mut c_void = -1isize as *mut c_void;
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct IoVec {
+    pub base: *mut u8,
+    pub length: usize,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct MsgHdr {
+    pub name: *mut u8,
+    pub name_length: u32,
+    pub iov: *mut IoVec,
+    pub iov_count: usize,
+    pub control: *mut u8,
+    pub control_length: usize,
+    pub flags: c_int,
+}
+
+#[repr(C)]
+pub struct MMsgHdr {
+    pub header: MsgHdr,
+    pub length: u32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+pub struct TimeSpec {
+    pub seconds: i64,
+    pub nanos: i64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+pub struct TimeVal {
+    pub seconds: i64,
+    pub micros: i64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct PollFd {
+    pub fd: c_int,
+    pub events: i16,
+    pub revents: i16,
+}
+
+#[cfg_attr(target_arch = "x86_64", repr(C, packed))]
+#[cfg_attr(not(target_arch = "x86_64"), repr(C))]
+#[derive(Clone, Copy)]
+pub struct EpollEvent {
+    pub events: u32,
+    pub data: u64,
+}
+
+unsafe extern "C" {
+    pub fn dlsym(handle: *mut c_void, symbol: *const c_char) -> *mut c_void;
+    pub fn __errno_location() -> *mut c_int;
+    pub fn pthread_key_create(
+        key: *mut u32,
+        destructor: Option<unsafe extern "C" fn(*mut c_void)>,
+    ) -> c_int;
+    pub fn pthread_setspecific(key: u32, value: *const c_void) -> c_int;
+    pub static environ: *const *const c_char;
+}
+
+/// The numbers of system calls.
+#[cfg(target_arch = "x86_64")]
+pub mod nr {
+    pub const CLOSE: usize = 3;
+    pub const MMAP: usize = 9;
+    pub const NANOSLEEP: usize = 35;
+    pub const GETPID: usize = 39;
+    pub const GETCWD: usize = 79;
+    pub const SOCKET: usize = 41;
+    pub const CONNECT: usize = 42;
+    pub const SENDTO: usize = 44;
+    pub const RECVFROM: usize = 45;
+    pub const SENDMSG: usize = 46;
+    pub const RECVMSG: usize = 47;
+    pub const GETSOCKNAME: usize = 51;
+    pub const GETPEERNAME: usize = 52;
+    pub const GETSOCKOPT: usize = 55;
+    pub const MADVISE: usize = 28;
+    pub const CLOCK_GETTIME: usize = 228;
+    pub const RECVMMSG: usize = 299;
+    pub const SENDMMSG: usize = 307;
+    pub const GETRANDOM: usize = 318;
+    pub const IO_URING_SETUP: usize = 425;
+    pub const SECCOMP: usize = 317;
+    pub const PRCTL: usize = 157;
+    /// As seccomp names this machine.
+    pub const AUDIT_ARCH: u32 = 0xc000_003e;
+}
+
+/// The numbers of system calls.
+#[cfg(target_arch = "aarch64")]
+pub mod nr {
+    pub const CLOSE: usize = 57;
+    pub const MMAP: usize = 222;
+    pub const NANOSLEEP: usize = 101;
+    pub const GETPID: usize = 172;
+    pub const GETCWD: usize = 17;
+    pub const SOCKET: usize = 198;
+    pub const CONNECT: usize = 203;
+    pub const SENDTO: usize = 206;
+    pub const RECVFROM: usize = 207;
+    pub const SENDMSG: usize = 211;
+    pub const RECVMSG: usize = 212;
+    pub const GETSOCKNAME: usize = 204;
+    pub const GETPEERNAME: usize = 205;
+    pub const GETSOCKOPT: usize = 209;
+    pub const MADVISE: usize = 233;
+    pub const CLOCK_GETTIME: usize = 113;
+    pub const RECVMMSG: usize = 243;
+    pub const SENDMMSG: usize = 269;
+    pub const GETRANDOM: usize = 278;
+    pub const IO_URING_SETUP: usize = 425;
+    pub const SECCOMP: usize = 277;
+    pub const PRCTL: usize = 167;
+    /// As seccomp names this machine.
+    pub const AUDIT_ARCH: u32 = 0xc000_00b7;
+}
+
+/// A system call that no hook sees and that leaves `errno` alone. Negative: the error code.
+///
+/// # Safety
+/// As the call says.
+#[cfg(target_arch = "x86_64")]
+pub unsafe fn syscall(number: usize, a: [usize; 6]) -> isize {
+    let result: isize;
+    // SAFETY: the kernel's calling convention; the caller vouches for the arguments.
+    unsafe {
+        asm!(
+            "syscall",
+            inlateout("rax") number as isize => result,
+            in("rdi") a[0], in("rsi") a[1], in("rdx") a[2],
+            in("r10") a[3], in("r8") a[4], in("r9") a[5],
+            lateout("rcx") _, lateout("r11") _,
+            options(nostack),
+        );
+    }
+    result
+}
+
+/// A system call that no hook sees and that leaves `errno` alone. Negative: the error code.
+///
+/// # Safety
+/// As the call says.
+#[cfg(target_arch = "aarch64")]
+pub unsafe fn syscall(number: usize, a: [usize; 6]) -> isize {
+    let result: isize;
+    // SAFETY: the kernel's calling convention; the caller vouches for the arguments.
+    unsafe {
+        asm!(
+            "svc 0",
+            in("x8") number,
+            inlateout("x0") a[0] as isize => result,
+            in("x1") a[1], in("x2") a[2], in("x3") a[3], in("x4") a[4], in("x5") a[5],
+            options(nostack),
+        );
+    }
+    result
+}
+
+/// The error code of the latest call that failed in this thread.
+pub fn errno() -> c_int {
+    // SAFETY: C gives each thread its own, always there.
+    unsafe { *__errno_location() }
+}
+
+/// Puts the error code back that the hooked call left.
+pub fn set_errno(code: c_int) {
+    // SAFETY: as above.
+    unsafe { *__errno_location() = code }
+}
+
+/// A function of the library behind this one, looked up once.
+pub struct Real(
+    core::sync::atomic::AtomicPtr<c_void>,
+    &'static core::ffi::CStr,
+);
+
+impl Real {
+    pub const fn new(name: &'static core::ffi::CStr) -> Real {
+        Real(
+            core::sync::atomic::AtomicPtr::new(core::ptr::null_mut()),
+            name,
+        )
+    }
+
+    /// Where the function is; null where the system has none of this name.
+    #[inline]
+    pub fn get(&self) -> *mut c_void {
+        use core::sync::atomic::Ordering::Relaxed;
+        let known = self.0.load(Relaxed);
+        if !known.is_null() {
+            return known;
+        }
+        // SAFETY: a name that ends in a zero byte.
+        let found = unsafe { dlsym(RTLD_NEXT, self.1.as_ptr()) };
+        self.0.store(found, Relaxed);
+        found
+    }
+}
+
+/// Declares hooks: each becomes a C function of that name, with `real` inside it as the function
+/// that it stands before. Where the system lacks that function, the hook fails with ENOSYS.
+macro_rules! hook {
+    ($($(#[$attribute:meta])* fn $name:ident[$real:ident]($($argument:ident: $type:ty),* $(,)?) -> $result:ty $body:block)*) => {
+        $(
+            $(#[$attribute])*
+            #[unsafe(no_mangle)]
+            #[allow(clippy::missing_safety_doc, clippy::too_many_arguments, missing_docs)]
+            pub unsafe extern "C" fn $name($($argument: $type),*) -> $result {
+                static REAL: $crate::sys::Real = $crate::sys::Real::new(
+                    // SAFETY: `concat!` puts the one zero byte at the end.
+                    unsafe {
+                        core::ffi::CStr::from_bytes_with_nul_unchecked(
+                            concat!(stringify!($name), "\0").as_bytes(),
+                        )
+                    },
+                );
+                let found = REAL.get();
+                if found.is_null() {
+                    $crate::sys::set_errno(38);
+                    return -1isize as $result;
+                }
+                #[allow(unused_variables)]
+                let $real: unsafe extern "C" fn($($type),*) -> $result =
+                    // SAFETY: the function of this name in the C library has this signature.
+                    unsafe { core::mem::transmute(found) };
+                $body
+            }
+        )*
+    };
+}
+pub(crate) use hook;

@@ -1,0 +1,223 @@
+//! Programs that a preloaded library cannot record, recognised before they start.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+/// Why a program would escape the recorder.
+#[derive(Debug, thiserror::Error)]
+pub enum Escape {
+    /// It cannot be looked at.
+    #[error("cannot open it: {0}")]
+    Io(#[from] io::Error),
+    /// It has no place for other libraries.
+    #[error("it is statically linked, so that no library can be loaded into it")]
+    Static,
+    /// Another size of pointers than the recorder's.
+    #[error("it is a 32-bit program, and the recorder's library has 64 bits")]
+    Bits32,
+    /// Another processor.
+    #[error("it is made for another processor than this machine's")]
+    OtherMachine,
+    /// It loads another C library.
+    #[error("it runs on musl; the recorder's library stands before glibc's functions")]
+    Musl,
+    /// Its network calls go past the C library.
+    #[error("it is a Go program; Go makes its system calls itself, past every library")]
+    Go,
+    /// The kernel forbids it.
+    #[error(
+        "it is setuid, setgid or has file capabilities; the kernel ignores preloaded libraries there"
+    )]
+    Setuid,
+    /// Neither ELF nor a script.
+    #[error("it is neither an ELF program nor a script")]
+    NotAProgram,
+}
+
+/// Looks at the program that would run, through the interpreters of scripts.
+pub fn check_program(path: &Path) -> Result<(), Escape> {
+    check(path, 4)
+}
+
+fn check(path: &Path, depth: u32) -> Result<(), Escape> {
+    let file = File::open(path)?;
+    let metadata = file.metadata()?;
+    let mut head = [0; 256];
+    let length = read_up_to(&file, &mut head)?;
+    let head = head.get(..length).unwrap_or(&[]);
+    if let Some(line) = head.strip_prefix(b"#!") {
+        let line = line.split(|byte| *byte == b'\n').next().unwrap_or(&[]);
+        let text = String::from_utf8_lossy(line);
+        let interpreter = text.split_whitespace().next();
+        return match interpreter.filter(|_| depth > 0) {
+            Some(interpreter) => check(Path::new(interpreter), depth - 1),
+            None => Err(Escape::NotAProgram),
+        };
+    }
+    let user = rustix::process::getuid().as_raw();
+    let group = rustix::process::getgid().as_raw();
+    let mode = metadata.permissions().mode();
+    let set_user = mode & 0o4000 != 0 && metadata.uid() != user;
+    let set_group = mode & 0o2010 == 0o2010 && metadata.gid() != group;
+    if set_user || set_group || (user != 0 && has_capabilities(path)) {
+        return Err(Escape::Setuid);
+    }
+    check_elf(&file, head)
+}
+
+fn has_capabilities(path: &Path) -> bool {
+    let mut value = [0u8; 64];
+    rustix::fs::getxattr(path, "security.capability", &mut value).is_ok()
+}
+
+const MACHINE: u16 = if cfg!(target_arch = "aarch64") {
+    183
+} else {
+    62
+};
+/// No program has more of either.
+const TABLE_MAX: usize = 4096;
+const NAMES_MAX: u64 = 1 << 20;
+
+fn check_elf(file: &File, head: &[u8]) -> Result<(), Escape> {
+    let u16_at = |at: usize| Some(u16::from_le_bytes(head.get(at..at + 2)?.try_into().ok()?));
+    let u64_at = |at: usize| Some(u64::from_le_bytes(head.get(at..at + 8)?.try_into().ok()?));
+    if head.get(..4) != Some(b"\x7fELF") {
+        return Err(Escape::NotAProgram);
+    }
+    match (head.get(4), head.get(5)) {
+        (Some(2), Some(1)) => {}
+        (Some(1), _) => return Err(Escape::Bits32),
+        _ => return Err(Escape::OtherMachine),
+    }
+    if u16_at(18) != Some(MACHINE) {
+        return Err(Escape::OtherMachine);
+    }
+    let headers = u64_at(32).zip(u16_at(54)).zip(u16_at(56));
+    let ((offset, size), count) = headers.ok_or(Escape::NotAProgram)?;
+    let mut interpreter = None;
+    for index in 0..usize::from(count).min(TABLE_MAX) {
+        let Some(entry) = entry(file, offset, size, index) else {
+            break;
+        };
+        const PT_INTERP: u32 = 3;
+        if u32_in(&entry, 0) == Some(PT_INTERP) {
+            interpreter = u64_in(&entry, 8).zip(u64_in(&entry, 32));
+        }
+    }
+    let sections = u64_at(40).zip(u16_at(58)).zip(u16_at(60)).zip(u16_at(62));
+    if let Some((((offset, size), count), names)) = sections
+        && is_go(file, offset, size, count, names)
+    {
+        return Err(Escape::Go);
+    }
+    let Some((at, length)) = interpreter else {
+        return Err(Escape::Static);
+    };
+    let name = bytes(file, at, length.min(4096)).unwrap_or_default();
+    if name.windows(4).any(|part| part == b"musl") {
+        return Err(Escape::Musl);
+    }
+    Ok(())
+}
+
+/// Whether the program has the section in which the Go linker notes its version.
+fn is_go(file: &File, offset: u64, size: u16, count: u16, names: u16) -> bool {
+    let names = entry(file, offset, size, usize::from(names))
+        .and_then(|names| u64_in(&names, 24).zip(u64_in(&names, 32)))
+        .and_then(|(at, length)| bytes(file, at, length.min(NAMES_MAX)));
+    let Some(names) = names else { return false };
+    let count = usize::from(count).min(TABLE_MAX);
+    (0..count)
+        .filter_map(|index| entry(file, offset, size, index))
+        .filter_map(|section| names.get(u32_in(&section, 0)? as usize..))
+        .any(|name| name.starts_with(b".go.buildinfo\0") || name.starts_with(b".note.go.buildid\0"))
+}
+
+fn entry(file: &File, offset: u64, size: u16, index: usize) -> Option<Vec<u8>> {
+    let at = offset.checked_add(u64::from(size).checked_mul(index as u64)?)?;
+    bytes(file, at, u64::from(size))
+}
+
+fn bytes(file: &File, at: u64, length: u64) -> Option<Vec<u8>> {
+    let mut bytes = vec![0; usize::try_from(length).ok()?];
+    file.read_exact_at(&mut bytes, at).ok()?;
+    Some(bytes)
+}
+
+fn u32_in(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
+}
+
+fn u64_in(bytes: &[u8], at: usize) -> Option<u64> {
+    Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?))
+}
+
+fn read_up_to(mut file: &File, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut filled = 0;
+    while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+        match file.read(rest)? {
+            0 => break,
+            read => filled += read,
+        }
+    }
+    Ok(filled)
+}
+
+/// Whether an executable part of the program holds the bytes of the instruction that enters the
+/// kernel. One without cannot go past the hooks by itself; in one with, they may be part of
+/// something else.
+pub(super) fn has_system_calls(path: &Path) -> bool {
+    let Ok(file) = File::open(path) else {
+        return true;
+    };
+    let Some(head) = bytes(&file, 0, 64) else {
+        return true;
+    };
+    let headers = u64_in(&head, 32).zip(u32_in(&head, 54));
+    let Some((offset, packed)) = headers else {
+        return true;
+    };
+    let (size, count) = (packed as u16, (packed >> 16) as usize);
+    const PT_LOAD: u32 = 1;
+    const EXECUTE: u32 = 1;
+    (0..count.min(TABLE_MAX))
+        .filter_map(|index| entry(&file, offset, size, index))
+        .filter(|entry| {
+            u32_in(entry, 0) == Some(PT_LOAD)
+                && u32_in(entry, 4).is_some_and(|flags| flags & EXECUTE != 0)
+        })
+        .any(|entry| {
+            let length = file.metadata().map_or(0, |metadata| metadata.len());
+            let place = u64_in(&entry, 8).zip(u64_in(&entry, 32));
+            let text = place.and_then(|(at, size)| bytes(&file, at, size.min(length)));
+            text.is_none_or(|text| {
+                text.windows(SYSTEM_CALL.len())
+                    .any(|part| part == SYSTEM_CALL)
+            })
+        })
+}
+
+const SYSTEM_CALL: &[u8] = if cfg!(target_arch = "aarch64") {
+    &[0x01, 0x00, 0x00, 0xd4]
+} else {
+    &[0x0f, 0x05]
+};
+
+/// Where the shell would find a program: itself where it has a slash, else the first of that name
+/// in `PATH` that may be run.
+pub fn find_program(name: &Path) -> Option<PathBuf> {
+    let may_run = |path: &Path| {
+        let metadata = path.metadata();
+        metadata.is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
+    };
+    if name.components().count() > 1 || name.is_absolute() {
+        return may_run(name).then(|| name.to_owned());
+    }
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path)
+        .map(|folder| folder.join(name))
+        .find(|path| may_run(path))
+}

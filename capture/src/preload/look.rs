@@ -1,0 +1,80 @@
+//! What `/proc` says of a recorded process.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::PathBuf;
+
+/// Its program, by the name of the file.
+pub(super) fn program(pid: u32) -> String {
+    let path = path(pid).unwrap_or_default();
+    let name = path.file_name().map(|name| name.to_string_lossy());
+    let name = name.map_or_else(|| "program".to_owned(), |name| name.into_owned());
+    // A file that was replaced meanwhile.
+    name.trim_end_matches(" (deleted)").replace('/', "_")
+}
+
+/// Its program.
+pub(super) fn path(pid: u32) -> Option<PathBuf> {
+    fs::read_link(format!("/proc/{pid}/exe")).ok()
+}
+
+/// Its arguments.
+pub(super) fn arguments(pid: u32) -> Vec<String> {
+    let bytes = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let text = bytes.strip_suffix(b"\0").unwrap_or(&bytes);
+    text.split(|byte| *byte == 0)
+        .map(|argument| String::from_utf8_lossy(argument).into_owned())
+        .collect()
+}
+
+/// A checksum of its program, with the path.
+pub(super) fn hash(pid: u32) -> Option<(String, String)> {
+    let bytes = fs::read(format!("/proc/{pid}/exe")).ok()?;
+    let path = path(pid)?.display().to_string();
+    Some((path, format!("crc32 {:08x}", crc32fast::hash(&bytes))))
+}
+
+/// What its open descriptors come to.
+#[derive(Debug, Default)]
+pub(super) struct Descriptors {
+    /// Whether one of them is an io_uring.
+    pub(super) io_uring: bool,
+    /// Packets that the kernel dropped because a receive buffer of its UDP sockets was full.
+    pub(super) drops: u64,
+}
+
+/// Looks at its descriptors; what cannot be read counts as nothing.
+pub(super) fn descriptors(pid: u32) -> Descriptors {
+    let mut found = Descriptors::default();
+    let mut sockets = BTreeSet::new();
+    for entry in fs::read_dir(format!("/proc/{pid}/fd"))
+        .into_iter()
+        .flatten()
+    {
+        let Some(target) = entry
+            .ok()
+            .and_then(|entry| fs::read_link(entry.path()).ok())
+        else {
+            continue;
+        };
+        let target = target.to_string_lossy();
+        found.io_uring |= target == "anon_inode:[io_uring]";
+        let inode = target.strip_prefix("socket:[");
+        let inode = inode.and_then(|inode| inode.strip_suffix(']')?.parse::<u64>().ok());
+        sockets.extend(inode);
+    }
+    for table in ["udp", "udp6"] {
+        let text = fs::read_to_string(format!("/proc/{pid}/net/{table}")).unwrap_or_default();
+        for line in text.lines().skip(1) {
+            let mut columns = line.split_whitespace();
+            let inode = columns.nth(9).and_then(|inode| inode.parse().ok());
+            let drops = columns
+                .next_back()
+                .and_then(|drops| drops.parse::<u64>().ok());
+            if inode.is_some_and(|inode| sockets.contains(&inode)) {
+                found.drops += drops.unwrap_or(0);
+            }
+        }
+    }
+    found
+}

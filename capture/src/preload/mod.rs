@@ -1,0 +1,152 @@
+//! Recording an unmodified, dynamically linked program: `netreel record -- CMD`.
+//!
+//! A library (`capture/preload`) is loaded into the program and stands before the C library's
+//! functions that reach the network, the clocks and the sources of randomness. It pushes into a
+//! ring file that this side makes and drains: the program gets no thread, and what it pushed
+//! outlives it. What the library cannot see is refused before the start or named while it runs.
+
+mod escape;
+mod library;
+mod look;
+mod process;
+mod serve;
+mod signals;
+mod tripwire;
+
+#[allow(missing_docs)]
+#[path = "../../preload/src/hello.rs"]
+mod hello;
+
+use std::io;
+use std::path::PathBuf;
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use netreel_transport::WhenFull;
+
+pub use escape::{Escape, check_program, find_program};
+
+use crate::recorder::RecordError;
+
+/// What to record, and how.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    /// The program and its arguments.
+    pub command: Vec<std::ffi::OsString>,
+    /// Where the reels go; made where it is not there.
+    pub out: PathBuf,
+    /// Whether programs that the program starts get reels as well.
+    pub children: bool,
+    /// What a push does when the disk cannot keep up.
+    pub when_full: WhenFull,
+    /// Whether addresses stay random, as the system has it. Without, a replay meets the same ones.
+    pub random_addresses: bool,
+    /// Whether to watch for system calls that go past the hooks. It costs the program the right to
+    /// gain privileges by starting setuid programs.
+    pub tripwire: bool,
+}
+
+/// A recording that could not be started.
+#[derive(Debug, thiserror::Error)]
+pub enum PreloadError {
+    /// There is no program of this name.
+    #[error("{0}: no program of this name can be found and run")]
+    NotFound(String),
+    /// The program would escape.
+    #[error(
+        "{program}: {why}. Recording it this way would leave silent gaps; record it from outside instead"
+    )]
+    Escapes {
+        /// The program.
+        program: String,
+        /// Why it would.
+        why: Escape,
+    },
+    /// This command was built for a machine without the library.
+    #[error(
+        "this netreel was built without the library for unmodified programs; it exists for Linux with glibc on x86-64 and 64-bit ARM"
+    )]
+    NoLibrary,
+    /// Something that recording needs could not be had.
+    #[error("cannot {what}: {error}")]
+    Io {
+        /// What was tried.
+        what: String,
+        /// Why it failed.
+        error: io::Error,
+    },
+    /// The program started and did not load the library.
+    #[error(
+        "{0}: the program runs, but the library was not loaded into it; it was ended. Is LD_PRELOAD forbidden for it, or its folder mounted noexec?"
+    )]
+    NotLoaded(String),
+}
+
+/// How far a recording is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Live {
+    /// Since the start.
+    pub time: Duration,
+    /// Sent and received, of all processes.
+    pub packets: u64,
+    /// Of their payloads.
+    pub bytes: u64,
+    /// Events that could not be recorded.
+    pub dropped: u64,
+    /// Packets that the kernel dropped because a receive buffer was full.
+    pub kernel_drops: u64,
+    /// Processes under way.
+    pub processes: usize,
+}
+
+/// What happens while recording.
+#[derive(Debug)]
+pub enum Report {
+    /// A process is recorded from here on.
+    Started {
+        /// Program and process id.
+        name: String,
+        /// Its reel.
+        reel: PathBuf,
+    },
+    /// Something that is not in a reel; a sentence.
+    Gap(String),
+    /// Where the recording is, ten times a second.
+    Live(Live),
+    /// A reel was ended.
+    Ended {
+        /// Program and process id.
+        name: String,
+        /// Its reel.
+        reel: PathBuf,
+        /// Events, bytes of the file.
+        size: (u64, u64),
+        /// Events that could not be recorded.
+        dropped: u64,
+    },
+    /// A reel could not be made, or stopped.
+    Failed(RecordError),
+}
+
+/// What a recording came to.
+#[derive(Debug)]
+pub struct Outcome {
+    /// How the program ended; `None` where recording ended before it.
+    pub status: Option<ExitStatus>,
+    /// The last of [`Report::Live`].
+    pub live: Live,
+    /// How many sentences told of gaps.
+    pub gaps: u64,
+    /// How many reels could not be made, or stopped.
+    pub failed: u64,
+    /// Processes that were not followed, because that was not wanted.
+    pub not_followed: u64,
+    /// Reels that are there.
+    pub reels: Vec<PathBuf>,
+}
+
+/// Runs the program and records it until it and all its recorded children have ended, or until
+/// it was asked to stop twice (Ctrl-C, SIGTERM, SIGHUP; the first goes to the program).
+pub fn record(wanted: &Wanted, report: &mut dyn FnMut(Report)) -> Result<Outcome, PreloadError> {
+    serve::record(wanted, report)
+}

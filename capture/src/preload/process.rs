@@ -1,0 +1,206 @@
+//! One recorded process.
+
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::Sender;
+
+use netreel_reel::{CallId, Event, Header, Record};
+use netreel_transport::{Pusher, monotonic_now};
+
+use super::look;
+use super::tripwire::Tripwire;
+use crate::anchor::clock_anchor;
+use crate::drainer::{Tally, Watch};
+use crate::recorder::{Options, RecordError, Recorder, Summary};
+
+/// What every reel of an unmodified program says of itself.
+const NOT_COVERED: &str = "recorded from outside the program, by a preloaded library. \
+Not covered, so that a replay may part where they steer the network loop: \
+waits with a time-out on locks and conditions, signals, \
+processor instructions for time and randomness (RDTSC, RDRAND), \
+reads of files, pipes and TCP sockets, random bytes read through stdio, \
+name lookups inside the C library, the time left over that select writes back";
+
+/// A process that pushes into a ring file, and its reel under way.
+pub(super) struct Process {
+    pub(super) pid: u32,
+    pub(super) name: String,
+    pub(super) path: PathBuf,
+    /// Readable when the process has ended.
+    pub(super) ended: OwnedFd,
+    pub(super) tripwire: Option<Tripwire>,
+    /// Marks that were made, each once.
+    pub(super) io_uring: bool,
+    pub(super) drops: u64,
+    recorder: Recorder,
+    tally: Arc<Tally>,
+    notes: Pusher,
+}
+
+/// A program that a recorded one starts or becomes.
+#[derive(Clone, Debug)]
+pub(super) struct Starts {
+    pub(super) pid: u32,
+    pub(super) path: PathBuf,
+    /// The environment names the recorder no more.
+    pub(super) cleared: bool,
+}
+
+/// So many threads may have a ring at a time.
+const RINGS_MAX: usize = 250;
+/// Rings that are there from the start: one for the notes, the others for threads.
+const RINGS_AT_START: usize = 3;
+
+impl Process {
+    /// Makes the reel of process `pid` in `folder`.
+    pub(super) fn new(
+        pid: u32,
+        ended: OwnedFd,
+        folder: &Path,
+        options: Options,
+        starts: Sender<Starts>,
+    ) -> Result<Process, RecordError> {
+        let name = format!("{}.{pid}", look::program(pid));
+        let mut path = folder.join(format!("{name}.reel"));
+        let mut again = 2;
+        // A process may become the same program twice.
+        while path.exists() {
+            path = folder.join(format!("{name}-{again}.reel"));
+            again += 1;
+        }
+        let header = Header {
+            node: name.clone(),
+            clock: clock_anchor(),
+            engine: "unmodified program".to_owned(),
+            args: look::arguments(pid),
+            hashes: look::hash(pid).into_iter().collect(),
+            ..Header::default()
+        };
+        let watch: Watch = Box::new(move |record| tell_of_programs(pid, record, &starts));
+        let options = Options {
+            pushers_max: RINGS_MAX,
+            ..options
+        };
+        let recorder = Recorder::for_another(path.clone(), &header, options, watch)?;
+        let notes = recorder.pusher()?;
+        while recorder
+            .share()
+            .is_ok_and(|(_, rings, _)| rings < RINGS_AT_START)
+        {
+            if recorder.add_ring().is_err() {
+                break;
+            }
+        }
+        let mut process = Process {
+            pid,
+            name,
+            path,
+            ended,
+            tripwire: None,
+            io_uring: false,
+            drops: 0,
+            tally: recorder.tally(),
+            recorder,
+            notes,
+        };
+        process.note(NOT_COVERED);
+        Ok(process)
+    }
+
+    /// Writes a sentence into the reel.
+    pub(super) fn note(&mut self, text: &str) {
+        let text = text.as_bytes();
+        self.notes.push(monotonic_now(), Event::Note { text });
+    }
+
+    pub(super) fn recorder(&self) -> &Recorder {
+        &self.recorder
+    }
+
+    /// Packets, bytes of their payloads, events dropped.
+    pub(super) fn counts(&self) -> Counts {
+        Counts::of(&self.tally)
+    }
+
+    /// Ends the reel, with what was seen past the hooks as its last word.
+    pub(super) fn finish(mut self) -> Finished {
+        let past = self.tripwire.as_ref().and_then(Tripwire::summary);
+        if let Some(past) = &past {
+            self.note(&format!("system calls past the recorder: {past}"));
+        }
+        if self.drops > 0 {
+            let drops = self.drops;
+            self.note(&format!(
+                "the kernel dropped {drops} packets because a receive buffer was full, as of the latest look"
+            ));
+        }
+        drop(self.notes);
+        let summary = self.recorder.finish();
+        Finished {
+            pid: self.pid,
+            name: self.name,
+            path: self.path,
+            past,
+            counts: Counts::of(&self.tally),
+            summary,
+        }
+    }
+}
+
+/// What was recorded of a process.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Counts {
+    /// Sent and received.
+    pub(super) packets: u64,
+    /// Of their payloads.
+    pub(super) bytes: u64,
+    /// Events that could not be recorded.
+    pub(super) dropped: u64,
+    /// UDP sockets that were opened.
+    pub(super) sockets: u64,
+}
+
+impl Counts {
+    fn of(tally: &Tally) -> Counts {
+        let get = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        Counts {
+            packets: get(&tally.sent) + get(&tally.received),
+            bytes: get(&tally.bytes),
+            dropped: get(&tally.dropped),
+            sockets: get(&tally.sockets),
+        }
+    }
+}
+
+/// A reel that was ended.
+pub(super) struct Finished {
+    pub(super) pid: u32,
+    pub(super) name: String,
+    pub(super) path: PathBuf,
+    pub(super) past: Option<String>,
+    pub(super) counts: Counts,
+    pub(super) summary: Result<Summary, RecordError>,
+}
+
+fn tell_of_programs(pid: u32, record: &Record<'_>, starts: &Sender<Starts>) {
+    let Event::Called {
+        call,
+        result,
+        details,
+    } = record.event
+    else {
+        return;
+    };
+    if result < 0 || (call != CallId::EXEC && call != CallId::SPAWN) {
+        return;
+    }
+    if let [cleared, path @ ..] = details {
+        use std::os::unix::ffi::OsStrExt;
+        let path = std::ffi::OsStr::from_bytes(path).into();
+        let cleared = *cleared != 0;
+        // The receiver outlives every recorder.
+        let _ = starts.send(Starts { pid, path, cleared });
+    }
+}

@@ -1,0 +1,525 @@
+//! The loop around a recorded program: who comes, who goes, what is seen past the hooks.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+use std::sync::mpsc::{Receiver, Sender};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+
+use super::escape::{check_program, find_program, has_system_calls};
+use super::hello::{HELLO_MAGIC, Hello, KIND_ATTACH, KIND_MORE, KIND_TRIPWIRE, VARIABLE, Welcome};
+use super::library::Unpacked;
+use super::process::{Process, Starts};
+use super::signals::Signals;
+use super::tripwire::Tripwire;
+use super::{Live, Outcome, PreloadError, Report, Wanted, look};
+use crate::recorder::Options;
+use netreel_transport::WhenFull;
+
+/// How often the recording's state is told.
+const LIVE_EVERY: Duration = Duration::from_millis(100);
+/// How often the processes' descriptors are looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+/// A program that does not load the library within this time never will.
+const LOAD_MAX: Duration = Duration::from_secs(5);
+
+pub(super) fn record(
+    wanted: &Wanted,
+    report: &mut dyn FnMut(Report),
+) -> Result<Outcome, PreloadError> {
+    if !Unpacked::exists() {
+        return Err(PreloadError::NoLibrary);
+    }
+    let name = wanted
+        .command
+        .first()
+        .map(PathBuf::from)
+        .unwrap_or_default();
+    let shown = name.display().to_string();
+    let program = find_program(&name).ok_or_else(|| PreloadError::NotFound(shown.clone()))?;
+    check_program(&program).map_err(|why| PreloadError::Escapes {
+        program: shown.clone(),
+        why,
+    })?;
+    let out = &wanted.out;
+    let at_out = |what: &str| format!("{what} {}", out.display());
+    fs::create_dir_all(out).map_err(failed(at_out("make the folder")))?;
+    let unpacked = Unpacked::new(out).map_err(failed(at_out("write into")))?;
+    let listener = listen(&unpacked.socket).map_err(failed("listen for the program".to_owned()))?;
+    let signals = Signals::catch();
+    let mut child = start(wanted, &unpacked).map_err(failed(format!("start {shown}")))?;
+    let (sender, starts) = std::sync::mpsc::channel();
+    let mut server = Server {
+        wanted,
+        report,
+        main: child.id(),
+        begun: Instant::now(),
+        processes: BTreeMap::new(),
+        sender,
+        loaded: false,
+        ended: Live::default(),
+        gaps: 0,
+        failed: 0,
+        not_followed: 0,
+        reels: Vec::new(),
+    };
+    let status = server.run(&listener, &signals, &starts, &mut child);
+    let everybody: Vec<u32> = server.processes.keys().copied().collect();
+    for pid in everybody {
+        server.finish(pid);
+    }
+    server.programs(&starts);
+    let live = server.live();
+    let outcome = Outcome {
+        status: status.map_err(failed("wait for the program".to_owned()))?,
+        live,
+        gaps: server.gaps,
+        failed: server.failed,
+        not_followed: server.not_followed,
+        reels: server.reels,
+    };
+    if !server.loaded {
+        return Err(PreloadError::NotLoaded(shown));
+    }
+    Ok(outcome)
+}
+
+fn failed(what: String) -> impl FnOnce(io::Error) -> PreloadError {
+    |error| PreloadError::Io { what, error }
+}
+
+fn listen(path: &Path) -> io::Result<OwnedFd> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let kind = SocketType::SEQPACKET;
+    let socket = net::socket_with(AddressFamily::UNIX, kind, flags, None)?;
+    net::bind(&socket, &net::SocketAddrUnix::new(path)?)?;
+    net::listen(&socket, 64)?;
+    Ok(socket)
+}
+
+fn start(wanted: &Wanted, unpacked: &Unpacked) -> io::Result<Child> {
+    let (program, arguments) = wanted
+        .command
+        .split_first()
+        .ok_or(io::ErrorKind::InvalidInput)?;
+    let mut preload = OsString::new();
+    if let Some(others) = std::env::var_os("LD_PRELOAD").filter(|others| !others.is_empty()) {
+        preload.push(others);
+        preload.push(":");
+    }
+    preload.push(&unpacked.library);
+    let mut command = Command::new(program);
+    command
+        .args(arguments)
+        .env("LD_PRELOAD", preload)
+        .env(VARIABLE, &unpacked.socket);
+    if !wanted.random_addresses {
+        // SAFETY: one system call between fork and exec.
+        unsafe {
+            command.pre_exec(|| {
+                let before = libc::personality(0xffff_ffff);
+                if before >= 0 {
+                    let wanted = before | libc::ADDR_NO_RANDOMIZE;
+                    // Where it is forbidden, the program runs all the same.
+                    libc::personality(wanted as libc::c_ulong);
+                }
+                Ok(())
+            })
+        };
+    }
+    command.spawn()
+}
+
+struct Server<'a> {
+    wanted: &'a Wanted,
+    report: &'a mut dyn FnMut(Report),
+    main: u32,
+    begun: Instant,
+    processes: BTreeMap<u32, Process>,
+    sender: Sender<Starts>,
+    /// Whether the library was loaded into the program.
+    loaded: bool,
+    /// What the processes that have ended came to.
+    ended: Live,
+    gaps: u64,
+    failed: u64,
+    not_followed: u64,
+    reels: Vec<PathBuf>,
+}
+
+/// What is to be looked at.
+enum Ready {
+    Listener,
+    Ended(u32),
+    Tripwire(u32),
+}
+
+impl Server<'_> {
+    fn run(
+        &mut self,
+        listener: &OwnedFd,
+        signals: &Signals,
+        starts: &Receiver<Starts>,
+        child: &mut Child,
+    ) -> io::Result<Option<std::process::ExitStatus>> {
+        let (mut lived, mut looked) = (Instant::now(), Instant::now());
+        let mut status = None;
+        loop {
+            for ready in self.wait(listener)? {
+                match ready {
+                    Ready::Listener => self.welcome(listener),
+                    Ready::Tripwire(pid) => self.tripped(pid),
+                    Ready::Ended(pid) => self.finish(pid),
+                }
+            }
+            self.programs(starts);
+            if looked.elapsed() >= LOOK_EVERY {
+                looked = Instant::now();
+                self.look();
+            }
+            if lived.elapsed() >= LIVE_EVERY {
+                lived = Instant::now();
+                let live = self.live();
+                (self.report)(Report::Live(live));
+            }
+            if let Some(signal) = signals.to_forward() {
+                let pid = Pid::from_child(child);
+                let signal = rustix::process::Signal::from_named_raw(signal);
+                if let Some(signal) = signal.filter(|_| status.is_none()) {
+                    let _ = rustix::process::kill_process(pid, signal);
+                }
+            }
+            if status.is_none() {
+                status = child.try_wait()?;
+            }
+            if status.is_some() && self.processes.is_empty() || signals.asked() >= 2 {
+                return Ok(status);
+            }
+            if !self.loaded && self.begun.elapsed() > LOAD_MAX {
+                // It must not go on as if it were recorded.
+                child.kill()?;
+                return Ok(Some(child.wait()?));
+            }
+        }
+    }
+
+    fn wait(&self, listener: &OwnedFd) -> io::Result<Vec<Ready>> {
+        let mut fds = vec![PollFd::new(listener, PollFlags::IN)];
+        let mut meanings = vec![Ready::Listener];
+        for process in self.processes.values() {
+            if let Some(tripwire) = &process.tripwire {
+                fds.push(PollFd::new(tripwire.fd(), PollFlags::IN));
+                meanings.push(Ready::Tripwire(process.pid));
+            }
+            fds.push(PollFd::new(&process.ended, PollFlags::IN));
+            meanings.push(Ready::Ended(process.pid));
+        }
+        let timeout = Timespec {
+            tv_sec: 0,
+            tv_nsec: 20_000_000,
+        };
+        match poll(&mut fds, Some(&timeout)) {
+            Ok(_) => {}
+            Err(rustix::io::Errno::INTR) => return Ok(Vec::new()),
+            Err(error) => return Err(error.into()),
+        }
+        let ready = fds.iter().zip(meanings);
+        let ready = ready.filter(|(fd, _)| fd.revents().contains(PollFlags::IN));
+        Ok(ready.map(|(_, meaning)| meaning).collect())
+    }
+
+    /// A process asks for something.
+    fn welcome(&mut self, listener: &OwnedFd) {
+        let Ok(socket) = net::accept_with(listener, SocketFlags::CLOEXEC) else {
+            return;
+        };
+        let patience = Some(Duration::from_secs(1));
+        let _ = net::sockopt::set_socket_timeout(&socket, net::sockopt::Timeout::Recv, patience);
+        let Some((hello, fd)) = read_hello(&socket) else {
+            return;
+        };
+        let Ok(peer) = net::sockopt::socket_peercred(&socket) else {
+            return;
+        };
+        let pid = peer.pid.as_raw_nonzero().get() as u32;
+        let (welcome, file) = match hello.kind {
+            KIND_ATTACH => self.attach(pid),
+            KIND_MORE => self.more(pid),
+            KIND_TRIPWIRE => {
+                self.arm(pid, fd);
+                (Welcome::default(), None)
+            }
+            _ => (Welcome::default(), None),
+        };
+        write_welcome(&socket, &welcome, file.as_ref());
+    }
+
+    fn attach(&mut self, pid: u32) -> (Welcome, Option<File>) {
+        if pid == self.main {
+            self.loaded = true;
+        } else if !self.wanted.children {
+            self.not_followed += 1;
+            return (Welcome::default(), None);
+        }
+        // The same process as another program.
+        self.finish(pid);
+        self.new_process(pid).unwrap_or_default()
+    }
+
+    fn new_process(&mut self, pid: u32) -> Option<(Welcome, Option<File>)> {
+        let ended = pidfd_open(Pid::from_raw(pid as i32)?, PidfdFlags::empty()).ok()?;
+        let options = Options {
+            when_full: self.wanted.when_full,
+            ..Options::default()
+        };
+        let sender = self.sender.clone();
+        let made = Process::new(pid, ended, &self.wanted.out, options, sender);
+        let process = match made {
+            Ok(process) => process,
+            Err(error) => {
+                self.failed += 1;
+                (self.report)(Report::Failed(error));
+                return None;
+            }
+        };
+        let (file, rings, capacity) = process.recorder().share().ok()?;
+        let watched =
+            self.wanted.tripwire && look::path(pid).is_none_or(|path| has_system_calls(&path));
+        let welcome = Welcome {
+            magic: HELLO_MAGIC,
+            accepted: 1,
+            rings: rings as u32,
+            capacity: capacity as u32,
+            identity: 0,
+            drop_when_full: u32::from(self.wanted.when_full == WhenFull::Drop),
+            tripwire: u32::from(watched),
+        };
+        (self.report)(Report::Started {
+            name: process.name.clone(),
+            reel: process.path.clone(),
+        });
+        self.processes.insert(pid, process);
+        Some((welcome, Some(file)))
+    }
+
+    fn more(&mut self, pid: u32) -> (Welcome, Option<File>) {
+        let added = self.processes.get(&pid).and_then(|process| {
+            let index = process.recorder().add_ring().ok()?;
+            let (file, _, capacity) = process.recorder().share().ok()?;
+            Some((index, file, capacity))
+        });
+        let Some((index, file, capacity)) = added else {
+            return (Welcome::default(), None);
+        };
+        let welcome = Welcome {
+            magic: HELLO_MAGIC,
+            accepted: 1,
+            rings: index as u32,
+            capacity: capacity as u32,
+            ..Welcome::default()
+        };
+        (welcome, Some(file))
+    }
+
+    fn arm(&mut self, pid: u32, listener: Option<OwnedFd>) {
+        let Some(process) = self.processes.get_mut(&pid) else {
+            return;
+        };
+        match listener {
+            Some(listener) => process.tripwire = Some(Tripwire::new(listener)),
+            None => {
+                let name = process.name.clone();
+                self.gap(
+                    pid,
+                    &format!(
+                        "{name}: it holds instructions that may enter the kernel past the recorder, and they cannot be watched here"
+                    ),
+                );
+            }
+        }
+    }
+
+    fn tripped(&mut self, pid: u32) {
+        let Some(process) = self.processes.get_mut(&pid) else {
+            return;
+        };
+        let name = process.name.clone();
+        let Some(tripwire) = &mut process.tripwire else {
+            return;
+        };
+        if let Some((thread, call)) = tripwire.answer() {
+            self.gap(
+                pid,
+                &format!(
+                    "{name}: thread {thread} calls {call} past the C library; such calls are not recorded"
+                ),
+            );
+        }
+    }
+
+    fn look(&mut self) {
+        let pids: Vec<u32> = self.processes.keys().copied().collect();
+        for pid in pids {
+            let found = look::descriptors(pid);
+            let Some(process) = self.processes.get_mut(&pid) else {
+                continue;
+            };
+            process.drops = process.drops.max(found.drops);
+            if found.io_uring && !process.io_uring {
+                process.io_uring = true;
+                let name = process.name.clone();
+                self.gap(
+                    pid,
+                    &format!("{name}: it uses io_uring; what it sends and receives that way is not recorded"),
+                );
+            }
+        }
+    }
+
+    /// What recorded programs have started or become.
+    fn programs(&mut self, starts: &Receiver<Starts>) {
+        for start in starts.try_iter() {
+            let shown = start.path.display().to_string();
+            let Some(path) = find_program(&start.path) else {
+                continue;
+            };
+            let why = match check_program(&path) {
+                Err(super::Escape::Io(_)) => continue,
+                Err(why) => why.to_string(),
+                Ok(()) if start.cleared => "its environment was cleaned of the recorder".to_owned(),
+                Ok(()) => continue,
+            };
+            self.gap(
+                start.pid,
+                &format!(
+                    "{shown}, started by process {}, is not recorded: {why}",
+                    start.pid
+                ),
+            );
+        }
+    }
+
+    /// Says what is missing, here and in the reel.
+    fn gap(&mut self, pid: u32, sentence: &str) {
+        self.gaps += 1;
+        if let Some(process) = self.processes.get_mut(&pid) {
+            process.note(sentence);
+        }
+        (self.report)(Report::Gap(sentence.to_owned()));
+    }
+
+    fn finish(&mut self, pid: u32) {
+        let Some(process) = self.processes.remove(&pid) else {
+            return;
+        };
+        let drops_seen = process.drops;
+        let done = process.finish();
+        self.ended.packets += done.counts.packets;
+        self.ended.bytes += done.counts.bytes;
+        self.ended.kernel_drops += drops_seen;
+        if let Some(past) = &done.past {
+            let name = &done.name;
+            self.gaps += 1;
+            (self.report)(Report::Gap(format!(
+                "{name}: past the recorder it called {past}"
+            )));
+        }
+        match done.summary {
+            Ok(summary) => {
+                self.ended.dropped += summary.dropped;
+                if done.pid != self.main && done.counts.sockets == 0 {
+                    // A shell, a helper: nothing to see in its reel.
+                    let _ = fs::remove_file(&done.path);
+                    return;
+                }
+                self.reels.push(done.path.clone());
+                (self.report)(Report::Ended {
+                    name: done.name,
+                    reel: done.path,
+                    size: (summary.events, summary.bytes),
+                    dropped: summary.dropped,
+                });
+            }
+            Err(error) => {
+                self.failed += 1;
+                self.reels.push(done.path);
+                (self.report)(Report::Failed(error));
+            }
+        }
+    }
+
+    fn live(&self) -> Live {
+        let mut live = Live {
+            time: self.begun.elapsed(),
+            processes: self.processes.len(),
+            ..self.ended
+        };
+        for process in self.processes.values() {
+            let counts = process.counts();
+            live.packets += counts.packets;
+            live.bytes += counts.bytes;
+            live.dropped += counts.dropped;
+            live.kernel_drops += process.drops;
+        }
+        live
+    }
+}
+
+fn read_hello(socket: &OwnedFd) -> Option<(Hello, Option<OwnedFd>)> {
+    let mut bytes = [0u8; size_of::<Hello>()];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut control = net::RecvAncillaryBuffer::new(&mut space);
+    let mut parts = [IoSliceMut::new(&mut bytes)];
+    let flags = RecvFlags::CMSG_CLOEXEC;
+    let received = net::recvmsg(socket, &mut parts, &mut control, flags).ok()?;
+    let mut passed = None;
+    for message in control.drain() {
+        if let net::RecvAncillaryMessage::ScmRights(fds) = message {
+            passed = fds.into_iter().next();
+        }
+    }
+    let number = |at: usize| Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
+    let hello = Hello {
+        magic: number(0)?,
+        kind: number(4)?,
+        pid: number(8)?,
+        flags: number(12)?,
+        identity: 0,
+    };
+    let whole = received.bytes == bytes.len() && hello.magic == HELLO_MAGIC;
+    whole.then_some((hello, passed))
+}
+
+fn write_welcome(socket: &OwnedFd, welcome: &Welcome, file: Option<&File>) {
+    let mut bytes = Vec::with_capacity(size_of::<Welcome>());
+    for number in [
+        welcome.magic,
+        welcome.accepted,
+        welcome.rings,
+        welcome.capacity,
+    ] {
+        bytes.extend_from_slice(&number.to_ne_bytes());
+    }
+    bytes.extend_from_slice(&welcome.identity.to_ne_bytes());
+    bytes.extend_from_slice(&welcome.drop_when_full.to_ne_bytes());
+    bytes.extend_from_slice(&welcome.tripwire.to_ne_bytes());
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut control = net::SendAncillaryBuffer::new(&mut space);
+    let fds = file.map(|file| [file.as_fd()]);
+    if let Some(fds) = &fds {
+        control.push(net::SendAncillaryMessage::ScmRights(fds));
+    }
+    let parts = [IoSlice::new(&bytes)];
+    // Whoever asked may be gone.
+    let _ = net::sendmsg(socket, &parts, &mut control, SendFlags::NOSIGNAL);
+}

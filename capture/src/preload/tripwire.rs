@@ -1,0 +1,73 @@
+//! Hearing of system calls that went past the hooks.
+
+use std::collections::BTreeMap;
+use std::os::fd::{AsRawFd, OwnedFd};
+
+/// The listener of one process's tripwire.
+#[derive(Debug)]
+pub(super) struct Tripwire {
+    listener: OwnedFd,
+    seen: BTreeMap<i32, u64>,
+}
+
+impl Tripwire {
+    pub(super) fn new(listener: OwnedFd) -> Tripwire {
+        Tripwire {
+            listener,
+            seen: BTreeMap::new(),
+        }
+    }
+
+    pub(super) fn fd(&self) -> &OwnedFd {
+        &self.listener
+    }
+
+    /// Lets one call go on, and names it where it is the first of its kind. To be asked when the
+    /// listener is readable.
+    pub(super) fn answer(&mut self) -> Option<(u32, &'static str)> {
+        let fd = self.listener.as_raw_fd();
+        // SAFETY: a structure of plain numbers, which the kernel wants to be zero.
+        let mut call: libc::seccomp_notif = unsafe { std::mem::zeroed() };
+        // SAFETY: the request reads and writes the structure that it is given.
+        if unsafe { libc::ioctl(fd, libc::SECCOMP_IOCTL_NOTIF_RECV, &raw mut call) } != 0 {
+            return None;
+        }
+        let mut answer = libc::seccomp_notif_resp {
+            id: call.id,
+            val: 0,
+            error: 0,
+            flags: libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32,
+        };
+        // SAFETY: as above. The process may be gone; then there is nobody to answer.
+        unsafe { libc::ioctl(fd, libc::SECCOMP_IOCTL_NOTIF_SEND, &raw mut answer) };
+        let count = self.seen.entry(call.data.nr).or_default();
+        *count += 1;
+        (*count == 1).then_some((call.pid, name(call.data.nr)))
+    }
+
+    /// What was seen, in words: `sendto 12 times`.
+    pub(super) fn summary(&self) -> Option<String> {
+        let counts = self.seen.iter();
+        let words = counts.map(|(number, count)| match count {
+            1 => format!("{} once", name(*number)),
+            _ => format!("{} {count} times", name(*number)),
+        });
+        let words: Vec<String> = words.collect();
+        (!words.is_empty()).then(|| words.join(", "))
+    }
+}
+
+fn name(number: i32) -> &'static str {
+    match libc::c_long::from(number) {
+        libc::SYS_socket => "socket",
+        libc::SYS_sendto => "sendto",
+        libc::SYS_recvfrom => "recvfrom",
+        libc::SYS_sendmsg => "sendmsg",
+        libc::SYS_recvmsg => "recvmsg",
+        libc::SYS_sendmmsg => "sendmmsg",
+        libc::SYS_recvmmsg => "recvmmsg",
+        libc::SYS_getrandom => "getrandom",
+        libc::SYS_io_uring_setup => "io_uring_setup",
+        _ => "a network call",
+    }
+}
