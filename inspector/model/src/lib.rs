@@ -26,7 +26,7 @@ use netreel_protocol::history::{Evidence, History, Level};
 use netreel_protocol::session::{
     Fate, Message, MessageId, NodeId, Packet, PacketId, Session, SessionTime,
 };
-use netreel_wire::{Kind, KindId, TreeId, Value};
+use netreel_wire::{Kind, KindId, StreamId, TreeId, Value};
 
 pub use command::{Command, Hover, Step};
 pub use detail::{BitOrder, Detail, FieldRow, HEX_COLUMNS, HexRow, mask};
@@ -200,7 +200,9 @@ impl Model {
         }
         let message = self.selection.message?;
         let message = self.session.messages.get(message.0 as usize)?;
-        Some(message.facts.bits.clone())
+        // A message inside another stream is no part of the packet's own bytes.
+        let facts = &message.facts;
+        (facts.stream == StreamId(0)).then(|| facts.bits.clone())
     }
 
     /// The fields that light up in the tree: the one that the pointer is over, or those that own the

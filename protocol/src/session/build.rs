@@ -585,15 +585,19 @@ fn note(session: &mut Session, packet: &mut Packet, payload: &[u8], facts: &mut 
     packet.host = facts.host;
     packet.diagnostics = facts.diagnostics;
     let id = PacketId(session.packets.len() as u32);
-    for facts in facts.messages.drain(..) {
-        if let Some(bits) = facts.fragment_data.clone() {
-            let message = MessageId(session.messages.len() as u32);
-            session
-                .fragments
-                .insert(message, wire.bytes_at(packet.protocol, payload, bits));
+    let mut messages = std::mem::take(&mut facts.messages);
+    for message in messages.drain(..) {
+        if let Some(place) = &message.fragment_data {
+            let fragment = MessageId(session.messages.len() as u32);
+            let data = wire.bytes_at(facts, payload, place);
+            session.fragments.insert(fragment, data);
         }
-        session.messages.push(Message { packet: id, facts });
+        session.messages.push(Message {
+            packet: id,
+            facts: message,
+        });
     }
+    facts.messages = messages;
     packet.messages.end = session.messages.len() as u32;
 }
 

@@ -5,7 +5,7 @@ use std::fmt;
 use serde_json::Value as Json;
 
 use crate::context::Context;
-use crate::facts::ProtocolId;
+use crate::facts::{PacketFacts, ProtocolId};
 use crate::json::bytes_of_rest;
 use crate::run::{Source, Written, write};
 use crate::state::ConnectionState;
@@ -115,8 +115,14 @@ impl Wire {
             rest: rest.as_ref(),
             context,
         };
-        match write(program, source, state) {
-            Written::Packet { bytes, changes } => Ok(Encoded { bytes, changes }),
+        match write(program, source, &mut state.clone()) {
+            Written::Packet { bytes, changes } => {
+                // Writing opens no streams: what was joined comes from reading.
+                if self.has_state() {
+                    self.facts_in(context, state, &bytes, &mut PacketFacts::default());
+                }
+                Ok(Encoded { bytes, changes })
+            }
             Written::Refused(problems) => Err(EncodeError { problems }),
         }
     }

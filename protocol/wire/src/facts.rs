@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use crate::tree::StreamId;
+
 /// A message kind that the wire declares, by its place in [`Wire::kinds`](crate::Wire::kinds).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KindId(pub u16);
@@ -162,6 +164,9 @@ pub struct PacketFacts {
     pub rules: Option<RulesId>,
     /// In wire order.
     pub messages: Vec<MessageFacts>,
+    /// The bytes of the streams inside the packet, by [`StreamId`] less 1: what was joined from
+    /// several packets, or unpacked.
+    pub streams: Vec<Vec<u8>>,
     /// How many diagnostics a full decode would give.
     pub diagnostics: u32,
 }
@@ -171,7 +176,9 @@ pub struct PacketFacts {
 pub struct MessageFacts {
     /// `@message_kind`; `None` where the packet ended before it.
     pub kind: Option<KindId>,
-    /// The message's bits in the packet, numbered from the first in the wire's bit order.
+    /// The stream that its bits are in.
+    pub stream: StreamId,
+    /// The message's bits, numbered from the first of the stream in its bit order.
     pub bits: Range<u32>,
     /// `@reliable`
     pub reliable: bool,
@@ -202,12 +209,21 @@ pub struct MessageFacts {
     pub migration_counter: Option<u64>,
     /// `@tick`
     pub tick: Option<u64>,
-    /// `@rpc_name`: the bits of the name in the packet.
-    pub rpc_name: Option<Range<u32>>,
+    /// `@rpc_name`: where the name is.
+    pub rpc_name: Option<Place>,
     /// `@fragment_id`: which split message this is a part of.
     pub fragment_id: Option<u64>,
     /// `@fragment_index` and `@fragment_count`.
     pub fragment: Option<(u64, u64)>,
-    /// `@fragment_data`: the bits of the data in the packet.
-    pub fragment_data: Option<Range<u32>>,
+    /// `@fragment_data`: where the data is.
+    pub fragment_data: Option<Place>,
+}
+
+/// Bits of a stream of a packet.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// The packet itself, or bytes inside it.
+    pub stream: StreamId,
+    /// Numbered from the stream's first in its bit order.
+    pub bits: Range<u32>,
 }

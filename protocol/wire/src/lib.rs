@@ -35,7 +35,7 @@ pub use context::Context;
 pub use encode::{Change, EncodeError, Encoded};
 pub use error::{CompileError, Related, Report};
 pub use facts::{
-    CreateRule, Kind, KindId, MessageFacts, PacketFacts, ProtocolId, Role, Rules, RulesId,
+    CreateRule, Kind, KindId, MessageFacts, PacketFacts, Place, ProtocolId, Role, Rules, RulesId,
     Sequence, StaleRule, UnknownDestroy, UnknownMigrate, UnknownUpdate, UpdateFrom,
 };
 pub use state::ConnectionState;

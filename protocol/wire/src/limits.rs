@@ -56,5 +56,8 @@ pub(crate) const PARTS_BYTES_MAX: usize = 16 << 20;
 /// How many bytes of a stream that runs over packets may wait.
 pub(crate) const STREAM_BYTES_MAX: usize = 1 << 20;
 
+/// How deep streams may stand in each other in a packet.
+pub(crate) const STREAM_DEPTH_MAX: u8 = 8;
+
 /// How many pieces of such a stream may wait for one before them.
 pub(crate) const STREAM_PIECES_MAX: usize = 1024;

@@ -52,6 +52,8 @@ pub(crate) struct Plan {
     /// What operations read from the connection's state and change there.
     pub(crate) slots: Vec<StateSlot>,
     pub(crate) sets: Vec<SetPlan>,
+    pub(crate) joins: Vec<JoinPlan>,
+    pub(crate) follows: Vec<FollowPlan>,
     /// Texts and bytes that the wire spells out.
     pub(crate) contents: Vec<Arc<[u8]>>,
     /// Where a packet starts.
@@ -207,6 +209,20 @@ pub(crate) enum Operation {
     Set {
         set: u16,
     },
+    /// An index into [`Plan::joins`]. Where the message is complete, the operations from here to
+    /// [`Operation::Return`] read it.
+    Join {
+        join: u16,
+        end: u32,
+    },
+    /// An index into [`Plan::follows`]. The operations from here to [`Operation::Return`] read one
+    /// record.
+    Follow {
+        follow: u16,
+        end: u32,
+    },
+    /// The stream should end here.
+    StreamEnd,
     /// Whether a value is resolved.
     Known {
         to: Register,
@@ -399,6 +415,34 @@ pub(crate) struct SetPlan {
     /// The value, and the type of what is set, as the wire spells them.
     pub(crate) text: u32,
     pub(crate) type_text: u32,
+}
+
+/// `join FIELD from SLOT (INDEX, COUNT, DATA)`
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct JoinPlan {
+    pub(crate) slot: u16,
+    pub(crate) index: Operand,
+    pub(crate) count: Operand,
+    /// Holds the bits of the data.
+    pub(crate) data: Register,
+    pub(crate) field: u32,
+    /// How many nodes the message can have, elements and recursive structs not counted.
+    pub(crate) weight: u32,
+}
+
+/// `follow FIELD from SLOT (POSITION, DATA)`
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FollowPlan {
+    pub(crate) slot: u16,
+    pub(crate) position: Operand,
+    pub(crate) wrap_bits: u8,
+    /// Holds the bits of the data.
+    pub(crate) data: Register,
+    pub(crate) field: u32,
+    /// How many nodes a record can have.
+    pub(crate) weight: u32,
+    /// Whether a record can change what the connection keeps.
+    pub(crate) changes_state: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::bits::BitReader;
 use crate::program::{Dictionary, FieldInfo, Shown};
-use crate::run::show;
+use crate::run::{Mark, show};
 use crate::values::rotation::Axes;
 use crate::values::text::unit_bytes;
 use crate::values::uuid;
@@ -110,6 +110,31 @@ impl Tree {
 
     pub(crate) fn is_kept(&self, id: TreeId) -> bool {
         self.kept.contains(&id)
+    }
+
+    /// A stream has only so many bytes.
+    pub(crate) fn cut_stream(&mut self, stream: StreamId, bytes: usize) {
+        if let Some(stream) = self.streams.get_mut(usize::from(stream.0)) {
+            stream.truncate(bytes);
+        }
+    }
+
+    /// How much is in it.
+    pub(crate) fn mark(&self) -> Mark {
+        Mark {
+            nodes: self.nodes.len(),
+            streams: self.streams.len(),
+            sums: self.sums.len(),
+            ..Mark::default()
+        }
+    }
+
+    /// Forgets what was added since.
+    pub(crate) fn go_back(&mut self, mark: Mark) {
+        self.nodes.truncate(mark.nodes);
+        self.streams.truncate(mark.streams);
+        self.sums.truncate(mark.sums);
+        self.kept.retain(|kept| (kept.0 as usize) < mark.nodes);
     }
 
     /// Says what the last node stands for.

@@ -1,6 +1,5 @@
 //! A compiled wire and what can be asked of it.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use crate::bits::BitReader;
@@ -8,7 +7,7 @@ use crate::check::check;
 use crate::check::model::{BitOrder, Model, Selection};
 use crate::context::Context;
 use crate::error::{CompileError, Report};
-use crate::facts::{Kind, PacketFacts, ProtocolId, Rules};
+use crate::facts::{Kind, PacketFacts, Place, ProtocolId, Rules};
 use crate::files::Files;
 use crate::limits::{OPERATIONS_MAX, PACKET_BYTES_MAX, TEXT_BYTES_MAX};
 use crate::lower::{TooLarge, lower};
@@ -250,14 +249,14 @@ impl Wire {
     /// [`rpc_name`](crate::MessageFacts::rpc_name), the data of a
     /// [`fragment`](crate::MessageFacts::fragment_data). A last part of a byte is filled up with zeros;
     /// what lies past the packet's end is left out.
-    pub fn bytes_at(
-        &self,
-        protocol: Option<ProtocolId>,
-        packet: &[u8],
-        bits: Range<u32>,
-    ) -> Vec<u8> {
-        let order = self.protocol(protocol).program.dictionary.order;
-        BitReader::new(looked_at(packet), order).bytes(bits.start, bits.end)
+    pub fn bytes_at(&self, facts: &PacketFacts, packet: &[u8], place: &Place) -> Vec<u8> {
+        let order = self.protocol(facts.protocol).program.dictionary.order;
+        let inner = usize::from(place.stream.0).checked_sub(1);
+        let bytes = match inner {
+            None => looked_at(packet),
+            Some(inner) => facts.streams.get(inner).map_or(&[][..], Vec::as_slice),
+        };
+        BitReader::new(bytes, order).bytes(place.bits.start, place.bits.end)
     }
 
     /// Whether the first field of a protocol's packet takes the lowest bits of the first byte.

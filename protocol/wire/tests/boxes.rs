@@ -3,8 +3,8 @@
 mod packing;
 
 use netreel_wire::{
-    CreateRule, KindId, MessageFacts, PacketFacts, Role, RulesId, Sequence, Tree, TreeId, Value,
-    Wire,
+    CreateRule, KindId, MessageFacts, PacketFacts, Place, Role, RulesId, Sequence, Tree, TreeId,
+    Value, Wire,
 };
 use packing::Bits;
 
@@ -163,13 +163,16 @@ fn a_packet_of_three_messages_gives_their_facts() {
                 bits: 16,
             }),
             origin: Some(1),
-            rpc_name: Some(third + 33..third + 65),
+            rpc_name: Some(Place {
+                bits: third + 33..third + 65,
+                ..Place::default()
+            }),
             ..MessageFacts::default()
         },
     ];
     assert_eq!(facts.messages, expected);
     let name = facts.messages[2].rpc_name.clone().unwrap_or_default();
-    assert_eq!(wire.bytes_at(None, &bits.packet(), name), b"jump");
+    assert_eq!(wire.bytes_at(&facts, &bits.packet(), &name), b"jump");
 }
 
 #[test]
@@ -309,7 +312,7 @@ fn fragments_say_where_they_belong_and_join_to_a_whole_message() {
         assert_eq!(facts.messages[0].kind, kind(&wire, Role::Fragment));
         assert_eq!(facts.messages[0].fragment, Some((index as u64, 2)));
         let data = facts.messages[0].fragment_data.clone().unwrap_or_default();
-        joined_again.extend(wire.bytes_at(None, &bits.packet(), data));
+        joined_again.extend(wire.bytes_at(&facts, &bits.packet(), &data));
     }
     assert_eq!(joined_again, joined);
     let decoded = wire.decode_message(None, &joined_again);

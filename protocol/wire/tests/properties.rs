@@ -27,12 +27,13 @@ fn check(wire: &Wire, packet: &[u8]) -> Result<(), TestCaseError> {
     prop_assert_eq!(&facts, &joined.facts, "both plans of a joined message");
     for message in &decoded.facts.messages {
         prop_assert!(message.bits.end <= packet.len() as u32 * 8);
-        for bits in [&message.rpc_name, &message.fragment_data]
+        for place in [&message.rpc_name, &message.fragment_data]
             .into_iter()
             .flatten()
         {
-            let bytes = wire.bytes_at(None, packet, bits.clone());
-            prop_assert_eq!(bytes.len() as u32, (bits.end - bits.start) / 8);
+            let bytes = wire.bytes_at(&decoded.facts, packet, place);
+            let bits = place.bits.end - place.bits.start;
+            prop_assert_eq!(bytes.len() as u32, bits / 8);
         }
     }
     Ok(())

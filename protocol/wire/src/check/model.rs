@@ -394,7 +394,6 @@ pub(crate) struct SetStep {
 
 /// `join FIELD from PATH (INDEX, COUNT, DATA);`
 #[derive(Debug)]
-#[allow(dead_code)] // lowered next
 pub(crate) struct JoinStep {
     pub(crate) field: FieldId,
     pub(crate) path: StatePath,
@@ -406,7 +405,6 @@ pub(crate) struct JoinStep {
 
 /// `follow FIELD from PATH (POSITION, DATA);`
 #[derive(Debug)]
-#[allow(dead_code)] // lowered next
 pub(crate) struct FollowStep {
     pub(crate) field: FieldId,
     pub(crate) path: StatePath,

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use super::TooLarge;
 use crate::limits::OPERATIONS_MAX;
-use crate::program::{Operand, Operation, Plan, Register, SetPlan, StateSlot, SwitchTable};
+use crate::program::{
+    FollowPlan, JoinPlan, Operand, Operation, Plan, Register, SetPlan, StateSlot, SwitchTable,
+};
 
 /// A place in the plan that jumps can name before it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -146,6 +148,27 @@ impl Assembler {
         u16::try_from(self.plan.contents.len() - 1).map_err(|_| TooLarge)
     }
 
+    pub(super) fn join(&mut self, join: JoinPlan) -> Result<u16, TooLarge> {
+        self.plan.joins.push(join);
+        u16::try_from(self.plan.joins.len() - 1).map_err(|_| TooLarge)
+    }
+
+    pub(super) fn follow(&mut self, follow: FollowPlan) -> Result<u16, TooLarge> {
+        self.plan.follows.push(follow);
+        u16::try_from(self.plan.follows.len() - 1).map_err(|_| TooLarge)
+    }
+
+    /// How many steps change the connection's state so far.
+    pub(super) fn sets(&self) -> usize {
+        self.plan.sets.len() + self.plan.joins.len() + self.plan.follows.len()
+    }
+
+    pub(super) fn set_changes(&mut self, follow: u16, changes_state: bool) {
+        if let Some(follow) = self.plan.follows.get_mut(usize::from(follow)) {
+            follow.changes_state = changes_state;
+        }
+    }
+
     pub(super) fn set(&mut self, set: SetPlan) -> Result<u16, TooLarge> {
         self.plan.sets.push(set);
         u16::try_from(self.plan.sets.len() - 1).map_err(|_| TooLarge)
@@ -193,6 +216,8 @@ impl Assembler {
                 | Operation::RepeatNext { body: to, .. }
                 | Operation::UntilEndNext { body: to, .. }
                 | Operation::UntilNext { body: to, .. }
+                | Operation::Join { end: to, .. }
+                | Operation::Follow { end: to, .. }
                 | Operation::Jump { to }
                 | Operation::Unless { to, .. }
                 | Operation::WindowBegin { end: to, .. }

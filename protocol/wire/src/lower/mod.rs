@@ -7,6 +7,7 @@ mod expressions;
 mod keeping;
 mod skips;
 mod steps;
+mod streams;
 mod weights;
 mod windows;
 

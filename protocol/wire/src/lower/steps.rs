@@ -32,14 +32,7 @@ impl Lowering<'_> {
             self.assembler.push(Operation::Enter { field: info })?;
         }
         let window = self.begin(window)?;
-        let mut bindings = Bindings::default();
-        for (&parameter, argument) in structure.parameters.iter().zip(arguments) {
-            let binding = Binding::Constant(argument);
-            bindings.fields.insert(parameter, binding);
-        }
-        self.begin_derived(id, &mut bindings)?;
-        self.steps(&structure.body, id, &mut bindings)?;
-        self.end_derived(id, &bindings)?;
+        let bindings = self.written_out(id, arguments)?;
         self.end(window)?;
         if self.sinks == Sinks::Full {
             self.assembler.push(Operation::Leave)?;
@@ -50,18 +43,34 @@ impl Lowering<'_> {
         Ok(bindings)
     }
 
-    /// A recursive struct.
-    pub(super) fn call(
+    /// What is in a struct, written out here.
+    fn written_out(&mut self, id: StructId, arguments: Vec<Operand>) -> Result<Bindings, TooLarge> {
+        let model = self.model;
+        let mut bindings = Bindings::default();
+        let parameters = &model.structure(id).parameters;
+        for (&parameter, argument) in parameters.iter().zip(arguments) {
+            let binding = Binding::Constant(argument);
+            bindings.fields.insert(parameter, binding);
+        }
+        self.begin_derived(id, &mut bindings)?;
+        self.steps(&model.structure(id).body, id, &mut bindings)?;
+        self.end_derived(id, &bindings)?;
+        Ok(bindings)
+    }
+
+    /// What is in a struct: written out, or a call.
+    pub(super) fn struct_body(
         &mut self,
         id: StructId,
-        info: u32,
-        window: Option<Confined>,
         arguments: Vec<Operand>,
     ) -> Result<(), TooLarge> {
-        if self.sinks == Sinks::Full {
-            self.assembler.push(Operation::Enter { field: info })?;
+        match self.model.structure(id).recursive {
+            true => self.call_routine(id, arguments),
+            false => self.written_out(id, arguments).map(|_| ()),
         }
-        let window = self.begin(window)?;
+    }
+
+    fn call_routine(&mut self, id: StructId, arguments: Vec<Operand>) -> Result<(), TooLarge> {
         let label = match self.routines.get(&id) {
             Some(&label) => label,
             None => {
@@ -76,6 +85,22 @@ impl Lowering<'_> {
         }
         let call = self.assembler.call(label, self.weights.of_struct(id))?;
         self.open_calls.push(call);
+        Ok(())
+    }
+
+    /// A recursive struct.
+    pub(super) fn call(
+        &mut self,
+        id: StructId,
+        info: u32,
+        window: Option<Confined>,
+        arguments: Vec<Operand>,
+    ) -> Result<(), TooLarge> {
+        if self.sinks == Sinks::Full {
+            self.assembler.push(Operation::Enter { field: info })?;
+        }
+        let window = self.begin(window)?;
+        self.call_routine(id, arguments)?;
         self.end(window)?;
         if self.sinks == Sinks::Full {
             self.assembler.push(Operation::Leave)?;
@@ -93,7 +118,8 @@ impl Lowering<'_> {
             match step {
                 Step::Field(id) => self.field(structure, *id, bindings)?,
                 Step::Set(step) => self.set(step, bindings)?,
-                Step::Join(_) | Step::Follow(_) => {}
+                Step::Join(step) => self.join(step, structure, bindings)?,
+                Step::Follow(step) => self.follow(step, structure, bindings)?,
                 Step::Align {
                     bits,
                     pad,
@@ -342,7 +368,7 @@ impl Lowering<'_> {
     }
 
     /// A field that is not repeated, or one element. `window`: what a struct is confined to.
-    fn single(
+    pub(super) fn single(
         &mut self,
         field: &Field,
         info: u32,
@@ -440,7 +466,11 @@ impl Lowering<'_> {
     }
 
     /// What a field gives to the struct that it is; for all elements of a repeat once.
-    fn arguments(&mut self, field: &Field, bindings: &Bindings) -> Result<Vec<Operand>, TooLarge> {
+    pub(super) fn arguments(
+        &mut self,
+        field: &Field,
+        bindings: &Bindings,
+    ) -> Result<Vec<Operand>, TooLarge> {
         let arguments = field.arguments.iter();
         arguments
             .map(|argument| self.value(argument, bindings))

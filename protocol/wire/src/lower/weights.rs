@@ -72,7 +72,8 @@ impl Weights {
             sum = sum.saturating_add(match step {
                 Step::Align { .. } => 1,
                 Step::Set(_) => 0,
-                Step::Join(_) | Step::Follow(_) => 1,
+                // What is joined counts for itself when it is complete.
+                Step::Join(_) | Step::Follow(_) => 0,
                 // What is left in it.
                 Step::Window { body, .. } => 1 + self.of_steps(body, id, model),
                 Step::Field(field) => self.of_field(model.structure(id).field(*field), model),

@@ -2,12 +2,15 @@
 
 use std::ops::Range;
 
-use super::machine::{Rest, Sink};
+use super::machine::{Mark, Rest, Sink};
 use super::problem::{Limit, Problem};
 use crate::check::model::Encoding;
-use crate::limits::{DEPTH_MAX, NODES_MAX, PACKET_BYTES_MAX, REPEAT_MAX, STATE_CONTENT_MAX};
+use crate::limits::{
+    DEPTH_MAX, JOINED_BYTES_MAX, NODES_MAX, PACKET_BYTES_MAX, PARTS_MAX, REPEAT_MAX,
+    STATE_CONTENT_MAX,
+};
 use crate::program::{FieldInfo, Program, SetValue};
-use crate::state::StateKind;
+use crate::state::{BadPart, StateKind};
 use crate::tree::{
     Diagnostic, NO_NODE, Name, Node, REST, StreamId, Tree, TreeId, UNRESOLVED, Value,
 };
@@ -21,6 +24,8 @@ pub(crate) struct Full<'p> {
     stream: StreamId,
     pub(crate) diagnostics: Vec<Diagnostic>,
     open: Vec<Open>,
+    /// The streams around the one that is being read, with how many nodes were open when it began.
+    around: Vec<(StreamId, usize)>,
 }
 
 /// A node whose end is not reached.
@@ -47,6 +52,7 @@ impl<'p> Full<'p> {
             stream,
             diagnostics: Vec::new(),
             open: Vec::with_capacity(8),
+            around: Vec::new(),
         }
     }
 
@@ -236,6 +242,19 @@ impl<'p> Full<'p> {
                     _ => format!("`state.{name}` has no value: no packet so far has set it"),
                 }
             }
+            Problem::BadPart(BadPart::Index { index, count }) => {
+                format!("there is no part {index} of {count}")
+            }
+            Problem::BadPart(BadPart::TooMany { count }) => {
+                format!("{count} parts are more than the limit of {PARTS_MAX}")
+            }
+            Problem::BadPart(BadPart::TooLong) => {
+                format!("the parts have more bytes than the limit of {JOINED_BYTES_MAX}")
+            }
+            Problem::StreamLost { bytes } => format!(
+                "{} of the stream cannot be read: something before them never came",
+                count_of(bytes as u64, "byte")
+            ),
             Problem::NotKept { set, value } => {
                 let set = self.program.full.sets.get(usize::from(set));
                 let spelled = set.map_or("", |set| text(set.text));
@@ -270,6 +289,7 @@ impl<'p> Full<'p> {
     /// What ends the bits that can be read.
     fn limit(&self, limit: Limit) -> String {
         match limit {
+            Limit::Whole if !self.around.is_empty() => "before the stream's end".to_owned(),
             Limit::Whole => format!("before the {}'s end", self.whole),
             Limit::Window { text, bytes } => {
                 let text = self.program.texts.get(text as usize);
@@ -342,6 +362,55 @@ impl Sink for Full<'_> {
         self.tree.add_sum(sum);
     }
 
+    fn begin_stream(&mut self, bytes: &[u8]) {
+        self.around.push((self.stream, self.open.len()));
+        self.stream = self.tree.add_stream(bytes);
+    }
+
+    fn cut_stream(&mut self, bytes: usize) {
+        self.tree.cut_stream(self.stream, bytes);
+    }
+
+    fn rest_of_stream(&mut self, bits: Range<u32>, why: Rest) {
+        let parent = self.open.last().map_or(NO_NODE, |open| open.node.0);
+        self.unexplained(bits, why, parent);
+    }
+
+    fn end_stream(&mut self, rest: Option<(Range<u32>, Rest)>) {
+        let Some((stream, depth)) = self.around.pop() else {
+            return;
+        };
+        if let Some((bits, why)) = rest {
+            // What stands for the whole stream holds its rest, too.
+            while self.open.len() > depth + 1 {
+                self.close(bits.start);
+            }
+            self.rest_of_stream(bits.clone(), why);
+            while self.open.len() > depth {
+                self.close(bits.end);
+            }
+        }
+        self.stream = stream;
+    }
+
+    fn mark(&self) -> Mark {
+        Mark {
+            diagnostics: self.diagnostics.len(),
+            open: self.open.len(),
+            next_element: self.open.last().map_or(0, |open| open.next_element),
+            ..self.tree.mark()
+        }
+    }
+
+    fn go_back(&mut self, mark: Mark) {
+        self.tree.go_back(mark);
+        self.diagnostics.truncate(mark.diagnostics);
+        self.open.truncate(mark.open);
+        if let Some(open) = self.open.last_mut() {
+            open.next_element = mark.next_element;
+        }
+    }
+
     fn depth(&self) -> usize {
         self.open.len()
     }
@@ -364,6 +433,12 @@ impl Sink for Full<'_> {
         while !self.open.is_empty() {
             self.close(bits.start);
         }
+        self.unexplained(bits, why, NO_NODE);
+    }
+}
+
+impl Full<'_> {
+    fn unexplained(&mut self, bits: Range<u32>, why: Rest, parent: u32) {
         if bits.is_empty() {
             return;
         }
@@ -375,7 +450,7 @@ impl Sink for Full<'_> {
             index: 0,
             raw: u64::from(bits.start),
             bits,
-            parent: NO_NODE,
+            parent,
             descendants: 0,
             stream: self.stream,
         });

@@ -33,7 +33,7 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
 
     /// The place in the state, and the key, that a slot stands for; `Err`: the value that the key
     /// is instead, unresolved.
-    fn place(&self, slot: u16) -> Result<Option<(u16, Option<i128>)>, i128> {
+    pub(super) fn place(&self, slot: u16) -> Result<Option<(u16, Option<i128>)>, i128> {
         let Some(slot) = self.plan.slots.get(usize::from(slot)) else {
             return Ok(None);
         };

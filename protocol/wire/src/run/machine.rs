@@ -12,10 +12,11 @@ use crate::arithmetic;
 use crate::bits::BitReader;
 use crate::check::model::{Circumstance, Encoding};
 use crate::context::Context;
-use crate::facts::{KindId, MessageFacts, PacketFacts, RulesId};
+use crate::facts::{KindId, MessageFacts, PacketFacts, Place, RulesId};
 use crate::limits::{DEPTH_MAX, NODES_MAX, PACKET_BYTES_MAX};
 use crate::program::{Extent, NO_FIELD, NO_REGISTER, Operand, Operation, Plan, Program, Register};
 use crate::state::ConnectionState;
+use crate::tree::StreamId;
 
 /// Who wants to know what is in a packet. Fields come as indices into [`Program::fields`].
 pub(crate) trait Sink {
@@ -34,11 +35,36 @@ pub(crate) trait Sink {
     fn sum(&mut self, sum: Option<i128>);
     /// Decoding stopped here; what is open ends, and all bits from here on are unexplained.
     fn rest(&mut self, bits: Range<u32>, why: Rest);
+    /// Fields are in other bytes from here on, until [`Sink::end_stream`].
+    fn begin_stream(&mut self, bytes: &[u8]);
+    /// The stream has only so many bytes.
+    fn cut_stream(&mut self, bytes: usize);
+    /// Bits of a stream that are unexplained.
+    fn rest_of_stream(&mut self, bits: Range<u32>, why: Rest);
+    /// Fields are again where they were before. Where decoding stopped in the stream, what is open
+    /// in it ends, and the bits from there on are unexplained.
+    fn end_stream(&mut self, rest: Option<(Range<u32>, Rest)>);
+    /// How much was told so far.
+    fn mark(&self) -> Mark;
+    /// Forgets what was told since.
+    fn go_back(&mut self, mark: Mark);
     /// How many structs and repeats are open.
     fn depth(&self) -> usize;
     /// Bits of a window that are unexplained; the field after `field` is for those that are
     /// unresolved. Where decoding stopped in the window, what is open inside a depth ends.
     fn rest_of_window(&mut self, field: u32, bits: Range<u32>, stopped: Option<(usize, Rest)>);
+}
+
+/// How much a sink was told at some point.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Mark {
+    pub(crate) nodes: usize,
+    pub(crate) streams: usize,
+    pub(crate) sums: usize,
+    pub(crate) diagnostics: usize,
+    pub(crate) open: usize,
+    /// Of the innermost node that is open.
+    pub(crate) next_element: u32,
 }
 
 /// The sink that wants nothing but the facts.
@@ -52,6 +78,14 @@ impl Sink for FactsOnly {
     fn problem(&mut self, _: Option<u32>, _: u32, _: Problem) {}
     fn sum(&mut self, _: Option<i128>) {}
     fn rest(&mut self, _: Range<u32>, _: Rest) {}
+    fn begin_stream(&mut self, _: &[u8]) {}
+    fn cut_stream(&mut self, _: usize) {}
+    fn rest_of_stream(&mut self, _: Range<u32>, _: Rest) {}
+    fn end_stream(&mut self, _: Option<(Range<u32>, Rest)>) {}
+    fn mark(&self) -> Mark {
+        Mark::default()
+    }
+    fn go_back(&mut self, _: Mark) {}
     fn depth(&self) -> usize {
         0
     }
@@ -164,12 +198,16 @@ pub(super) fn run<T: Tape, S: Sink, R>(
         registers,
         base: 0,
         frames: Vec::new(),
+        frames_around: 0,
         scopes: Vec::new(),
         nodes_left: NODES_MAX.saturating_sub(weight),
         in_message: false,
         fragment: (None, None),
         checksum: None,
         checksum_lacks: None,
+        stream: StreamId(0),
+        streams_around: 0,
+        waits: false,
         context: around.context,
         state: around.state,
         facts,
@@ -192,14 +230,22 @@ pub(super) struct Machine<'p, 'r, T, S> {
     pub(super) base: usize,
     /// Callers of recursive structs.
     pub(super) frames: Vec<Frame>,
+    /// How many there are in the machines around this one.
+    pub(super) frames_around: usize,
     /// The windows that are open.
     pub(super) scopes: Vec<Scope>,
     pub(super) nodes_left: u32,
     pub(super) in_message: bool,
     pub(super) fragment: (Option<u64>, Option<u64>),
-    checksum: Option<Checksum>,
+    pub(super) checksum: Option<Checksum>,
     /// A number in it that is unresolved.
-    checksum_lacks: Option<i128>,
+    pub(super) checksum_lacks: Option<i128>,
+    /// The stream that the tape runs along.
+    pub(super) stream: StreamId,
+    /// How many streams it stands in.
+    pub(super) streams_around: u8,
+    /// What is cut at the end of the stream comes with a later packet.
+    pub(super) waits: bool,
     pub(super) context: Context,
     pub(super) state: &'r mut ConnectionState,
     pub(super) facts: &'r mut PacketFacts,
@@ -275,7 +321,7 @@ impl<S: Sink> Machine<'_, '_, Reading<'_>, S> {
 
 impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
     /// Runs from an operation on, and goes on after a window in which something cannot be read.
-    fn interpret(&mut self, start: u32) -> Result<(), Stop> {
+    pub(super) fn interpret(&mut self, start: u32) -> Result<(), Stop> {
         let mut next = start;
         loop {
             match self.operate(next) {
@@ -443,7 +489,13 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
                     }
                     self.sink.content(field, whole, content.clone());
                     if fact.is_some() {
-                        self.message(|message| message.rpc_name = Some(content));
+                        let stream = self.stream;
+                        self.message(|message| {
+                            message.rpc_name = Some(Place {
+                                stream,
+                                bits: content,
+                            })
+                        });
                     }
                 }
                 Operation::Bytes {
@@ -458,7 +510,13 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
                     self.keep(to, packed(&content));
                     self.sink.content(field, whole, content.clone());
                     if fact.is_some() {
-                        self.message(|message| message.fragment_data = Some(content));
+                        let stream = self.stream;
+                        self.message(|message| {
+                            message.fragment_data = Some(Place {
+                                stream,
+                                bits: content,
+                            })
+                        });
                     }
                 }
                 Operation::Expect {
@@ -499,6 +557,7 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
                 Operation::MessageBegin => {
                     let at = self.tape.at();
                     let message = MessageFacts {
+                        stream: self.stream,
                         bits: at..at,
                         ..MessageFacts::default()
                     };
@@ -648,6 +707,27 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
                 }
                 Operation::Load { to, slot } => self.keep(to, self.load(slot)),
                 Operation::Set { set } => self.set(set),
+                Operation::Join { join, end } => {
+                    let Some(&join) = plan.joins.get(usize::from(join)) else {
+                        return Ok(());
+                    };
+                    next = self.join(join, next as u32, end)? as usize;
+                }
+                Operation::Follow { follow, end } => {
+                    let Some(&follow) = plan.follows.get(usize::from(follow)) else {
+                        return Ok(());
+                    };
+                    self.follow(follow, next as u32)?;
+                    next = end as usize;
+                }
+                Operation::StreamEnd => {
+                    let (at, left) = (self.tape.at(), self.tape.left());
+                    if left > 0 {
+                        self.report(None, at, Problem::Trailing { bits: left });
+                        let rest = self.tape.rest();
+                        self.sink.rest_of_stream(rest, Rest::Unexplained);
+                    }
+                }
                 Operation::Known { to, from } => {
                     let known = arithmetic::unresolved_field(self.operand(from)).is_none();
                     self.keep(to, i128::from(known));
@@ -737,7 +817,7 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
                     }
                 }
                 Operation::Call { to, frame, weight } => {
-                    if self.frames.len() >= DEPTH_MAX {
+                    if self.frames.len() + self.frames_around >= DEPTH_MAX {
                         return Err(Stop::here(Problem::TooDeep));
                     }
                     self.count_nodes(weight)?;
@@ -761,7 +841,7 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
     }
 
     #[inline]
-    fn enter(&mut self, field: u32, count: Option<u32>) {
+    pub(super) fn enter(&mut self, field: u32, count: Option<u32>) {
         self.tape.enter(field);
         self.sink.enter(field, self.tape.at(), count);
     }
@@ -772,7 +852,7 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
         self.sink.leave(self.tape.at());
     }
 
-    fn count_nodes(&mut self, weight: u32) -> Result<(), Stop> {
+    pub(super) fn count_nodes(&mut self, weight: u32) -> Result<(), Stop> {
         match self.nodes_left.checked_sub(weight) {
             Some(left) => {
                 self.nodes_left = left;

@@ -14,10 +14,13 @@ pub(super) fn clear(facts: &mut PacketFacts) {
     ack_ranges.clear();
     let mut nack_ranges = std::mem::take(&mut facts.nack_ranges);
     nack_ranges.clear();
+    let mut streams = std::mem::take(&mut facts.streams);
+    streams.clear();
     *facts = PacketFacts {
         messages,
         ack_ranges,
         nack_ranges,
+        streams,
         ..PacketFacts::default()
     };
 }

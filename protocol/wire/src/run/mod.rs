@@ -9,11 +9,12 @@ mod problem;
 mod reading;
 mod reads;
 pub(crate) mod show;
+mod streams;
 mod tape;
 mod windows;
 mod write;
 mod writing;
 
 pub(crate) use full::Full;
-pub(crate) use machine::{Entry, FactsOnly, Surroundings, read};
+pub(crate) use machine::{Entry, FactsOnly, Mark, Surroundings, read};
 pub(crate) use write::{Source, Written, write};

@@ -1,6 +1,7 @@
 //! What can be wrong with a packet, before it is put into words.
 
 use crate::check::model::Encoding;
+use crate::state::BadPart;
 
 /// What ends the bits that can be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,6 +108,12 @@ pub(crate) enum Problem {
     /// has set.
     Unresolved {
         field: u16,
+    },
+    /// A part of a split message that cannot be taken.
+    BadPart(BadPart),
+    /// Bytes of a stream that runs over packets were given up.
+    StreamLost {
+        bytes: usize,
     },
     /// What a `set` sets does not fit: the integer, or the number of bytes.
     NotKept {

@@ -240,6 +240,10 @@ impl Tape for Reading<'_> {
         }
     }
 
+    fn opens(&mut self, _: u32) -> bool {
+        true
+    }
+
     fn copy(&self, bits: Range<u32>, to: &mut Vec<u8>) {
         self.reader.copy(bits.start, bits.end, to);
     }

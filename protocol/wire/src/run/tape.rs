@@ -83,6 +83,9 @@ pub(crate) trait Tape {
     /// Shows bytes of the current stream that are there already; a last part of a byte is filled up
     /// with zeros.
     fn with_bytes(&self, bits: Range<u32>, show: impl FnOnce(&[u8]));
+    /// Whether a field that is read from other bytes than the packet's is to be opened.
+    fn opens(&mut self, field: u32) -> bool;
+
     /// Appends the bytes of a range of the current stream.
     fn copy(&self, bits: Range<u32>, to: &mut Vec<u8>);
 

@@ -3,6 +3,7 @@
 
 use super::machine::{Machine, Rest, Scope, Sink, Stop};
 use super::problem::Problem;
+use super::streams::is_cut;
 use super::tape::{Opened, Tape};
 
 impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
@@ -17,6 +18,9 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
         let around = self.tape.past_end(0);
         let opened = self.tape.window(bytes, text, scope.rest, scope.catches);
         let opened = opened.map_err(stop)?;
+        if self.waits && opened != Opened::Whole && is_cut(around) {
+            return Err(Stop::here(around));
+        }
         self.scopes.push(scope);
         if let (Opened::Short { left }, Problem::PastEnd { limit, .. }) = (opened, around) {
             let problem = Problem::ShortWindow {

@@ -645,6 +645,14 @@ impl Tape for Writing<'_> {
         show(&reader.bytes(bits.start, bits.end));
     }
 
+    /// What was joined came in packets of its own.
+    fn opens(&mut self, field: u32) -> bool {
+        if let Some(info) = self.info(field) {
+            self.find(info, true);
+        }
+        false
+    }
+
     fn copy(&self, bits: Range<u32>, to: &mut Vec<u8>) {
         self.writer.copy(bits, to);
     }

@@ -1,15 +1,13 @@
 //! What the packets of a connection have left behind for those that follow: typed values, bounded
 //! tables, split messages and byte streams under way.
 
-#[allow(dead_code)] // `join` and `follow` come next
 mod parts;
-#[allow(dead_code)] // `join` and `follow` come next
 mod stream;
 mod table;
 
 use std::sync::Arc;
 
-pub(crate) use self::parts::Parts;
+pub(crate) use self::parts::{BadPart, Parts};
 pub(crate) use self::stream::ByteStream;
 pub(crate) use self::table::Table;
 use crate::limits::{STATE_CONTENT_MAX, TABLE_BYTES_MAX};
@@ -177,7 +175,6 @@ impl ConnectionState {
         }
     }
 
-    #[allow(dead_code)] // `join` comes next
     pub(crate) fn parts(&mut self, place: u16) -> Option<&mut Parts> {
         match self.slots.get_mut(usize::from(place))? {
             Slot::Parts(parts) => Some(Arc::make_mut(parts)),
@@ -185,7 +182,6 @@ impl ConnectionState {
         }
     }
 
-    #[allow(dead_code)] // `follow` comes next
     pub(crate) fn stream(&mut self, place: u16) -> Option<&mut ByteStream> {
         match self.slots.get_mut(usize::from(place))? {
             Slot::Stream(stream) => Some(Arc::make_mut(stream)),

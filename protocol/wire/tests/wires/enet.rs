@@ -150,7 +150,10 @@ fn check_facts(wire: &Wire, decoded: &Decoded, by_hand: &[Command], place: &str)
         );
         let is_fragment = matches!(command, 8 | 12);
         assert_eq!(message.fragment.is_some(), is_fragment, "{place}");
-        let data = message.fragment_data.as_ref().map(|bits| bits.len() / 8);
+        let data = message
+            .fragment_data
+            .as_ref()
+            .map(|data| data.bits.len() / 8);
         assert_eq!(data, is_fragment.then_some(length), "{place}");
     }
 }

@@ -89,7 +89,7 @@ fn of_facts(wire: &Wire, decoded: &Decoded) -> Message {
         .map(|kind| wire.kinds()[usize::from(kind.0)].name.clone());
     assert_eq!(in_facts.as_deref(), name.as_deref());
     let split = message.fragment.map(|(index, count)| {
-        let bytes = message.fragment_data.as_ref().expect("data").len() / 8;
+        let bytes = message.fragment_data.as_ref().expect("data").bits.len() / 8;
         (message.fragment_id.expect("an id"), count, index, bytes)
     });
     Message {

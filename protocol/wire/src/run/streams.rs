@@ -1,0 +1,289 @@
+//! Streams inside a packet: rows of bytes of their own, whose bits count from 0.
+
+use super::keeping::unpacked;
+use super::machine::{Machine, Rest, Sink, Stop};
+use super::problem::{Limit, Problem};
+use super::reading::Reading;
+use super::tape::Tape;
+use crate::arithmetic;
+use crate::bits::BitReader;
+use crate::check::model::Order;
+use crate::limits::STREAM_DEPTH_MAX;
+use crate::program::{FollowPlan, JoinPlan};
+use crate::state::{BadPart, ConnectionState};
+use crate::tree::StreamId;
+
+/// What to go back to where a record of a stream is not complete.
+struct Before {
+    sink: super::machine::Mark,
+    messages: usize,
+    ack_ranges: usize,
+    nack_ranges: usize,
+    streams: usize,
+    diagnostics: u32,
+    nodes_left: u32,
+    in_message: bool,
+    /// Where a record can change it.
+    state: Option<ConnectionState>,
+}
+
+impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
+    /// Runs operations along new bytes until they return. What cannot be read there is said of the
+    /// stream alone, and the run goes on around it.
+    pub(super) fn run_stream(
+        &mut self,
+        bytes: Vec<u8>,
+        order: Order,
+        start: u32,
+    ) -> Result<(), Stop> {
+        let stream = self.open_stream(&bytes)?;
+        let around = self.in_message;
+        let mut inner = self.inner(&bytes, order, stream);
+        let end = match inner.interpret(start) {
+            Ok(()) => {
+                inner.sink.end_stream(None);
+                Ok(())
+            }
+            Err(stop) => inner.give_stream_up(stop, around),
+        };
+        let left = inner.left();
+        self.take_over(left);
+        self.close_stream(stream, bytes);
+        end
+    }
+
+    /// Parts of a split message: the operation at which the run goes on.
+    pub(super) fn join(&mut self, join: JoinPlan, start: u32, end: u32) -> Result<u32, Stop> {
+        if !self.tape.opens(join.field) {
+            return Ok(end);
+        }
+        let (index, count) = (self.operand(join.index), self.operand(join.count));
+        let unresolved = |value| arithmetic::unresolved_field(value).is_some();
+        let Ok(Some((place, Some(key)))) = self.place(join.slot) else {
+            return Ok(end);
+        };
+        if unresolved(index) || unresolved(count) {
+            return Ok(end);
+        }
+        let bits = unpacked(self.register(join.data));
+        let mut whole = Vec::new();
+        let mut added: Result<bool, BadPart> = Ok(false);
+        if let Some(parts) = self.state.parts(place) {
+            self.tape.with_bytes(bits, |data| {
+                added = parts.add(key, (index, count), data, &mut whole);
+            });
+        }
+        match added {
+            Ok(false) => {}
+            Ok(true) => {
+                self.count_nodes(join.weight)?;
+                self.run_stream(whole, self.program.dictionary.order, start)?;
+            }
+            Err(why) => self.report(Some(join.field), self.tape.at(), Problem::BadPart(why)),
+        }
+        Ok(end)
+    }
+
+    /// A piece of a byte stream that runs over packets: reads the records that are complete.
+    pub(super) fn follow(&mut self, follow: FollowPlan, start: u32) -> Result<(), Stop> {
+        if !self.tape.opens(follow.field) {
+            return Ok(());
+        }
+        let position = self.operand(follow.position);
+        let Ok(Some((place, None))) = self.place(follow.slot) else {
+            return Ok(());
+        };
+        if arithmetic::unresolved_field(position).is_some() {
+            return Ok(());
+        }
+        let bits = unpacked(self.register(follow.data));
+        let mut lost = 0;
+        let mut bytes = Vec::new();
+        if let Some(stream) = self.state.stream(place) {
+            self.tape.with_bytes(bits, |data| {
+                lost = stream.add(position, follow.wrap_bits, data);
+            });
+            bytes.extend_from_slice(stream.ready());
+        }
+        if lost > 0 {
+            let problem = Problem::StreamLost { bytes: lost };
+            self.report(Some(follow.field), self.tape.at(), problem);
+        }
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let (used, end) = self.records(follow, &bytes, start)?;
+        if let Some(stream) = self.state.stream(place) {
+            stream.consume(used);
+        }
+        end
+    }
+
+    /// The records at the front of some bytes; how many bytes they are, and whether the run can go
+    /// on.
+    fn records(
+        &mut self,
+        follow: FollowPlan,
+        bytes: &[u8],
+        start: u32,
+    ) -> Result<(usize, Result<(), Stop>), Stop> {
+        let nothing = self.before(false);
+        let stream = self.open_stream(bytes)?;
+        let around = self.in_message;
+        let mut inner = self.inner(bytes, self.program.dictionary.order, stream);
+        inner.waits = true;
+        inner.enter(follow.field, None);
+        let mut used = 0;
+        let mut end = Ok(());
+        let mut gave_up = false;
+        while inner.tape.more() {
+            let before = inner.before(follow.changes_state);
+            let at = inner.tape.at();
+            let read = inner.count_nodes(follow.weight);
+            let read = read.and_then(|()| inner.interpret(start));
+            let read = match read {
+                Ok(()) if inner.tape.at() == at => Err(Stop::here(Problem::EmptyElement)),
+                read => read,
+            };
+            match read {
+                Ok(()) => used = inner.tape.at() as usize / 8,
+                Err(stop) if is_cut(stop.problem) => {
+                    inner.go_back(before);
+                    break;
+                }
+                Err(stop) => {
+                    used = bytes.len();
+                    gave_up = true;
+                    end = inner.give_stream_up(stop, around);
+                    break;
+                }
+            }
+        }
+        if used > 0 && !gave_up {
+            inner.sink.leave(used as u32 * 8);
+            inner.sink.cut_stream(used);
+            inner.sink.end_stream(None);
+        }
+        let left = inner.left();
+        self.take_over(left);
+        if used == 0 {
+            self.sink.end_stream(None);
+            self.go_back(nothing);
+            return Ok((0, end));
+        }
+        let shown = bytes.get(..used).unwrap_or(bytes);
+        self.close_stream(stream, shown.to_vec());
+        Ok((used, end))
+    }
+
+    fn open_stream(&mut self, bytes: &[u8]) -> Result<StreamId, Stop> {
+        if self.streams_around >= STREAM_DEPTH_MAX {
+            return Err(Stop::here(Problem::TooDeep));
+        }
+        let Ok(stream) = u16::try_from(self.facts.streams.len() + 1) else {
+            return Err(Stop::here(Problem::TooManyNodes));
+        };
+        self.facts.streams.push(Vec::new());
+        self.sink.begin_stream(bytes);
+        Ok(StreamId(stream))
+    }
+
+    fn close_stream(&mut self, stream: StreamId, bytes: Vec<u8>) {
+        let place = usize::from(stream.0).saturating_sub(1);
+        if let Some(slot) = self.facts.streams.get_mut(place) {
+            *slot = bytes;
+        }
+    }
+
+    /// A machine that reads other bytes into the same registers, state, facts and sink.
+    fn inner<'s>(
+        &'s mut self,
+        bytes: &'s [u8],
+        order: Order,
+        stream: StreamId,
+    ) -> Machine<'s, 's, Reading<'s>, S> {
+        Machine {
+            program: self.program,
+            plan: self.plan,
+            tape: Reading::new(BitReader::new(bytes, order)),
+            registers: &mut *self.registers,
+            base: self.base,
+            frames: Vec::new(),
+            frames_around: self.frames_around + self.frames.len(),
+            scopes: Vec::new(),
+            nodes_left: self.nodes_left,
+            in_message: self.in_message,
+            fragment: self.fragment,
+            checksum: None,
+            checksum_lacks: None,
+            stream,
+            streams_around: self.streams_around + 1,
+            waits: false,
+            context: self.context,
+            state: &mut *self.state,
+            facts: &mut *self.facts,
+            sink: &mut *self.sink,
+        }
+    }
+
+    /// What a machine around this one takes over.
+    fn left(&self) -> (u32, bool, (Option<u64>, Option<u64>)) {
+        (self.nodes_left, self.in_message, self.fragment)
+    }
+
+    fn take_over(&mut self, left: (u32, bool, (Option<u64>, Option<u64>))) {
+        (self.nodes_left, self.in_message, self.fragment) = left;
+    }
+
+    fn before(&self, changes_state: bool) -> Before {
+        Before {
+            sink: self.sink.mark(),
+            messages: self.facts.messages.len(),
+            ack_ranges: self.facts.ack_ranges.len(),
+            nack_ranges: self.facts.nack_ranges.len(),
+            streams: self.facts.streams.len(),
+            diagnostics: self.facts.diagnostics,
+            nodes_left: self.nodes_left,
+            in_message: self.in_message,
+            state: changes_state.then(|| self.state.clone()),
+        }
+    }
+
+    fn go_back(&mut self, before: Before) {
+        self.sink.go_back(before.sink);
+        self.facts.messages.truncate(before.messages);
+        self.facts.ack_ranges.truncate(before.ack_ranges);
+        self.facts.nack_ranges.truncate(before.nack_ranges);
+        self.facts.streams.truncate(before.streams);
+        self.facts.diagnostics = before.diagnostics;
+        self.nodes_left = before.nodes_left;
+        self.in_message = before.in_message;
+        if let Some(state) = before.state {
+            *self.state = state;
+        }
+    }
+}
+
+impl<S: Sink> Machine<'_, '_, Reading<'_>, S> {
+    /// Something in a stream cannot be read: the rest of it is unexplained.
+    fn give_stream_up(&mut self, stop: Stop, in_message: bool) -> Result<(), Stop> {
+        let problem = stop.problem;
+        let goes_on = problem != Problem::TooManyNodes;
+        if goes_on && problem != Problem::Told {
+            self.report(stop.field, self.tape.at(), problem);
+        }
+        if self.in_message && !in_message {
+            self.end_message();
+        }
+        self.tape.unwind(0);
+        let rest = self.tape.at()..self.tape.end();
+        self.sink.end_stream(Some((rest, Rest::of(problem))));
+        if goes_on { Ok(()) } else { Err(stop) }
+    }
+}
+
+/// Whether more bytes could help.
+pub(super) fn is_cut(problem: Problem) -> bool {
+    let whole = Limit::Whole;
+    matches!(problem, Problem::PastEnd { limit, .. } if limit == whole)
+}
