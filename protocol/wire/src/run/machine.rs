@@ -442,7 +442,8 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
                     text,
                 } => {
                     let ahead = self.needed(ahead)?;
-                    let Some(value) = self.tape.look(look, ahead, field) else {
+                    let found = self.tape.look(look, ahead, field).map_err(Stop::here)?;
+                    let Some(value) = found else {
                         return Err(Stop::here(Problem::NothingAhead { text }));
                     };
                     if field != NO_FIELD {

@@ -143,17 +143,17 @@ impl Tape for Reading<'_> {
     }
 
     #[inline]
-    fn look(&mut self, look: Look, ahead: i128, _: u32) -> Option<i128> {
-        let left = self.reader.left();
+    fn look(&mut self, look: Look, ahead: i128, _: u32) -> Result<Option<i128>, Problem> {
         let codec = match look {
-            Look::Left => return Some(left.into()),
+            Look::Left => return Ok(Some(self.reader.left().into())),
             Look::Integer(codec) => codec,
         };
-        let ahead = u32::try_from(ahead).ok().filter(|&ahead| ahead <= left)?;
         let mut reader = self.reader.clone();
-        reader.skip(ahead);
+        if !u32::try_from(ahead).is_ok_and(|ahead| reader.skip(ahead)) {
+            return Ok(None);
+        }
         let raw = codec.read(reader.order(), |bits| reader.read(bits));
-        raw.ok().map(i128::from)
+        Ok(raw.ok().map(i128::from))
     }
 
     #[inline]

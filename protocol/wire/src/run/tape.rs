@@ -42,7 +42,7 @@ pub(crate) trait Tape {
     fn text_end(&self, content: Range<u32>, encoding: Encoding) -> u32;
 
     /// What comes so many bits ahead; `None`: it does not come.
-    fn look(&mut self, look: Look, ahead: i128, field: u32) -> Option<i128>;
+    fn look(&mut self, look: Look, ahead: i128, field: u32) -> Result<Option<i128>, Problem>;
 
     /// A field that takes no bits: what JSON says of it does not matter.
     fn computed(&mut self, field: u32);

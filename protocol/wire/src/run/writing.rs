@@ -412,11 +412,11 @@ impl Tape for Writing<'_> {
         content.end
     }
 
-    fn look(&mut self, look: Look, ahead: i128, field: u32) -> Option<i128> {
+    fn look(&mut self, look: Look, ahead: i128, field: u32) -> Result<Option<i128>, Problem> {
         // Where an element was just written, JSON says whether there is another one.
         let Some(info) = self.info(field) else {
             self.is_guessed = true;
-            return Some(0);
+            return Ok(Some(0));
         };
         let number = self.derived.len();
         let given = match self.open.last_mut().map(|open| &mut open.inside) {
@@ -427,6 +427,9 @@ impl Tape for Writing<'_> {
             }
             _ => None,
         };
+        if given.is_none() && self.is_cut() {
+            return Err(Problem::NotWritten);
+        }
         let guess = match look {
             Look::Left => i128::from(u32::MAX),
             Look::Integer(_) => 0,
@@ -446,7 +449,7 @@ impl Tape for Writing<'_> {
             ahead,
             depth: self.windows.len(),
         });
-        Some(value)
+        Ok(Some(value))
     }
 
     fn computed(&mut self, field: u32) {
