@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use netreel_wire::{Decoded, Value, Wire};
+use netreel_wire::{Decoded, Name, Value, Wire};
 
 use crate::explained::{check_explained, check_own_tests, small, wire};
 use crate::recordings::{Recording, Story, capture};
@@ -60,6 +60,9 @@ fn check(recording: &Recording) -> BTreeMap<u64, u32> {
         let by_hand = by_hand(&packet.payload);
         assert_eq!(of_facts(&wire, &decoded), by_hand, "{place}");
         let whole = join_by_hand(&mut open, &by_hand, &packet.payload);
+        let joined = decoded.tree.iter().find(|node| node.name() == Name::Field("whole"));
+        let joined = joined.and_then(|node| decoded.tree.stream(node.stream()));
+        assert!(joined == whole.as_deref(), "{place}: another whole");
         if let Some(whole) = whole {
             let from = if by_hand.sender == 1 {
                 0x40000
