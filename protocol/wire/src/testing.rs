@@ -77,11 +77,17 @@ impl Wire {
             destination_port,
             ..Context::default()
         };
+        let mut before = self.new_state();
+        if let Some(Json::Object(given)) = &test.state
+            && let Err((path, message)) = before.give(&self.program(None).state, given)
+        {
+            return vec![TestFailure { path, message }];
+        }
         let chosen = match (test.protocol, test.root) {
             (Some(protocol), _) => Some(usize::from(protocol)),
             (None, Some(_)) => Some(0),
             (None, None) => {
-                let protocol = self.protocol_of(&context, &self.new_state(), &test.bytes);
+                let protocol = self.protocol_of(&context, &before, &test.bytes);
                 protocol.map(|id| usize::from(id.0))
             }
         };
@@ -104,7 +110,6 @@ impl Wire {
             }
             None => self.program_at(chosen.unwrap_or(0)),
         };
-        let before = self.new_state();
         let decoded = decode(program, context, &mut before.clone(), &test.bytes);
         let mut failures = Vec::new();
         let count = decoded.diagnostics.len() as u32;

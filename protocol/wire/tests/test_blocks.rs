@@ -192,3 +192,53 @@ fn a_result_says_where_the_test_is() {
     let found = (&*results[0].name, &*results[0].file, results[0].line);
     assert_eq!(found, ("one", "moves.wire", 9));
 }
+
+const KEEPS: &str = r#"
+wire keeps { byte_order = little; bit_order = lsb; root = P; state = Kept; }
+state Kept { key: u8; each last: u8; names: string[4]; numbers: u8[4]; }
+struct P { a: u8; if (state.key == 7 && state.numbers[3] == 9 && state.last == 2) { b: u8; } }
+"#;
+
+#[track_caller]
+fn check_kept(settings: &str, expected: &[&str]) {
+    let text = format!("{KEEPS} test \"it\" {{ {settings} }}");
+    let wire = match Wire::compile("keeps.wire", &text) {
+        Ok(wire) => wire,
+        Err(error) => panic!("{error}"),
+    };
+    let failures = &wire.run_tests()[0].failures;
+    let failures: Vec<String> = failures
+        .iter()
+        .map(|each| format!("{}: {}", each.path, each.message))
+        .collect();
+    assert_eq!(failures, expected);
+}
+
+#[test]
+fn a_test_says_what_the_connection_keeps() {
+    check_kept(
+        r#"bytes = x"01 02"; value = { a: 1, b: 2 };
+        state = { key: 7, last: 2, names: [{ key: 1, value: "x" }], numbers: [{ key: 3, value: 9 }] };"#,
+        &[],
+    );
+    check_kept(
+        r#"bytes = x"01"; value = { a: 1 }; state = { key: 6 };"#,
+        &[],
+    );
+}
+
+#[test]
+fn state_that_cannot_be_is_told() {
+    check_kept(
+        r#"bytes = x"01"; value = { a: 1 }; state = { kye: 7 };"#,
+        &["state.kye: there is no such field; did you mean `key`?"],
+    );
+    check_kept(
+        r#"bytes = x"01"; value = { a: 1 }; state = { key: "x" };"#,
+        &["state.key: \"x\" is not an integer"],
+    );
+    check_kept(
+        r#"bytes = x"01"; value = { a: 1 }; state = { numbers: 1 };"#,
+        &["state.numbers: expected [{ key: ..., value: ... }], found 1"],
+    );
+}

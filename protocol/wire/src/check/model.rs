@@ -86,6 +86,8 @@ pub(crate) struct Test {
     pub(crate) root: Option<StructId>,
     /// Source and destination.
     pub(crate) ports: Option<(u16, u16)>,
+    /// What the connection keeps before the packet.
+    pub(crate) state: Option<Json>,
     pub(crate) diagnostics: u32,
 }
 

@@ -9,13 +9,14 @@ use super::model::{Protocol, StructId, Test};
 use crate::syntax::Span;
 use crate::syntax::ast::{self, Pattern, PatternKind, TestSetting};
 
-pub(super) const SETTINGS: [&str; 7] = [
+pub(super) const SETTINGS: [&str; 8] = [
     "bytes",
     "value",
     "part",
     "wire",
     "root",
     "ports",
+    "state",
     "diagnostics",
 ];
 
@@ -83,6 +84,7 @@ impl<'a> Checker<'a, '_> {
         let protocol = one("wire").and_then(|value| self.protocol_named(value, protocols));
         let root = one("root").and_then(|value| self.struct_named(value));
         let ports = found.get("ports").map(|setting| self.two_ports(setting));
+        let state = one("state").and_then(|value| self.fields(value));
         let diagnostics = one("diagnostics").and_then(|value| self.count(value));
         let (file, text) = self.files.file(self.file_of(test.span));
         let start = self.files.start(self.file_of(test.span));
@@ -98,6 +100,7 @@ impl<'a> Checker<'a, '_> {
             protocol,
             root,
             ports: ports.flatten(),
+            state,
             diagnostics: diagnostics.unwrap_or(0),
         })
     }

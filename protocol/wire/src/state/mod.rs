@@ -1,6 +1,7 @@
 //! What the packets of a connection have left behind for those that follow: typed values, bounded
 //! tables, split messages and byte streams under way.
 
+mod given;
 mod parts;
 mod stream;
 mod table;
