@@ -2,12 +2,10 @@
 
 use super::Checker;
 use super::expressions::Scope;
-use super::model::{ByteOrder, Encoding, Enum, Length, Member, Number, Type};
+use super::model::{ByteOrder, Number, Type};
 use crate::syntax::Span;
-use crate::syntax::ast::{self, Expr, ExprKind, TypeRef};
+use crate::syntax::ast::{Expr, ExprKind, TypeRef};
 use crate::values::codec::Codec;
-use crate::values::quantized::{Quantized, Rounding};
-use crate::values::rotation::Axes;
 
 /// The built-in types that are not an integer of so many bits.
 pub(super) const NAMED: [&str; 31] = [
@@ -55,37 +53,13 @@ const VARINTS: [(&str, Codec, Number); 7] = [
     ("quake_float", Codec::QuakeFloat, Number::Float),
 ];
 
-const ENCODINGS: [(&str, Encoding); 5] = [
-    ("utf8", Encoding::Utf8),
-    ("ascii", Encoding::Ascii),
-    ("latin1", Encoding::Latin1),
-    ("utf16le", Encoding::Utf16Le),
-    ("utf16be", Encoding::Utf16Be),
-];
-
-const ROUNDINGS: [(&str, Rounding); 4] = [
-    ("nearest", Rounding::Nearest),
-    ("down", Rounding::Down),
-    ("up", Rounding::Up),
-    ("toward_zero", Rounding::TowardZero),
-];
-
-/// The bits of each of the three in a `smallest_three`.
-const SMALLEST_THREE_BITS_MAX: i128 = 20;
-
-/// The bytes of a `hash`.
-const HASH_BYTES_MAX: i128 = 1024;
-
-/// The widest `quantized` field; more bits would not fit a float.
-const QUANTIZED_BITS_MAX: i128 = 53;
-
 /// The parts of a name such as `u12` or `i32be`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct IntegerName<'n> {
-    signed: bool,
+    pub(super) signed: bool,
     /// The number, whatever it is.
-    digits: &'n str,
-    order: Option<ByteOrder>,
+    pub(super) digits: &'n str,
+    pub(super) order: Option<ByteOrder>,
 }
 
 impl IntegerName<'_> {
@@ -155,99 +129,6 @@ impl<'a> Checker<'a, '_> {
             ),
         };
         found.unwrap_or(Type::Broken)
-    }
-
-    pub(super) fn check_enum(&mut self, declared: &ast::Enum<'a>) -> Enum {
-        let base = &declared.base;
-        let arguments = base.arguments.as_deref();
-        let base_type = self.plain_type(base.name.text, arguments, base.name.span, base.span);
-        let base_type = base_type.unwrap_or(Type::Broken);
-        let (a, one) = match declared.is_flags {
-            true => ("flags", "one flag"),
-            false => ("an enum", "one member"),
-        };
-        let limit = match base_type {
-            Type::Range { .. } if declared.is_flags => {
-                self.report(base.span, "flags are held by an unsigned integer")
-                    .label("expected a type such as `u8` or `leb128`");
-                u64::MAX
-            }
-            Type::Coded {
-                codec,
-                number: Number::Unsigned,
-            } => u64::MAX >> (64 - codec.bits().clamp(1, 64)),
-            Type::Unsigned(bits) => u64::MAX >> (64 - bits.clamp(1, 64)),
-            Type::Leb128 | Type::Broken => u64::MAX,
-            Type::Range { low, high, .. } if low >= 0 => u64::try_from(high).unwrap_or(u64::MAX),
-            _ => {
-                self.report(base.span, format!("{a} is held by an unsigned integer"))
-                    .label("expected a type such as `u8` or `leb128`");
-                u64::MAX
-            }
-        };
-        let mut members: Vec<Member> = Vec::new();
-        let mut taken = std::collections::BTreeMap::new();
-        let mut values = std::collections::BTreeMap::new();
-        let mut next: Option<u64> = Some(u64::from(declared.is_flags));
-        for member in &declared.members {
-            self.claim(&mut taken, member.name);
-            let value = match &member.value {
-                None => next,
-                Some(expr) => {
-                    let value = self.constant_integer(expr, "the value of a member");
-                    value.and_then(|value| u64::try_from(value).ok())
-                }
-            };
-            let span = member
-                .value
-                .as_ref()
-                .map_or(member.name.span, |expr| expr.span);
-            match value {
-                Some(value) if value <= limit => {
-                    if declared.is_flags && !value.is_power_of_two() {
-                        self.report(span, format!("{value:#x} is not a single bit"))
-                            .label("expected 0x01, 0x02, 0x04, ...");
-                    }
-                    if let Some(&first) = values.get(&value) {
-                        self.report(span, format!("the value {value} is taken"))
-                            .label("expected another value")
-                            .related(first, "by this member");
-                    }
-                    values.entry(value).or_insert(member.name.span);
-                }
-                _ => {
-                    let base = base.span.text(self.text);
-                    let whose = match declared.is_flags {
-                        true => "the flags'",
-                        false => "the enum's",
-                    };
-                    self.report(span, format!("the value does not fit {whose} type"))
-                        .label(format!("`{base}` holds 0 to {limit}"));
-                }
-            }
-            let value = value.unwrap_or(0);
-            next = match declared.is_flags {
-                true => value.checked_mul(2),
-                false => value.checked_add(1),
-            };
-            members.push(Member {
-                name: member.name.text.into(),
-                value,
-                rules: None,
-            });
-        }
-        if members.is_empty() {
-            let message = format!("{a} has at least {one}").replace("flags has", "flags have");
-            self.report(declared.name.span, message);
-        }
-        if members.len() > usize::from(u16::MAX) {
-            self.report(declared.name.span, "an enum has at most 65535 members");
-        }
-        Enum {
-            base: base_type,
-            members,
-            first_kind: None,
-        }
     }
 
     /// Every type that depends on constants only.
@@ -401,182 +282,6 @@ impl<'a> Checker<'a, '_> {
         })
     }
 
-    /// RakNet's `WriteCompressed` of an integer of whole bytes.
-    fn compressed_type(&mut self, integer: &Expr<'a>) -> Option<Type> {
-        let inner = match &integer.kind {
-            ExprKind::Path(path) if path.len() == 1 => width_of(path.first()?.text),
-            _ => None,
-        };
-        let bits = inner.and_then(|inner| inner.digits.parse::<u8>().ok());
-        let bits = bits.filter(|bits| (8..=64).contains(bits) && bits.is_multiple_of(8));
-        let (Some(inner), Some(bits)) = (inner, bits) else {
-            self.report(integer.span, "this cannot be compressed")
-                .label("expected an integer of whole bytes, such as `u32` or `u16be`");
-            return None;
-        };
-        let number = match inner.signed {
-            true => Number::Signed,
-            false => Number::Unsigned,
-        };
-        let codec = Codec::Compressed {
-            bits,
-            signed: inner.signed,
-            order: inner.order,
-        };
-        Some(Type::Coded { codec, number })
-    }
-
-    fn rotation_type(&mut self, bits: &Expr<'a>, axes: Option<&Expr<'a>>) -> Option<Type> {
-        let value = self.constant_integer(bits, "the number of bits")?;
-        if !(1..=SMALLEST_THREE_BITS_MAX).contains(&value) {
-            self.report(
-                bits.span,
-                format!("the three smallest cannot have {value} bits each"),
-            )
-            .label(format!("expected 1 to {SMALLEST_THREE_BITS_MAX}"));
-            return None;
-        }
-        let axes = match axes {
-            None => Axes::default(),
-            Some(axes) => {
-                let spelled = axes.span.text(self.text);
-                let Some(found) = Axes::named(spelled) else {
-                    let message = format!("there is no order of axes `{spelled}`");
-                    self.report_choice(axes.span, message, spelled, Axes::names());
-                    return None;
-                };
-                found
-            }
-        };
-        let bits = value as u8;
-        Some(Type::Rotation { bits, axes })
-    }
-
-    fn hash_type(&mut self, length: &Expr<'a>) -> Option<Type> {
-        let bytes = self.constant_integer(length, "the length of a hash")?;
-        if !(1..=HASH_BYTES_MAX).contains(&bytes) {
-            self.report(length.span, format!("a hash cannot have {bytes} bytes"))
-                .label(format!("expected 1 to {HASH_BYTES_MAX}"));
-            return None;
-        }
-        Some(Type::Hash(bytes as u32))
-    }
-
-    fn range_type(&mut self, low: &Expr<'a>, high: &Expr<'a>, span: Span) -> Option<Type> {
-        let low_value = self.constant_integer(low, "the start of a range");
-        let high_value = self.constant_integer(high, "the end of a range");
-        let (low, high) = (low_value?, high_value?);
-        if low >= high {
-            self.report(span, "a range has at least two values")
-                .label(format!("expected an end above {low}"));
-            return None;
-        }
-        let fits_signed = low >= i128::from(i64::MIN) && high <= i128::from(i64::MAX);
-        let fits_unsigned = low >= 0 && high <= i128::from(u64::MAX);
-        if !fits_signed && !fits_unsigned {
-            self.report(span, "this range needs more than 64 bits")
-                .label("expected numbers that fit `i64` or `u64`");
-            return None;
-        }
-        let bits = 128 - ((high - low) as u128).leading_zeros();
-        Some(Type::Range {
-            low,
-            high,
-            bits: bits as u8,
-        })
-    }
-
-    fn quantized_type(
-        &mut self,
-        low: &Expr<'a>,
-        high: &Expr<'a>,
-        bits: &Expr<'a>,
-        rounding: Option<&Expr<'a>>,
-        span: Span,
-    ) -> Option<Type> {
-        let low_value = self.constant_float(low, "the lowest value");
-        let high_value = self.constant_float(high, "the highest value");
-        let bits_value = self.constant_integer(bits, "the number of bits")?;
-        let (low, high) = (low_value?, high_value?);
-        if low >= high {
-            self.report(span, "there is nothing between these values")
-                .label(format!("expected a highest value above {low}"));
-            return None;
-        }
-        if !(1..=QUANTIZED_BITS_MAX).contains(&bits_value) {
-            self.report(
-                bits.span,
-                format!("a quantized float cannot have {bits_value} bits"),
-            )
-            .label(format!("expected 1 to {QUANTIZED_BITS_MAX}"));
-            return None;
-        }
-        let rounding = match rounding {
-            None => Rounding::default(),
-            Some(rounding) => {
-                let spelled = rounding.span.text(self.text);
-                let found = ROUNDINGS.iter().find(|(name, _)| *name == spelled);
-                let Some(&(_, found)) = found else {
-                    let names = ROUNDINGS.iter().map(|(name, _)| *name);
-                    let message = format!("there is no rounding `{spelled}`");
-                    self.report_choice(rounding.span, message, spelled, names);
-                    return None;
-                };
-                found
-            }
-        };
-        Some(Type::Quantized(Quantized {
-            low,
-            high,
-            bits: bits_value as u8,
-            rounding,
-        }))
-    }
-
-    fn text_type(
-        &mut self,
-        declared: &TypeRef<'a>,
-        arguments: &[Expr<'a>],
-        scope: &Scope<'a>,
-    ) -> Option<Type> {
-        let (length, encoding, padded) = match arguments {
-            [length, encoding] => (length, encoding, false),
-            [length, encoding, word] if is_word(word, "padded") => (length, encoding, true),
-            [_, _, word] => {
-                self.report(word.span, "this says nothing of a text")
-                    .label("expected `padded`, or nothing");
-                return None;
-            }
-            _ => return self.wrong_arguments(declared.span, "string(LENGTH, ENCODING)"),
-        };
-        let spelled = encoding.span.text(self.text);
-        let found = ENCODINGS.iter().find(|(name, _)| *name == spelled);
-        if found.is_none() {
-            let names = ENCODINGS.iter().map(|(name, _)| *name);
-            let message = format!("there is no encoding `{spelled}`");
-            self.report_choice(encoding.span, message, spelled, names);
-        }
-        let length = match self.prefix_type(length) {
-            _ if padded => Length::Padded(self.integer(length, scope, "a length")?),
-            _ if is_word(length, "zero") => Length::Zero,
-            _ if is_word(length, "rest") => Length::Rest,
-            Some(prefix) => {
-                let Some(codec) = prefix_codec(&prefix?) else {
-                    self.report(length.span, "this cannot be the length before a text")
-                        .label("expected `u1` to `u64`, `leb128` or the name of a field");
-                    return None;
-                };
-                Length::Prefix(codec)
-            }
-            None => Length::Expression(self.integer(length, scope, "a length")?),
-        };
-        let (_, encoding) = found?;
-        Some(Type::Text {
-            length,
-            encoding: *encoding,
-        })
-    }
-
     fn delta_type(
         &mut self,
         declared: &TypeRef<'a>,
@@ -618,7 +323,7 @@ impl<'a> Checker<'a, '_> {
     }
 
     /// The argument as a built-in type, if it names one.
-    fn prefix_type(&mut self, argument: &Expr<'a>) -> Option<Option<Type>> {
+    pub(super) fn prefix_type(&mut self, argument: &Expr<'a>) -> Option<Option<Type>> {
         let (name, arguments) = match &argument.kind {
             ExprKind::Path(path) => (*path.first().filter(|_| path.len() == 1)?, None),
             ExprKind::Call(name, arguments) => (*name, Some(arguments.as_slice())),
@@ -630,7 +335,7 @@ impl<'a> Checker<'a, '_> {
         Some(self.plain_type(name.text, arguments, name.span, argument.span))
     }
 
-    fn wrong_arguments(&mut self, span: Span, expected: &str) -> Option<Type> {
+    pub(super) fn wrong_arguments(&mut self, span: Span, expected: &str) -> Option<Type> {
         let spelled = span.text(self.text);
         self.report(span, format!("`{spelled}` lacks arguments or has too many"))
             .label(format!("expected `{expected}`"));
@@ -639,22 +344,9 @@ impl<'a> Checker<'a, '_> {
 }
 
 /// Whether the argument is this word and nothing else.
-fn is_word(argument: &Expr<'_>, word: &str) -> bool {
+pub(super) fn is_word(argument: &Expr<'_>, word: &str) -> bool {
     match &argument.kind {
         ExprKind::Path(path) => path.len() == 1 && path.iter().all(|name| name.text == word),
         _ => false,
-    }
-}
-
-/// How the length before a text is laid out, where the type can be one.
-fn prefix_codec(prefix: &Type) -> Option<Codec> {
-    match *prefix {
-        Type::Unsigned(bits) => Some(Codec::Plain { bits }),
-        Type::Leb128 => Some(Codec::Leb128),
-        Type::Coded {
-            codec,
-            number: Number::Unsigned,
-        } => Some(codec),
-        _ => None,
     }
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod ast;
 mod expression;
+mod field;
 mod lexer;
 mod parser;
 mod state;

@@ -1,0 +1,100 @@
+//! Enums and flags: members and their values.
+
+use super::Checker;
+use super::model::{Enum, Member, Number, Type};
+use crate::syntax::ast;
+
+impl<'a> Checker<'a, '_> {
+    pub(super) fn check_enum(&mut self, declared: &ast::Enum<'a>) -> Enum {
+        let base = &declared.base;
+        let arguments = base.arguments.as_deref();
+        let base_type = self.plain_type(base.name.text, arguments, base.name.span, base.span);
+        let base_type = base_type.unwrap_or(Type::Broken);
+        let (a, one) = match declared.is_flags {
+            true => ("flags", "one flag"),
+            false => ("an enum", "one member"),
+        };
+        let limit = match base_type {
+            Type::Range { .. } if declared.is_flags => {
+                self.report(base.span, "flags are held by an unsigned integer")
+                    .label("expected a type such as `u8` or `leb128`");
+                u64::MAX
+            }
+            Type::Coded {
+                codec,
+                number: Number::Unsigned,
+            } => u64::MAX >> (64 - codec.bits().clamp(1, 64)),
+            Type::Unsigned(bits) => u64::MAX >> (64 - bits.clamp(1, 64)),
+            Type::Leb128 | Type::Broken => u64::MAX,
+            Type::Range { low, high, .. } if low >= 0 => u64::try_from(high).unwrap_or(u64::MAX),
+            _ => {
+                self.report(base.span, format!("{a} is held by an unsigned integer"))
+                    .label("expected a type such as `u8` or `leb128`");
+                u64::MAX
+            }
+        };
+        let mut members: Vec<Member> = Vec::new();
+        let mut taken = std::collections::BTreeMap::new();
+        let mut values = std::collections::BTreeMap::new();
+        let mut next: Option<u64> = Some(u64::from(declared.is_flags));
+        for member in &declared.members {
+            self.claim(&mut taken, member.name);
+            let value = match &member.value {
+                None => next,
+                Some(expr) => {
+                    let value = self.constant_integer(expr, "the value of a member");
+                    value.and_then(|value| u64::try_from(value).ok())
+                }
+            };
+            let span = member
+                .value
+                .as_ref()
+                .map_or(member.name.span, |expr| expr.span);
+            match value {
+                Some(value) if value <= limit => {
+                    if declared.is_flags && !value.is_power_of_two() {
+                        self.report(span, format!("{value:#x} is not a single bit"))
+                            .label("expected 0x01, 0x02, 0x04, ...");
+                    }
+                    if let Some(&first) = values.get(&value) {
+                        self.report(span, format!("the value {value} is taken"))
+                            .label("expected another value")
+                            .related(first, "by this member");
+                    }
+                    values.entry(value).or_insert(member.name.span);
+                }
+                _ => {
+                    let base = base.span.text(self.text);
+                    let whose = match declared.is_flags {
+                        true => "the flags'",
+                        false => "the enum's",
+                    };
+                    self.report(span, format!("the value does not fit {whose} type"))
+                        .label(format!("`{base}` holds 0 to {limit}"));
+                }
+            }
+            let value = value.unwrap_or(0);
+            next = match declared.is_flags {
+                true => value.checked_mul(2),
+                false => value.checked_add(1),
+            };
+            members.push(Member {
+                name: member.name.text.into(),
+                value,
+                rules: None,
+            });
+        }
+        if members.is_empty() {
+            let message = format!("{a} has at least {one}").replace("flags has", "flags have");
+            self.report(declared.name.span, message);
+        }
+        if members.len() > usize::from(u16::MAX) {
+            self.report(declared.name.span, "an enum has at most 65535 members");
+        }
+        Enum {
+            base: base_type,
+            members,
+            first_kind: None,
+        }
+    }
+}
