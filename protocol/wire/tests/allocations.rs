@@ -3,7 +3,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-use netreel_wire::{PacketFacts, Wire};
+use netreel_wire::{Context, PacketFacts, Wire};
 
 thread_local! {
     static COUNT: Cell<u64> = const { Cell::new(0) };
@@ -64,4 +64,28 @@ fn a_full_decode_asks_for_memory() {
     let before = COUNT.with(Cell::get);
     let _ = wire.decode(&[0xb0; 40]);
     assert!(COUNT.with(Cell::get) > before, "the counter counts");
+}
+
+#[test]
+fn a_connection_keeps_what_it_has_room_for_without_memory() {
+    let text = "wire w { byte_order = little; bit_order = lsb; root = P; state = S; }
+         state S { each last: u32 = 0; names: string[2]; sizes: u8[4]; key: bytes; }
+         struct P {
+             step: delta(u8, state.last) @sequence; set state.last = step;
+             key: u8; set state.sizes[key] = key;
+             bit: u1; name: string(u7, utf8); set state.names[key] = name;
+             set state.key = name;
+         }";
+    let wire = Wire::compile("w.wire", text).unwrap_or_else(|error| panic!("{error}"));
+    let mut state = wire.new_state();
+    let mut facts = PacketFacts::default();
+    let mut run = |key: u8| {
+        let packet = [3, key, 4, b'a', b'b'];
+        wire.facts_in(&Context::default(), &mut state, &packet, &mut facts);
+    };
+    (0..8).for_each(&mut run);
+    let before = COUNT.with(Cell::get);
+    (8..100).for_each(&mut run);
+    assert_eq!(COUNT.with(Cell::get), before);
+    assert_eq!(facts.sequence.map(|sequence| sequence.value), Some(300));
 }

@@ -110,6 +110,7 @@ fn lengths_counts_and_switches_need_their_value() {
         ("a: u8; b: u8[state.n];", "b"),
         ("a: u8; switch (state.n * 2) { 0 => {} default => {} }", "P"),
         ("a: u8; b: string(a * state.n, utf8);", "b"),
+        ("a: u8; size (state.n) { b: u8; }", "P"),
     ] {
         let wire = wire("n: u8;", body, "");
         check(
@@ -119,6 +120,21 @@ fn lengths_counts_and_switches_need_their_value() {
             &[&format!("{path} @8: {says}")],
         );
     }
+}
+
+#[test]
+fn a_window_holds_what_is_unresolved_in_it() {
+    let wire = wire(
+        "mode: u8;",
+        "size (2) { a: u8; if (state.mode == 7) { b: u8; } } last: u8;",
+        "",
+    );
+    check(
+        &wire,
+        &[(FIRST, &[1, 2, 3])],
+        &["a = 1", "unresolved = 02 (1 bytes)", "last = 3"],
+        &["P @8: `state.mode` has no value: no packet so far has set it"],
+    );
 }
 
 #[test]

@@ -672,7 +672,8 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
                         in_message: self.in_message,
                         depth: self.sink.depth(),
                     };
-                    self.begin_window(self.operand(size), field, scope)?;
+                    let size = self.needed(size)?;
+                    self.begin_window(size, field, scope)?;
                 }
                 Operation::WindowEnd => self.end_window()?,
                 Operation::Arithmetic {
