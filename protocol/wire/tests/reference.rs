@@ -99,3 +99,21 @@ fn every_annotation_is_in_the_reference() {
         assert!(REFERENCE.contains(&format!("`@{word}")), "@{word}");
     }
 }
+
+#[test]
+fn the_tests_of_the_worked_example_pass_and_fail_as_the_text_says() {
+    let text = format!("{}\n{}", worked_example(), block(3));
+    let results = compile(&text).run_tests();
+    assert_eq!(results.len(), 2);
+    for result in results {
+        assert_eq!(result.failures, [], "{}", result.name);
+    }
+    let changed = text.replace("y: -2.0 }", "y: 2.0 }");
+    let failures = compile(&changed).run_tests().remove(1).failures;
+    let told: Vec<String> = failures
+        .iter()
+        .map(|failure| format!("{}: {}", failure.path, failure.message))
+        .collect();
+    assert_eq!(told, ["messages[0].y: expected 2.0, found -2"]);
+    assert!(REFERENCE.contains(&told[0]), "the page says so too");
+}

@@ -60,7 +60,10 @@ fn check(recording: &Recording) -> BTreeMap<u64, u32> {
         let by_hand = by_hand(&packet.payload);
         assert_eq!(of_facts(&wire, &decoded), by_hand, "{place}");
         let whole = join_by_hand(&mut open, &by_hand, &packet.payload);
-        let joined = decoded.tree.iter().find(|node| node.name() == Name::Field("whole"));
+        let joined = decoded
+            .tree
+            .iter()
+            .find(|node| node.name() == Name::Field("whole"));
         let joined = joined.and_then(|node| decoded.tree.stream(node.stream()));
         assert!(joined == whole.as_deref(), "{place}: another whole");
         if let Some(whole) = whole {
