@@ -5,7 +5,7 @@ use core::ffi::c_void;
 use crate::call::CallId;
 use crate::push::{now, pushing};
 use crate::sockets::{self, Endpoint};
-use crate::sys::{self, IoVec, MMsgHdr, MsgHdr, TimeSpec, errno, hook, set_errno};
+use crate::sys::{self, IoVec, MMsgHdr, MsgHdr, Real, TimeSpec, errno, hook, set_errno};
 
 const RECEIVED: u8 = 5;
 const POLL_EMPTY: u8 = 6;
@@ -128,12 +128,71 @@ unsafe fn after_one(
     }
 }
 
+/// Where a packet comes from, for a program that does not ask for it.
+struct Source {
+    address: [u8; 28],
+    length: u32,
+}
+
+static RECVFROM: Real = Real::new(c"recvfrom");
+
+impl Source {
+    /// Receives with the kernel's word on the source where the socket has no one peer; by `plain`
+    /// otherwise.
+    ///
+    /// # Safety
+    /// `buffer` has room for `length` bytes.
+    unsafe fn receive(
+        fd: i32,
+        buffer: *mut u8,
+        length: usize,
+        flags: i32,
+        plain: impl FnOnce() -> isize,
+    ) -> (isize, Source) {
+        let mut source = Source {
+            address: [0; 28],
+            length: 0,
+        };
+        let found = RECVFROM.get();
+        let many = sockets::udp(fd).is_some_and(|socket| !sockets::has_peer(fd, socket));
+        if !many || found.is_null() || length == 0 {
+            return (plain(), source);
+        }
+        source.length = 28;
+        let (address, length_at) = (source.address.as_mut_ptr(), &raw mut source.length);
+        // SAFETY: the C library's function of this name; the caller vouches for the buffer.
+        let result = unsafe {
+            let receive: unsafe extern "C" fn(
+                i32,
+                *mut u8,
+                usize,
+                i32,
+                *mut u8,
+                *mut u32,
+            ) -> isize = core::mem::transmute(found);
+            receive(fd, buffer, length, flags, address, length_at)
+        };
+        if result < 0 {
+            source.length = 0;
+        }
+        (result, source)
+    }
+
+    /// # Safety
+    /// As [`after`], for one buffer.
+    unsafe fn tell(&self, fd: i32, buffer: *mut u8, length: usize, flags: i32, result: isize) {
+        let (address, length_at) = (self.address.as_ptr(), &raw const self.length);
+        // SAFETY: the caller vouches for it.
+        unsafe { after_one(fd, buffer, length, flags, address, length_at, result) };
+    }
+}
+
 hook! {
     fn recv[real](fd: i32, buffer: *mut u8, length: usize, flags: i32) -> isize {
         // SAFETY: as the program vouches for its own call.
         unsafe {
-            let result = real(fd, buffer, length, flags);
-            after_one(fd, buffer, length, flags, core::ptr::null(), core::ptr::null(), result);
+            let (result, source) = Source::receive(fd, buffer, length, flags, || real(fd, buffer, length, flags));
+            source.tell(fd, buffer, length, flags, result);
             result
         }
     }
@@ -141,8 +200,8 @@ hook! {
     fn __recv_chk[real](fd: i32, buffer: *mut u8, length: usize, room: usize, flags: i32) -> isize {
         // SAFETY: as the program vouches for its own call.
         unsafe {
-            let result = real(fd, buffer, length, room, flags);
-            after_one(fd, buffer, length, flags, core::ptr::null(), core::ptr::null(), result);
+            let (result, source) = Source::receive(fd, buffer, length, flags, || real(fd, buffer, length, room, flags));
+            source.tell(fd, buffer, length, flags, result);
             result
         }
     }
@@ -150,6 +209,11 @@ hook! {
     fn recvfrom[real](fd: i32, buffer: *mut u8, length: usize, flags: i32, address: *mut u8, address_length: *mut u32) -> isize {
         // SAFETY: as the program vouches for its own call.
         unsafe {
+            if address.is_null() {
+                let (result, source) = Source::receive(fd, buffer, length, flags, || real(fd, buffer, length, flags, address, address_length));
+                source.tell(fd, buffer, length, flags, result);
+                return result;
+            }
             let result = real(fd, buffer, length, flags, address, address_length);
             after_one(fd, buffer, length, flags, address, address_length, result);
             result
@@ -159,6 +223,11 @@ hook! {
     fn __recvfrom_chk[real](fd: i32, buffer: *mut u8, length: usize, room: usize, flags: i32, address: *mut u8, address_length: *mut u32) -> isize {
         // SAFETY: as the program vouches for its own call.
         unsafe {
+            if address.is_null() {
+                let (result, source) = Source::receive(fd, buffer, length, flags, || real(fd, buffer, length, room, flags, address, address_length));
+                source.tell(fd, buffer, length, flags, result);
+                return result;
+            }
             let result = real(fd, buffer, length, room, flags, address, address_length);
             after_one(fd, buffer, length, flags, address, address_length, result);
             result
@@ -168,8 +237,8 @@ hook! {
     fn read[real](fd: i32, buffer: *mut u8, length: usize) -> isize {
         // SAFETY: as the program vouches for its own call.
         unsafe {
-            let result = real(fd, buffer, length);
-            after_one(fd, buffer, length, 0, core::ptr::null(), core::ptr::null(), result);
+            let (result, source) = Source::receive(fd, buffer, length, 0, || real(fd, buffer, length));
+            source.tell(fd, buffer, length, 0, result);
             crate::randomness::after_read(fd, buffer, result);
             result
         }
@@ -178,8 +247,8 @@ hook! {
     fn __read_chk[real](fd: i32, buffer: *mut u8, length: usize, room: usize) -> isize {
         // SAFETY: as the program vouches for its own call.
         unsafe {
-            let result = real(fd, buffer, length, room);
-            after_one(fd, buffer, length, 0, core::ptr::null(), core::ptr::null(), result);
+            let (result, source) = Source::receive(fd, buffer, length, 0, || real(fd, buffer, length, room));
+            source.tell(fd, buffer, length, 0, result);
             crate::randomness::after_read(fd, buffer, result);
             result
         }
@@ -204,10 +273,23 @@ hook! {
     fn recvmsg[real](fd: i32, message: *mut MsgHdr, flags: i32) -> isize {
         // SAFETY: as the program vouches for its own call.
         unsafe {
-            let result = real(fd, message, flags);
-            if let Some(message) = message.as_ref() {
-                after(fd, &taken_by(message, flags), result);
+            let Some(asked) = message.as_mut() else {
+                return real(fd, message, flags);
+            };
+            let many = sockets::udp(fd).is_some_and(|socket| !sockets::has_peer(fd, socket));
+            if !many || !asked.name.is_null() {
+                let result = real(fd, message, flags);
+                after(fd, &taken_by(asked, flags), result);
+                return result;
             }
+            let mut address = [0u8; 28];
+            let mut ours = *asked;
+            ours.name = address.as_mut_ptr();
+            ours.name_length = 28;
+            let result = real(fd, &raw mut ours, flags);
+            asked.control_length = ours.control_length;
+            asked.flags = ours.flags;
+            after(fd, &taken_by(&ours, flags), result);
             result
         }
     }

@@ -16,6 +16,8 @@ const UDP: u32 = 16;
 
 static TABLE: [AtomicU32; FDS] = [const { AtomicU32::new(UNKNOWN) }; FDS];
 static REFERENCES: [AtomicU16; FDS] = [const { AtomicU16::new(0) }; FDS];
+/// 0 for a socket that was seen being made and never connected.
+static CONNECTED: [AtomicU8; FDS] = [const { AtomicU8::new(0) }; FDS];
 static ANNOUNCED: [AtomicU8; FDS] = [const { AtomicU8::new(UNBOUND) }; FDS];
 /// The peers of connected sockets, as the body of an event has them; the first byte of the last
 /// word is the length.
@@ -170,6 +172,7 @@ pub fn made(fd: i32) {
         return;
     };
     let socket = add(fd);
+    CONNECTED[usize::from(socket)].store(0, Ordering::Relaxed);
     let (number, fd_bytes) = (socket.to_le_bytes(), fd.to_le_bytes());
     pushing.called(CallId::SOCKET, fd, &[&fd_bytes, &number]);
 }
@@ -217,6 +220,14 @@ pub fn announce_inherited() {
     }
 }
 
+/// Whether the socket has one peer, so that every packet comes from there.
+#[inline]
+pub fn has_peer(fd: i32, socket: u16) -> bool {
+    PEERS[usize::from(socket)][4].load(Ordering::Relaxed) != 0
+        || (CONNECTED[usize::from(socket)].load(Ordering::Relaxed) != 0
+            && ask_peer(fd, socket).bytes != Endpoint::NONE.bytes)
+}
+
 /// The peer of a connected socket, asked for once.
 #[inline]
 pub fn peer(fd: i32, socket: u16) -> Endpoint {
@@ -258,6 +269,7 @@ fn ask_peer(fd: i32, socket: u16) -> Endpoint {
 
 /// The socket was connected anew.
 pub fn forget_peer(socket: u16) {
+    CONNECTED[usize::from(socket)].store(1, Ordering::Relaxed);
     for word in &PEERS[usize::from(socket)] {
         word.store(0, Ordering::Relaxed);
     }

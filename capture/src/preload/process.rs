@@ -34,6 +34,8 @@ pub(super) struct Process {
     /// Marks that were made, each once.
     pub(super) io_uring: bool,
     pub(super) drops: u64,
+    /// Whether its reel tells of a gap.
+    pub(super) marked: bool,
     recorder: Recorder,
     tally: Arc<Tally>,
     notes: Pusher,
@@ -101,6 +103,7 @@ impl Process {
             tripwire: None,
             io_uring: false,
             drops: 0,
+            marked: false,
             tally: recorder.tally(),
             recorder,
             notes,
@@ -142,6 +145,7 @@ impl Process {
             pid: self.pid,
             name: self.name,
             path: self.path,
+            marked: self.marked || past.is_some(),
             past,
             counts: Counts::of(&self.tally),
             summary,
@@ -180,6 +184,7 @@ pub(super) struct Finished {
     pub(super) name: String,
     pub(super) path: PathBuf,
     pub(super) past: Option<String>,
+    pub(super) marked: bool,
     pub(super) counts: Counts,
     pub(super) summary: Result<Summary, RecordError>,
 }

@@ -76,7 +76,7 @@ pub(super) fn record(
     let status = server.run(&listener, &signals, &starts, &mut child);
     let everybody: Vec<u32> = server.processes.keys().copied().collect();
     for pid in everybody {
-        server.finish(pid);
+        server.finish(pid, Why::Ended);
     }
     server.programs(&starts);
     let live = server.live();
@@ -157,6 +157,15 @@ struct Server<'a> {
     reels: Vec<PathBuf>,
 }
 
+/// Why a reel is ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Why {
+    /// The process has ended, or recording has.
+    Ended,
+    /// It runs another program now.
+    Replaced,
+}
+
 /// What is to be looked at.
 enum Ready {
     Listener,
@@ -179,7 +188,7 @@ impl Server<'_> {
                 match ready {
                     Ready::Listener => self.welcome(listener),
                     Ready::Tripwire(pid) => self.tripped(pid),
-                    Ready::Ended(pid) => self.finish(pid),
+                    Ready::Ended(pid) => self.finish(pid, Why::Ended),
                 }
             }
             self.programs(starts);
@@ -272,7 +281,7 @@ impl Server<'_> {
             return (Welcome::default(), None);
         }
         // The same process as another program.
-        self.finish(pid);
+        self.finish(pid, Why::Replaced);
         self.new_process(pid).unwrap_or_default()
     }
 
@@ -414,11 +423,12 @@ impl Server<'_> {
         self.gaps += 1;
         if let Some(process) = self.processes.get_mut(&pid) {
             process.note(sentence);
+            process.marked = true;
         }
         (self.report)(Report::Gap(sentence.to_owned()));
     }
 
-    fn finish(&mut self, pid: u32) {
+    fn finish(&mut self, pid: u32, why: Why) {
         let Some(process) = self.processes.remove(&pid) else {
             return;
         };
@@ -437,7 +447,9 @@ impl Server<'_> {
         match done.summary {
             Ok(summary) => {
                 self.ended.dropped += summary.dropped;
-                if done.pid != self.main && done.counts.sockets == 0 {
+                let is_program =
+                    done.pid == self.main && why == Why::Ended && self.reels.is_empty();
+                if done.counts.sockets == 0 && !done.marked && !is_program {
                     // A shell, a helper: nothing to see in its reel.
                     let _ = fs::remove_file(&done.path);
                     return;

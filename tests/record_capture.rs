@@ -1,0 +1,325 @@
+//! What a preloaded program's reels hold, against what tcpdump saw of the same run.
+//!
+//! Runs in network namespaces of its own, which takes root, `ip` and `tcpdump`.
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use netreel_capture::pcap::{Ending, UdpPayloads};
+use netreel_reel::{CallId, Event, Reel, SendOutcome, SocketId};
+
+/// A network of its own with nothing but `lo`, and a tcpdump on it.
+struct Network {
+    name: String,
+    folder: tempfile::TempDir,
+    tcpdump: Child,
+}
+
+impl Drop for Network {
+    fn drop(&mut self) {
+        let _ = self.tcpdump.kill();
+        let _ = self.tcpdump.wait();
+        let _ = Command::new("ip")
+            .args(["netns", "del", &self.name])
+            .status();
+    }
+}
+
+fn runs(command: &mut Command) -> bool {
+    let silent = command.stdout(Stdio::null()).stderr(Stdio::null());
+    silent.status().is_ok_and(|status| status.success())
+}
+
+impl Network {
+    /// `None`, with a word, where this machine or user cannot.
+    fn new(name: &str) -> Option<Network> {
+        let name = format!("netreel-{name}-{}", std::process::id());
+        let ip = |arguments: &[&str]| runs(Command::new("ip").args(arguments));
+        if !ip(&["netns", "add", &name]) {
+            println!("skipped: cannot make a network namespace (needs root and iproute2)");
+            return None;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let up = ip(&["-n", &name, "link", "set", "lo", "up"]);
+        let tcpdump = Command::new("ip")
+            .args([
+                "netns", "exec", &name, "tcpdump", "-i", "lo", "-U", "-B", "65536", "-s", "9000",
+            ])
+            .args(["--time-stamp-precision=nano", "-Z", "root", "-w"])
+            .arg(folder.path().join("capture.pcap"))
+            .arg("udp")
+            .stderr(Stdio::null())
+            .spawn();
+        let network = Network {
+            name,
+            tcpdump: tcpdump.unwrap(),
+            folder,
+        };
+        let started = Instant::now();
+        while !std::fs::metadata(network.capture()).is_ok_and(|file| file.len() >= 24) {
+            if !up || started.elapsed() > Duration::from_secs(5) {
+                println!("skipped: tcpdump does not start");
+                return None;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        // The file's head is written before the first packet is listened for.
+        std::thread::sleep(Duration::from_millis(300));
+        Some(network)
+    }
+
+    fn capture(&self) -> PathBuf {
+        self.folder.path().join("capture.pcap")
+    }
+
+    fn out(&self) -> PathBuf {
+        self.folder.path().join("out")
+    }
+
+    /// Compiles one of `tests/programs`; `None`, with a word, where a library is missing.
+    fn compile(&self, name: &str, flags: &[&str]) -> Option<PathBuf> {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs");
+        let program = self.folder.path().join(name);
+        let mut compiler = Command::new("cc");
+        compiler.args(["-O2", "-w", "-o"]).arg(&program);
+        compiler.arg(source.join(format!("{name}.c"))).args(flags);
+        if !runs(&mut compiler) {
+            println!("skipped: {name}.c does not compile with {flags:?}");
+            return None;
+        }
+        Some(program)
+    }
+
+    /// Starts `netreel record` on a program inside the network.
+    fn record(&self, command: &[&str]) -> Child {
+        Command::new(env!("CARGO_BIN_EXE_netreel"))
+            .arg("record")
+            .arg("--out")
+            .arg(self.out())
+            .args(["--", "ip", "netns", "exec", &self.name])
+            .args(command)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap()
+    }
+
+    fn compare(mut self) -> Compared {
+        // tcpdump takes packets out of the kernel's buffer once a second.
+        std::thread::sleep(Duration::from_millis(1500));
+        let interrupt = interrupt(self.tcpdump.id());
+        assert!(interrupt, "tcpdump is there");
+        self.tcpdump.wait().unwrap();
+        let file = std::fs::File::open(self.capture()).unwrap();
+        let mut captured = Vec::new();
+        let mut packets = UdpPayloads::new(std::io::BufReader::new(file)).unwrap();
+        for packet in &mut packets {
+            assert!(!packet.cut);
+            captured.push((packet.source, packet.destination, packet.payload));
+        }
+        assert!(matches!(packets.ending(), Ending::Whole));
+        let session = netreel_capture::open_session(&[self.out()]).unwrap();
+        assert!(session.failed.is_empty());
+        let reels = session.reels.into_iter().map(|opened| opened.reel);
+        compare(&captured, &reels.collect::<Vec<_>>())
+    }
+}
+
+fn interrupt(pid: u32) -> bool {
+    runs(Command::new("kill").args(["-INT", &pid.to_string()]))
+}
+
+type Packet = (SocketAddr, SocketAddr, Vec<u8>);
+
+/// What the comparison came to.
+#[derive(Debug, Default)]
+struct Compared {
+    sent: usize,
+    received: usize,
+    /// Dropped by the kernel, as the reels say.
+    drops: usize,
+    /// Came after the last packet that the program read.
+    unread: usize,
+}
+
+/// One socket of a reel.
+#[derive(Default)]
+struct Socket {
+    port: u16,
+    sent: Vec<(SocketAddr, Vec<u8>)>,
+    received: Vec<(SocketAddr, Vec<u8>)>,
+    drops: usize,
+}
+
+fn canonical(address: SocketAddr) -> SocketAddr {
+    SocketAddr::new(address.ip().to_canonical(), address.port())
+}
+
+fn sockets(reel: &Reel) -> BTreeMap<SocketId, Socket> {
+    let mut sockets: BTreeMap<SocketId, Socket> = BTreeMap::new();
+    let mut pending = BTreeMap::new();
+    let walk = reel.for_each(|record| match record.event {
+        Event::SocketOpened { socket, local } => {
+            sockets.entry(socket).or_default().port = local.port();
+        }
+        Event::Sent {
+            socket,
+            to,
+            payload,
+        } => {
+            pending.insert(record.number, (socket, canonical(to), payload.to_vec()));
+        }
+        Event::SendResult { of, outcome } => {
+            let (socket, to, payload) = pending.remove(&of).expect("a result follows its send");
+            if outcome == SendOutcome::Sent {
+                sockets.entry(socket).or_default().sent.push((to, payload));
+            }
+        }
+        Event::Received {
+            socket,
+            from,
+            payload,
+        } => {
+            let socket = sockets.entry(socket).or_default();
+            socket.received.push((canonical(from), payload.to_vec()));
+        }
+        Event::Called { call, details, .. } => {
+            let told = match call {
+                CallId::CLOSE => details.get(4..),
+                CallId::RECEIVE_QUEUE => Some(details),
+                _ => None,
+            };
+            if let Some([a, b, c, d, e, f, ..]) = told {
+                let socket = SocketId(u16::from_le_bytes([*a, *b]));
+                let drops = u32::from_le_bytes([*c, *d, *e, *f]);
+                sockets.entry(socket).or_default().drops = drops as usize;
+            }
+        }
+        _ => {}
+    });
+    assert!(walk.damaged.is_empty() && walk.gaps.is_empty());
+    assert!(pending.is_empty(), "every send has a result");
+    sockets
+}
+
+fn compare(captured: &[Packet], reels: &[Arc<Reel>]) -> Compared {
+    let mut compared = Compared::default();
+    for reel in reels {
+        for socket in sockets(reel).into_values() {
+            let sent: Vec<(SocketAddr, Vec<u8>)> = captured
+                .iter()
+                .filter(|(source, _, _)| source.port() == socket.port)
+                .map(|(_, destination, payload)| (*destination, payload.clone()))
+                .collect();
+            assert_eq!(socket.sent.len(), sent.len(), "port {}", socket.port);
+            assert!(socket.sent == sent, "packet for packet, in order");
+            compared.sent += sent.len();
+            let came: Vec<(SocketAddr, Vec<u8>)> = captured
+                .iter()
+                .filter(|(_, destination, _)| destination.port() == socket.port)
+                .map(|(source, _, payload)| (*source, payload.clone()))
+                .collect();
+            let mut missing = 0;
+            let mut rest = came.iter();
+            for received in &socket.received {
+                let before = rest.len();
+                assert!(
+                    rest.any(|came| came == received),
+                    "it came, and in this order"
+                );
+                missing += before - rest.len() - 1;
+            }
+            assert!(
+                missing <= socket.drops,
+                "port {}: {missing} missing before the last that was read, {} dropped",
+                socket.port,
+                socket.drops
+            );
+            compared.received += socket.received.len();
+            compared.drops += socket.drops;
+            compared.unread += missing + rest.len() - socket.drops;
+        }
+    }
+    compared
+}
+
+#[test]
+fn packets_that_the_kernel_drops_or_nobody_reads_are_the_only_difference() {
+    let Some(network) = Network::new("burst") else {
+        return;
+    };
+    let Some(program) = network.compile("burst", &[]) else {
+        return;
+    };
+    let status = network.record(&[program.to_str().unwrap(), "2000"]).wait();
+    assert_eq!(status.unwrap().code(), Some(0));
+    let compared = network.compare();
+    println!("{compared:?}");
+    assert_eq!(compared.sent, 2003);
+    assert_eq!(compared.unread, 2, "of the last three one was read");
+    assert!(compared.drops > 1000, "a buffer holds far fewer");
+    assert_eq!(compared.received + compared.drops + 2, 2003);
+}
+
+#[test]
+fn sessions_of_c_enet_are_recorded_packet_for_packet() {
+    let Some(network) = Network::new("enet") else {
+        return;
+    };
+    let Some(program) = network.compile("enet", &["-lenet"]) else {
+        return;
+    };
+    let program = program.to_str().unwrap();
+    let mut server = network.record(&[program, "server", "7000", "400"]);
+    std::thread::sleep(Duration::from_millis(300));
+    let mut client = network.record(&[program, "client", "7000", "400"]);
+    assert_eq!(client.wait().unwrap().code(), Some(0));
+    assert_eq!(server.wait().unwrap().code(), Some(0));
+    let out = network.out();
+    let shown = support::netreel(&["packets", out.to_str().unwrap(), "--json"]).expect(0);
+    let compared = network.compare();
+    println!("{compared:?}");
+    assert!(compared.sent > 800, "{compared:?}");
+    assert_eq!(shown.out.lines().count(), compared.sent, "each packet once");
+    assert_eq!(
+        compared.sent,
+        compared.received + compared.drops + compared.unread
+    );
+}
+
+#[test]
+fn a_session_of_godot_is_recorded_packet_for_packet() {
+    let godot = netreel_capture::preload::find_program(Path::new("godot3-server"));
+    if godot.is_none() {
+        println!("skipped: godot3-server is not installed");
+        return;
+    }
+    let Some(network) = Network::new("godot") else {
+        return;
+    };
+    let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/godot");
+    let project = project.to_str().unwrap();
+    let node = |role: &str, seconds: &str| {
+        let (role, seconds) = (format!("--role={role}"), format!("--seconds={seconds}"));
+        network.record(&["godot3-server", "--path", project, &role, &seconds])
+    };
+    let mut nodes = vec![node("server", "7")];
+    std::thread::sleep(Duration::from_secs(1));
+    nodes.extend((0..3).map(|_| node("client", "4")));
+    for node in &mut nodes {
+        assert_eq!(node.wait().unwrap().code(), Some(0));
+    }
+    let compared = network.compare();
+    println!("{compared:?}");
+    assert!(compared.sent > 1000, "{compared:?}");
+    assert_eq!(
+        compared.sent,
+        compared.received + compared.drops + compared.unread
+    );
+}
