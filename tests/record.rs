@@ -273,6 +273,135 @@ fn a_recorder_that_is_killed_loses_nothing_and_does_not_hold_the_program_up() {
     assert!(reel.gaps().is_empty());
 }
 
+/// Kills the program, or the recorder and then the program, at any moment: whatever has arrived at
+/// a socket outside is in the reel, because a send is pushed before it is made.
+#[test]
+fn whatever_was_sent_before_a_kill_at_any_moment_is_in_the_reel() {
+    let rounds = std::env::var("NETREEL_KILLS").ok();
+    let rounds: u64 = rounds.and_then(|rounds| rounds.parse().ok()).unwrap_or(20);
+    for round in 0..rounds {
+        let bench = Bench::new();
+        let program = bench.compile("threads");
+        let sink = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+        let port = sink.local_addr().unwrap().port().to_string();
+        let mut recorder = Command::new(env!("CARGO_BIN_EXE_netreel"))
+            .args(["record", "--out", text(&bench.out()), "--"])
+            .args([text(&program), "3", "100000000", "-", &port])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut arrived = Vec::new();
+        let mut buffer = [0; 64];
+        // Each thread has its ring once a packet of it came.
+        let mut seen = [false; 3];
+        while seen != [true; 3] {
+            let length = sink.recv(&mut buffer).unwrap();
+            arrived.push(buffer[..length].to_vec());
+            seen[usize::from(buffer[0])] = true;
+        }
+        let pid = std::fs::read_dir(bench.out())
+            .unwrap()
+            .find_map(|entry| {
+                let name = entry.unwrap().file_name().into_string().unwrap();
+                name.strip_prefix("threads.")?
+                    .strip_suffix(".reel")
+                    .map(str::to_owned)
+            })
+            .unwrap();
+        let moment = std::time::Duration::from_micros(round * 1_777 % 20_000);
+        let until = std::time::Instant::now() + moment;
+        while std::time::Instant::now() < until {
+            let length = sink.recv(&mut buffer).unwrap();
+            arrived.push(buffer[..length].to_vec());
+        }
+        if round % 2 == 1 {
+            recorder.kill().unwrap();
+        }
+        assert!(
+            Command::new("kill")
+                .args(["-9", &pid])
+                .status()
+                .unwrap()
+                .success()
+        );
+        recorder.wait().unwrap();
+        sink.set_read_timeout(Some(std::time::Duration::from_millis(50)))
+            .unwrap();
+        while let Ok(length) = sink.recv(&mut buffer) {
+            arrived.push(buffer[..length].to_vec());
+        }
+        let reel = bench.reel();
+        let sent: std::collections::HashSet<Vec<u8>> = sent(&reel).into_iter().collect();
+        let missing = arrived
+            .iter()
+            .filter(|packet| !sent.contains(*packet))
+            .count();
+        assert_eq!(missing, 0, "of {} in round {round}", arrived.len());
+        assert_eq!(reel.totals().dropped(), 0);
+    }
+}
+
+#[test]
+fn control_c_goes_to_the_program_and_the_reel_is_ended_in_order() {
+    let bench = Bench::new();
+    let program = bench.compile("threads");
+    let mut recorder = Command::new(env!("CARGO_BIN_EXE_netreel"))
+        .args(["record", "--out", text(&bench.out()), "--"])
+        .args([text(&program), "1", "100000000"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let started = std::time::Instant::now();
+    while pushed(&bench.out(), "threads") < 1000 {
+        assert!(started.elapsed().as_secs() < 20, "the program starts");
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    let pid = recorder.id().to_string();
+    assert!(
+        Command::new("kill")
+            .args(["-INT", &pid])
+            .status()
+            .unwrap()
+            .success()
+    );
+    assert_eq!(
+        recorder.wait().unwrap().code(),
+        Some(1),
+        "the program was ended"
+    );
+    let reel = bench.reel();
+    assert_eq!(reel.ending(), &netreel_reel::Ending::Clean);
+    let files = std::fs::read_dir(bench.out()).unwrap();
+    assert_eq!(
+        files.count(),
+        1,
+        "the reel, and nothing of the recorder's own"
+    );
+}
+
+#[test]
+fn a_full_disk_keeps_the_program_from_starting_and_says_so() {
+    let bench = Bench::new();
+    let program = bench.compile("pair");
+    let disk = bench.at("disk");
+    std::fs::create_dir(&disk).unwrap();
+    let mounted = Command::new("mount")
+        .args(["-t", "tmpfs", "-o", "size=2m", "tmpfs", text(&disk)])
+        .output();
+    if !mounted.is_ok_and(|output| output.status.success()) {
+        println!("skipped: only root can mount a small disk");
+        return;
+    }
+    let out = disk.join("out");
+    let ran = netreel(&["record", "--out", text(&out), "--", text(&program), "3"]);
+    let unmounted = Command::new("umount").arg(&disk).status();
+    assert!(unmounted.unwrap().success());
+    assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{}", ran.err);
+    assert!(ran.err.contains("No space left on device"), "{}", ran.err);
+}
+
 /// How many events a program has pushed, as the first page of its ring file says.
 fn pushed(folder: &Path, program: &str) -> u64 {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
@@ -353,6 +482,17 @@ fn system_calls_past_the_c_library_are_named() {
     let reel = bench.reel();
     assert_eq!(sent(&reel), [b"seen".to_vec()]);
     assert!(notes(&reel).contains("system calls past the recorder: sendto 5 times"));
+}
+
+#[test]
+fn a_look_for_the_kernels_own_library_is_named() {
+    let bench = Bench::new();
+    let vdso = bench.compile("vdso");
+    check_gap(
+        &bench,
+        &[text(&vdso)],
+        "it looks for the kernel's own library",
+    );
 }
 
 #[test]

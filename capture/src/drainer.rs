@@ -26,11 +26,14 @@ pub(crate) struct Tally {
     pub(crate) bytes: AtomicU64,
     pub(crate) dropped: AtomicU64,
     pub(crate) sockets: AtomicU64,
+    /// Events of any kind.
+    pub(crate) events: AtomicU64,
 }
 
 impl Tally {
     fn count(&self, event: &Event<'_>) {
         let add = |to: &AtomicU64, count| to.fetch_add(count, Ordering::Relaxed);
+        add(&self.events, 1);
         match event {
             Event::Sent { payload, .. } => {
                 add(&self.sent, 1);

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use netreel_reel::ring::{RING_CAPACITY, RING_PAGE, RingWriter};
 use netreel_reel::{EventNumber, Header, ReelWriter, ThreadId, WriteError};
@@ -298,6 +298,24 @@ impl Recorder {
     /// What was recorded so far; goes on counting until the recording is finished.
     pub(crate) fn tally(&self) -> Arc<Tally> {
         self.shared.tally.clone()
+    }
+
+    /// Waits until the drainer has seen all that was pushed, at most `patience`: numbers of a
+    /// process that was killed may never be published.
+    pub(crate) fn settle(&self, patience: Duration) {
+        let until = Instant::now() + patience;
+        loop {
+            let taken = {
+                let rings = self.shared.rings.lock();
+                let rings = rings.unwrap_or_else(PoisonError::into_inner);
+                rings.control().next.0.load(Ordering::Acquire)
+            };
+            let seen = self.shared.tally.events.load(Ordering::Relaxed);
+            if seen >= taken || Instant::now() >= until || !self.gate.is_on() {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
     }
 
     /// Ends the reel: writes what was pushed, the index and the end mark, and removes the ring

@@ -60,7 +60,19 @@ fn here(place: &mut [u8]) -> &[u8] {
     place.get(..length).unwrap_or(&[])
 }
 
+const AT_SYSINFO_EHDR: u64 = 33;
+
 hook! {
+    fn getauxval[real](kind: u64) -> u64 {
+        if kind == AT_SYSINFO_EHDR
+            && let Some(mut pushing) = pushing()
+        {
+            pushing.called(CallId::VDSO, 0, &[]);
+        }
+        // SAFETY: asks for a number.
+        unsafe { real(kind) }
+    }
+
     fn fork[real]() -> i32 {
         // SAFETY: no argument.
         let child = unsafe { real() };

@@ -73,4 +73,5 @@ calls! {
     21 IOCTL "ioctl" "Asked a UDP socket for something.";
     22 ERROR_QUEUE "error queue" "Read a UDP socket's error queue.";
     23 SHUTDOWN "shutdown" "Shut a UDP socket down.";
+    24 VDSO "vdso" "Asked where the kernel's own library lies, to call it past the C library.";
 }

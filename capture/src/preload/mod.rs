@@ -80,6 +80,9 @@ pub enum PreloadError {
         "{0}: the program runs, but the library was not loaded into it; it was ended. Is LD_PRELOAD forbidden for it, or its folder mounted noexec?"
     )]
     NotLoaded(String),
+    /// The program's reel could not be made; the program was ended before its `main`.
+    #[error(transparent)]
+    Reel(#[from] RecordError),
 }
 
 /// How far a recording is.

@@ -41,13 +41,18 @@ pub(super) struct Process {
     notes: Pusher,
 }
 
-/// A program that a recorded one starts or becomes.
+/// What a recorded process does that may leave a gap.
 #[derive(Clone, Debug)]
-pub(super) struct Starts {
-    pub(super) pid: u32,
-    pub(super) path: PathBuf,
-    /// The environment names the recorder no more.
-    pub(super) cleared: bool,
+pub(super) enum Doing {
+    /// It starts or becomes another program.
+    Starts {
+        pid: u32,
+        path: PathBuf,
+        /// The environment names the recorder no more.
+        cleared: bool,
+    },
+    /// It looks for the kernel's own library.
+    Vdso { pid: u32 },
 }
 
 /// So many threads may have a ring at a time.
@@ -62,7 +67,7 @@ impl Process {
         ended: OwnedFd,
         folder: &Path,
         options: Options,
-        starts: Sender<Starts>,
+        doings: Sender<Doing>,
     ) -> Result<Process, RecordError> {
         let name = format!("{}.{pid}", look::program(pid));
         let mut path = folder.join(format!("{name}.reel"));
@@ -80,7 +85,7 @@ impl Process {
             hashes: look::hash(pid).into_iter().collect(),
             ..Header::default()
         };
-        let watch: Watch = Box::new(move |record| tell_of_programs(pid, record, &starts));
+        let watch: Watch = Box::new(move |record| tell_of_gaps(pid, record, &doings));
         let options = Options {
             pushers_max: RINGS_MAX,
             ..options
@@ -189,7 +194,7 @@ pub(super) struct Finished {
     pub(super) summary: Result<Summary, RecordError>,
 }
 
-fn tell_of_programs(pid: u32, record: &Record<'_>, starts: &Sender<Starts>) {
+fn tell_of_gaps(pid: u32, record: &Record<'_>, doings: &Sender<Doing>) {
     let Event::Called {
         call,
         result,
@@ -198,6 +203,9 @@ fn tell_of_programs(pid: u32, record: &Record<'_>, starts: &Sender<Starts>) {
     else {
         return;
     };
+    if call == CallId::VDSO {
+        let _ = doings.send(Doing::Vdso { pid });
+    }
     if result < 0 || (call != CallId::EXEC && call != CallId::SPAWN) {
         return;
     }
@@ -206,6 +214,6 @@ fn tell_of_programs(pid: u32, record: &Record<'_>, starts: &Sender<Starts>) {
         let path = std::ffi::OsStr::from_bytes(path).into();
         let cleared = *cleared != 0;
         // The receiver outlives every recorder.
-        let _ = starts.send(Starts { pid, path, cleared });
+        let _ = doings.send(Doing::Starts { pid, path, cleared });
     }
 }

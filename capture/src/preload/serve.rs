@@ -19,11 +19,11 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use super::escape::{check_program, find_program, has_system_calls};
 use super::hello::{HELLO_MAGIC, Hello, KIND_ATTACH, KIND_MORE, KIND_TRIPWIRE, VARIABLE, Welcome};
 use super::library::Unpacked;
-use super::process::{Process, Starts};
+use super::process::{Doing, Process};
 use super::signals::Signals;
 use super::tripwire::Tripwire;
 use super::{Live, Outcome, PreloadError, Report, Wanted, look};
-use crate::recorder::Options;
+use crate::recorder::{Options, RecordError};
 use netreel_transport::WhenFull;
 
 /// How often the recording's state is told.
@@ -32,6 +32,8 @@ const LIVE_EVERY: Duration = Duration::from_millis(100);
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// A program that does not load the library within this time never will.
 const LOAD_MAX: Duration = Duration::from_secs(5);
+/// So long the last events of a process that has ended are waited for.
+const SETTLE: Duration = Duration::from_millis(50);
 
 pub(super) fn record(
     wanted: &Wanted,
@@ -58,7 +60,7 @@ pub(super) fn record(
     let listener = listen(&unpacked.socket).map_err(failed("listen for the program".to_owned()))?;
     let signals = Signals::catch();
     let mut child = start(wanted, &unpacked).map_err(failed(format!("start {shown}")))?;
-    let (sender, starts) = std::sync::mpsc::channel();
+    let (sender, doings) = std::sync::mpsc::channel();
     let mut server = Server {
         wanted,
         report,
@@ -66,19 +68,21 @@ pub(super) fn record(
         begun: Instant::now(),
         processes: BTreeMap::new(),
         sender,
+        doings,
         loaded: false,
+        refused: None,
         ended: Live::default(),
         gaps: 0,
         failed: 0,
         not_followed: 0,
         reels: Vec::new(),
     };
-    let status = server.run(&listener, &signals, &starts, &mut child);
+    let status = server.run(&listener, &signals, &mut child);
     let everybody: Vec<u32> = server.processes.keys().copied().collect();
     for pid in everybody {
         server.finish(pid, Why::Ended);
     }
-    server.programs(&starts);
+    server.hear();
     let live = server.live();
     let outcome = Outcome {
         status: status.map_err(failed("wait for the program".to_owned()))?,
@@ -88,6 +92,9 @@ pub(super) fn record(
         not_followed: server.not_followed,
         reels: server.reels,
     };
+    if let Some(error) = server.refused {
+        return Err(error.into());
+    }
     if !server.loaded {
         return Err(PreloadError::NotLoaded(shown));
     }
@@ -146,9 +153,12 @@ struct Server<'a> {
     main: u32,
     begun: Instant,
     processes: BTreeMap<u32, Process>,
-    sender: Sender<Starts>,
+    sender: Sender<Doing>,
+    doings: Receiver<Doing>,
     /// Whether the library was loaded into the program.
     loaded: bool,
+    /// Why the program's first reel could not be made.
+    refused: Option<RecordError>,
     /// What the processes that have ended came to.
     ended: Live,
     gaps: u64,
@@ -178,7 +188,6 @@ impl Server<'_> {
         &mut self,
         listener: &OwnedFd,
         signals: &Signals,
-        starts: &Receiver<Starts>,
         child: &mut Child,
     ) -> io::Result<Option<std::process::ExitStatus>> {
         let (mut lived, mut looked) = (Instant::now(), Instant::now());
@@ -191,7 +200,7 @@ impl Server<'_> {
                     Ready::Ended(pid) => self.finish(pid, Why::Ended),
                 }
             }
-            self.programs(starts);
+            self.hear();
             if looked.elapsed() >= LOOK_EVERY {
                 looked = Instant::now();
                 self.look();
@@ -214,7 +223,8 @@ impl Server<'_> {
             if status.is_some() && self.processes.is_empty() || signals.asked() >= 2 {
                 return Ok(status);
             }
-            if !self.loaded && self.begun.elapsed() > LOAD_MAX {
+            let late = !self.loaded && self.begun.elapsed() > LOAD_MAX;
+            if late || self.refused.is_some() {
                 // It must not go on as if it were recorded.
                 child.kill()?;
                 return Ok(Some(child.wait()?));
@@ -295,6 +305,10 @@ impl Server<'_> {
         let made = Process::new(pid, ended, &self.wanted.out, options, sender);
         let process = match made {
             Ok(process) => process,
+            Err(error) if pid == self.main && self.reels.is_empty() => {
+                self.refused = Some(error);
+                return None;
+            }
             Err(error) => {
                 self.failed += 1;
                 (self.report)(Report::Failed(error));
@@ -395,27 +409,40 @@ impl Server<'_> {
         }
     }
 
-    /// What recorded programs have started or become.
-    fn programs(&mut self, starts: &Receiver<Starts>) {
-        for start in starts.try_iter() {
-            let shown = start.path.display().to_string();
-            let Some(path) = find_program(&start.path) else {
-                continue;
-            };
-            let why = match check_program(&path) {
-                Err(super::Escape::Io(_)) => continue,
-                Err(why) => why.to_string(),
-                Ok(()) if start.cleared => "its environment was cleaned of the recorder".to_owned(),
-                Ok(()) => continue,
-            };
-            self.gap(
-                start.pid,
-                &format!(
-                    "{shown}, started by process {}, is not recorded: {why}",
-                    start.pid
-                ),
-            );
+    /// What recorded programs have done that may leave a gap.
+    fn hear(&mut self) {
+        while let Ok(doing) = self.doings.try_recv() {
+            match doing {
+                Doing::Starts { pid, path, cleared } => self.starts(pid, &path, cleared),
+                Doing::Vdso { pid } => {
+                    let name = self.processes.get(&pid).map(|process| process.name.clone());
+                    let name = name.unwrap_or_else(|| format!("process {pid}"));
+                    self.gap(
+                        pid,
+                        &format!(
+                            "{name}: it looks for the kernel's own library (vDSO); clocks and random bytes that it reads there are not recorded"
+                        ),
+                    );
+                }
+            }
         }
+    }
+
+    fn starts(&mut self, pid: u32, asked: &Path, cleared: bool) {
+        let Some(path) = find_program(asked) else {
+            return;
+        };
+        let why = match check_program(&path) {
+            Err(super::Escape::Io(_)) => return,
+            Err(why) => why.to_string(),
+            Ok(()) if cleared => "its environment was cleaned of the recorder".to_owned(),
+            Ok(()) => return,
+        };
+        let shown = asked.display();
+        self.gap(
+            pid,
+            &format!("{shown}, started by process {pid}, is not recorded: {why}"),
+        );
     }
 
     /// Says what is missing, here and in the reel.
@@ -429,6 +456,12 @@ impl Server<'_> {
     }
 
     fn finish(&mut self, pid: u32, why: Why) {
+        let Some(process) = self.processes.get(&pid) else {
+            return;
+        };
+        // What its last events tell of gaps is noted before the reel ends.
+        process.recorder().settle(SETTLE);
+        self.hear();
         let Some(process) = self.processes.remove(&pid) else {
             return;
         };
