@@ -1,9 +1,11 @@
 //! Bits put down in a wire's order: what [`BitReader`](crate::bits::BitReader) reads.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::bits::BitReader;
 use crate::check::model::{BitOrder, ByteOrder, Order};
+use crate::layers::HuffmanTable;
 
 /// A row of bits that grows.
 #[derive(Clone, Debug)]
@@ -12,6 +14,10 @@ pub(crate) struct BitWriter {
     /// The next bit.
     at: u32,
     order: Order,
+    /// What whole bytes are written as.
+    coding: Option<Arc<HuffmanTable>>,
+    /// The first byte that has no code.
+    pub(crate) uncoded: Option<u8>,
 }
 
 impl BitWriter {
@@ -20,7 +26,23 @@ impl BitWriter {
             bytes: Vec::new(),
             at: 0,
             order,
+            coding: None,
+            uncoded: None,
         }
+    }
+
+    /// See [`BitReader::coded`].
+    pub(crate) fn coded(self, coding: Option<Arc<HuffmanTable>>) -> BitWriter {
+        BitWriter { coding, ..self }
+    }
+
+    pub(crate) fn order(&self) -> Order {
+        self.order
+    }
+
+    /// What was written, to be read.
+    pub(crate) fn reader(&self) -> BitReader<'_> {
+        BitReader::new(&self.bytes, self.order).coded(self.coding.clone())
     }
 
     pub(crate) fn at(&self) -> u32 {
@@ -39,11 +61,42 @@ impl BitWriter {
 
     /// Appends the bytes of a range that was written.
     pub(crate) fn copy(&self, bits: Range<u32>, to: &mut Vec<u8>) {
-        BitReader::new(&self.bytes, self.order).copy(bits.start, bits.end, to);
+        self.reader().copy(bits.start, bits.end, to);
     }
 
     /// The lowest `bits` bits of a value: 1 to 64.
     pub(crate) fn write(&mut self, value: u64, bits: u32) {
+        if self.coding.is_none() {
+            return self.write_plain(value, bits);
+        }
+        let low = bits % 8;
+        self.write_in_order(value, low);
+        for group in 0..bits / 8 {
+            self.symbol((value >> (low + 8 * group)) as u8);
+        }
+    }
+
+    /// The code of a byte.
+    fn symbol(&mut self, byte: u8) {
+        let code = self
+            .coding
+            .as_ref()
+            .and_then(|table| table.code(byte.into()));
+        match code {
+            Some((code, bits)) => self.write_in_order(code.into(), bits.into()),
+            None => self.uncoded = self.uncoded.or(Some(byte)),
+        }
+    }
+
+    /// Bit by bit, the least significant first.
+    fn write_in_order(&mut self, value: u64, bits: u32) {
+        for place in 0..bits {
+            self.group((value >> place & 1) as u8, 1);
+        }
+    }
+
+    /// As if the stream were not coded.
+    pub(crate) fn write_plain(&mut self, value: u64, bits: u32) {
         let groups = bits.div_ceil(8);
         for place in 0..groups {
             let group = match self.order.bytes {
@@ -58,6 +111,16 @@ impl BitWriter {
 
     /// Bytes as they stand in memory.
     pub(crate) fn write_bytes(&mut self, bytes: &[u8]) {
+        if self.coding.is_some() {
+            for &byte in bytes {
+                self.symbol(byte);
+            }
+            return;
+        }
+        self.write_bytes_plain(bytes);
+    }
+
+    fn write_bytes_plain(&mut self, bytes: &[u8]) {
         if self.at.is_multiple_of(8) {
             self.bytes.extend_from_slice(bytes);
             self.at += 8 * bytes.len() as u32;
@@ -72,7 +135,7 @@ impl BitWriter {
     /// [`BitReader::bytes`](crate::bits::BitReader::bytes) gives them.
     pub(crate) fn write_part(&mut self, bytes: &[u8], bits: u32) {
         let (whole, part) = ((bits / 8) as usize, bits % 8);
-        self.write_bytes(bytes.get(..whole).unwrap_or(bytes));
+        self.write_bytes_plain(bytes.get(..whole).unwrap_or(bytes));
         if let (1.., Some(&last)) = (part, bytes.get(whole)) {
             let value = match self.order.bits {
                 BitOrder::Lsb => last & 0xff >> (8 - part),

@@ -1,6 +1,9 @@
 //! Bits of a packet in the wire's order. Nothing aligns by itself, and nothing reads past the end.
 
+use std::sync::Arc;
+
 use crate::check::model::{BitOrder, ByteOrder, Order};
+use crate::layers::HuffmanTable;
 
 /// A position in a packet.
 #[derive(Clone, Debug)]
@@ -11,6 +14,8 @@ pub(crate) struct BitReader<'a> {
     /// The first bit that is not there.
     end: u32,
     order: Order,
+    /// What whole bytes are read as.
+    coding: Option<Arc<HuffmanTable>>,
 }
 
 impl<'a> BitReader<'a> {
@@ -21,7 +26,27 @@ impl<'a> BitReader<'a> {
             at: 0,
             end: bytes.len() as u32 * 8,
             order,
+            coding: None,
         }
+    }
+
+    /// The same bits; every read takes its odd low bits as they are, and then a symbol for each
+    /// whole byte, the lowest first, as Quake 3 does (`MSG_ReadBits`).
+    pub(crate) fn coded(self, coding: Option<Arc<HuffmanTable>>) -> BitReader<'a> {
+        BitReader { coding, ..self }
+    }
+
+    pub(crate) fn is_coded(&self) -> bool {
+        self.coding.is_some()
+    }
+
+    pub(crate) fn coding(&self) -> Option<&Arc<HuffmanTable>> {
+        self.coding.as_ref()
+    }
+
+    /// All bytes of the stream.
+    pub(crate) fn all(&self) -> &'a [u8] {
+        self.bytes
     }
 
     pub(crate) fn at(&self) -> u32 {
@@ -66,6 +91,15 @@ impl<'a> BitReader<'a> {
     /// An unsigned integer of 1 to 64 bits; `None`, and no step, where there are not so many.
     #[inline]
     pub(crate) fn read(&mut self, bits: u32) -> Option<u64> {
+        if self.coding.is_some() {
+            return self.read_coded(bits);
+        }
+        self.read_plain(bits)
+    }
+
+    /// As if the stream were not coded.
+    #[inline]
+    pub(crate) fn read_plain(&mut self, bits: u32) -> Option<u64> {
         if bits > self.left() {
             return None;
         }
@@ -76,6 +110,70 @@ impl<'a> BitReader<'a> {
         };
         self.at += bits;
         Some(value)
+    }
+
+    fn read_coded(&mut self, bits: u32) -> Option<u64> {
+        let (low, start) = (bits % 8, self.at);
+        if low > self.left() {
+            return None;
+        }
+        let mut value = match low {
+            0 => 0,
+            _ => self.peek_in_order(low),
+        };
+        self.at += low;
+        for group in 0..bits / 8 {
+            let Some(symbol) = self.symbol() else {
+                self.at = start;
+                return None;
+            };
+            value |= u64::from(symbol) << (low + 8 * group);
+        }
+        Some(value)
+    }
+
+    /// The byte that the next symbol is.
+    fn symbol(&mut self) -> Option<u8> {
+        let there = self.left().min(32);
+        let next = match there {
+            0 => return None,
+            _ => self.peek_in_order(there),
+        };
+        let (symbol, bits) = self.coding.as_ref()?.decode(next as u32, there)?;
+        let byte = u8::try_from(symbol).ok()?;
+        self.at += u32::from(bits);
+        Some(byte)
+    }
+
+    /// Up to 32 bits that are there, the first the least significant.
+    fn peek_in_order(&self, bits: u32) -> u64 {
+        match self.order.bits {
+            BitOrder::Lsb => self.lsb(self.at, bits),
+            BitOrder::Msb => self.msb(self.at, bits).reverse_bits() >> (64 - bits),
+        }
+    }
+
+    /// The bits of a range that was read.
+    pub(crate) fn part(&self, bits: std::ops::Range<u32>) -> BitReader<'a> {
+        let mut part = self.clone();
+        (part.at, part.end) = (bits.start.min(bits.end), bits.end.min(self.end));
+        part
+    }
+
+    /// Steps over so many bytes; `false`, and no step, where there are not so many.
+    pub(crate) fn skip_bytes(&mut self, count: u64) -> bool {
+        if self.coding.is_none() {
+            let bits = u32::try_from(count.saturating_mul(8));
+            return bits.is_ok_and(|bits| self.skip(bits));
+        }
+        let start = self.at;
+        for _ in 0..count {
+            if self.symbol().is_none() {
+                self.at = start;
+                return false;
+            }
+        }
+        true
     }
 
     /// The byte whose first bit is `at`; bits past the end are 0.
@@ -90,7 +188,7 @@ impl<'a> BitReader<'a> {
 
     /// The bytes of a bit range as they stand in the packet, where they do stand there whole.
     pub(crate) fn slice(&self, from: u32, to: u32) -> Option<&'a [u8]> {
-        if !from.is_multiple_of(8) || !to.is_multiple_of(8) {
+        if self.is_coded() || !from.is_multiple_of(8) || !to.is_multiple_of(8) {
             return None;
         }
         self.bytes.get(from as usize / 8..to as usize / 8)
@@ -106,6 +204,14 @@ impl<'a> BitReader<'a> {
     /// Appends the bytes of a bit range.
     pub(crate) fn copy(&self, from: u32, to: u32, bytes: &mut Vec<u8>) {
         let to = to.min(self.end);
+        if self.coding.is_some() {
+            let mut part = self.clone();
+            (part.at, part.end) = (from.min(to), to);
+            while let Some(byte) = part.symbol() {
+                bytes.push(byte);
+            }
+            return;
+        }
         if let Some(slice) = self.slice(from, to) {
             bytes.extend_from_slice(slice);
             return;

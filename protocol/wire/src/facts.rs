@@ -167,8 +167,28 @@ pub struct PacketFacts {
     /// The bytes of the streams inside the packet, by [`StreamId`] less 1: what was joined from
     /// several packets, or unpacked.
     pub streams: Vec<Vec<u8>>,
+    /// What facts point to in streams inside the packet, which are not kept whole.
+    pub contents: Vec<InnerContent>,
     /// How many diagnostics a full decode would give.
     pub diagnostics: u32,
+}
+
+/// Bits of one of a packet's streams.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// The packet itself, or a stream inside it.
+    pub stream: StreamId,
+    /// Numbered from the first of the stream, in its bit order.
+    pub bits: Range<u32>,
+}
+
+/// Bytes of a stream inside a packet that facts point to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct InnerContent {
+    /// Where they are.
+    pub place: Place,
+    /// What they are.
+    pub bytes: Vec<u8>,
 }
 
 /// The facts of one message.
@@ -217,13 +237,4 @@ pub struct MessageFacts {
     pub fragment: Option<(u64, u64)>,
     /// `@fragment_data`: where the data is.
     pub fragment_data: Option<Place>,
-}
-
-/// Bits of a stream of a packet.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Place {
-    /// The packet itself, or bytes inside it.
-    pub stream: StreamId,
-    /// Numbered from the stream's first in its bit order.
-    pub bits: Range<u32>,
 }

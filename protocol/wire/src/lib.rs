@@ -17,6 +17,7 @@ mod files;
 #[cfg(test)]
 mod highlighting;
 mod json;
+mod layers;
 mod limits;
 mod lower;
 mod program;
@@ -35,9 +36,10 @@ pub use context::Context;
 pub use encode::{Change, EncodeError, Encoded};
 pub use error::{CompileError, Related, Report};
 pub use facts::{
-    CreateRule, Kind, KindId, MessageFacts, PacketFacts, Place, ProtocolId, Role, Rules, RulesId,
-    Sequence, StaleRule, UnknownDestroy, UnknownMigrate, UnknownUpdate, UpdateFrom,
+    CreateRule, InnerContent, Kind, KindId, MessageFacts, PacketFacts, Place, ProtocolId, Role,
+    Rules, RulesId, Sequence, StaleRule, UnknownDestroy, UnknownMigrate, UnknownUpdate, UpdateFrom,
 };
+pub use layers::{Keys, KeysError};
 pub use state::ConnectionState;
 pub use testing::{TestFailure, TestResult};
 pub use tree::{Diagnostic, Name, StreamId, Tree, TreeId, TreeNode, Value};

@@ -28,6 +28,18 @@ pub(crate) const REPEAT_MAX: u32 = 65_536;
 /// How many nodes a packet may have. An element counts ahead for as many as it can have.
 pub(crate) const NODES_MAX: u32 = 131_072;
 
+/// How many bytes one layer of a packet may give, where the wire does not say.
+pub(crate) const INFLATED_DEFAULT: usize = 1 << 16;
+
+/// How many bytes all layers of a packet may give together.
+pub(crate) const INFLATED_MAX: usize = 4 << 20;
+
+/// How many layers a packet may have.
+pub(crate) const LAYERS_MAX: usize = 256;
+
+/// How deep layers may stand in each other in a packet.
+pub(crate) const LAYER_DEPTH_MAX: usize = 8;
+
 /// How many bytes of a packet are looked at.
 pub(crate) const PACKET_BYTES_MAX: usize = 16 << 20;
 

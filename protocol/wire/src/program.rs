@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::check::model::{Checksum, Circumstance, Encoding, Look, Meaning, Order};
+use crate::check::model::{Checksum, Circumstance, Encoding, Layer, Look, Meaning, Order};
+use crate::layers::Keys;
 use crate::state::StateField;
 use crate::syntax::ast::{Arithmetic, Compare};
 use crate::values::codec::Codec;
@@ -23,6 +24,9 @@ pub(crate) struct Program {
     pub(crate) full: Plan,
     /// The same facts with fewer steps: what nobody reads is skipped.
     pub(crate) facts: Plan,
+    pub(crate) layers: Arc<[Layer]>,
+    /// What the key log has.
+    pub(crate) keys: Arc<Keys>,
     /// How many nodes the root struct can have, elements and recursive structs not counted.
     pub(crate) packet_weight: u32,
     /// The same for a joined message.
@@ -54,6 +58,7 @@ pub(crate) struct Plan {
     pub(crate) sets: Vec<SetPlan>,
     pub(crate) joins: Vec<JoinPlan>,
     pub(crate) follows: Vec<FollowPlan>,
+    pub(crate) layer_uses: Vec<LayerPlan>,
     /// Texts and bytes that the wire spells out.
     pub(crate) contents: Vec<Arc<[u8]>>,
     /// Where a packet starts.
@@ -301,7 +306,8 @@ pub(crate) enum Operation {
     /// `rest`. Where something in them cannot be read, and `catches`, the run goes on at `end`, which
     /// is after the end of the window.
     WindowBegin {
-        size: Operand,
+        /// `None`: all that is left.
+        size: Option<Operand>,
         text: u32,
         /// The field that the window is about, where that is not the struct that is open.
         field: Option<u32>,
@@ -310,6 +316,13 @@ pub(crate) enum Operation {
         end: u32,
     },
     WindowEnd,
+    /// The bytes of the window go through a layer; `place` is an index into [`Plan::layer_uses`].
+    LayerBegin {
+        place: u16,
+        catches: bool,
+        end: u32,
+    },
+    LayerEnd,
     Arithmetic {
         operator: Arithmetic,
         to: Register,
@@ -509,6 +522,8 @@ pub(crate) struct FieldInfo {
     pub(crate) constant: Option<u64>,
     /// It is what is left in a window.
     pub(crate) rest: Option<Rest>,
+    /// What JSON calls the bytes that its content was unpacked from.
+    pub(crate) packed_key: Option<Arc<str>>,
 }
 
 /// What `align` skips.
@@ -518,6 +533,25 @@ pub(crate) struct Padding {
     pub(crate) pad: Option<bool>,
     /// What JSON calls it.
     pub(crate) key: Arc<str>,
+}
+
+/// A layer, as a field goes through it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct LayerPlan {
+    /// An index into [`Program::layers`].
+    pub(crate) layer: u16,
+    pub(crate) arguments: Vec<ArgumentPlan>,
+    pub(crate) text: u32,
+    /// What is left inside.
+    pub(crate) rest: u32,
+    /// What JSON calls the packed bytes.
+    pub(crate) packed_key: Arc<str>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ArgumentPlan {
+    Integer(Operand),
+    Content(ContentOperand),
 }
 
 /// What is left in a window.

@@ -4,6 +4,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::bits::BitReader;
+use crate::check::model::{BitOrder, Order};
+use crate::layers::HuffmanTable;
 use crate::program::{Dictionary, FieldInfo, Shown};
 use crate::run::{Mark, show};
 use crate::values::rotation::Axes;
@@ -28,15 +30,23 @@ pub struct Tree {
     /// A parent stands before its children.
     nodes: Vec<Node>,
     /// The bytes of each stream, the packet's first.
-    streams: Vec<Vec<u8>>,
+    streams: Vec<Stream>,
     /// What nodes stand for that are added to another value, in the order of nodes.
     sums: Vec<(u32, Option<i128>)>,
     /// Decoding ended before the wire did, or before the packet did.
     pub(crate) is_cut: bool,
     /// Derived fields that are not what they are worked out to be.
     kept: Vec<TreeId>,
-    /// Decoding ended in some window before its struct did.
-    pub(crate) has_cut_window: bool,
+    /// Something is left in a window or in a layer.
+    pub(crate) has_window_rest: bool,
+}
+
+/// A row of bits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Stream {
+    bytes: Vec<u8>,
+    order: Order,
+    coding: Option<Arc<HuffmanTable>>,
 }
 
 /// What the arena keeps of a node.
@@ -74,7 +84,7 @@ impl Tree {
             sums: Vec::new(),
             is_cut: false,
             kept: Vec::new(),
-            has_cut_window: false,
+            has_window_rest: false,
         }
     }
 
@@ -83,8 +93,12 @@ impl Tree {
     }
 
     /// Adds a stream's bytes.
-    pub(crate) fn add_stream(&mut self, bytes: &[u8]) -> StreamId {
-        self.streams.push(bytes.to_vec());
+    pub(crate) fn add_stream(&mut self, stream: &BitReader<'_>) -> StreamId {
+        self.streams.push(Stream {
+            bytes: stream.all().to_vec(),
+            order: stream.order(),
+            coding: stream.coding().cloned(),
+        });
         StreamId((self.streams.len() - 1) as u16)
     }
 
@@ -115,7 +129,7 @@ impl Tree {
     /// A stream has only so many bytes.
     pub(crate) fn cut_stream(&mut self, stream: StreamId, bytes: usize) {
         if let Some(stream) = self.streams.get_mut(usize::from(stream.0)) {
-            stream.truncate(bytes);
+            stream.bytes.truncate(bytes);
         }
     }
 
@@ -183,9 +197,21 @@ impl Tree {
         })
     }
 
+    /// How many streams there are: one, and one for each layer.
+    pub fn streams(&self) -> usize {
+        self.streams.len()
+    }
+
+    /// Whether the first field of a stream takes the lowest bits of the first byte.
+    pub fn is_lsb_first(&self, stream: StreamId) -> bool {
+        let stream = self.streams.get(usize::from(stream.0));
+        stream.is_none_or(|stream| stream.order.bits == BitOrder::Lsb)
+    }
+
     /// The bytes of a stream; of stream 0, the packet.
     pub fn stream(&self, stream: StreamId) -> Option<&[u8]> {
-        self.streams.get(usize::from(stream.0)).map(Vec::as_slice)
+        let stream = self.streams.get(usize::from(stream.0))?;
+        Some(&stream.bytes)
     }
 
     /// The nodes that no other node holds: the root struct and, where the packet has bits that the
@@ -393,15 +419,38 @@ impl<'t> TreeNode<'t> {
 
     /// The bytes of a text without its prefix or the zero that ends it, of bytes, or of `rest`.
     pub(crate) fn content(self) -> Vec<u8> {
-        let Some(bytes) = self.tree.stream(self.node.stream) else {
+        // What nobody explains is bits as they stand.
+        let mut bytes = self.bytes(self.node.raw as u32..self.node.bits.end, !self.is_rest());
+        if let Some(Shown::ZeroText(encoding)) = self.info().map(|info| info.shown) {
+            let zero = unit_bytes(encoding) as usize;
+            bytes.truncate(bytes.len().saturating_sub(zero));
+        }
+        bytes
+    }
+
+    /// The whole bytes that it was unpacked from, where it went through a layer.
+    pub(crate) fn packed(self) -> Vec<u8> {
+        let Range { start, end } = self.node.bits;
+        self.bytes(start..end - (end - start) % 8, false)
+    }
+
+    /// How many bits a part of it would have in a stream without a code: those of whole bytes.
+    pub(crate) fn whole_bits(self, bits: Range<u32>) -> u32 {
+        let stream = self.tree.streams.get(usize::from(self.node.stream.0));
+        match stream.is_some_and(|stream| stream.coding.is_some()) {
+            true => 8 * self.bytes(bits, true).len() as u32,
+            false => bits.end - bits.start,
+        }
+    }
+
+    fn bytes(self, bits: Range<u32>, coded: bool) -> Vec<u8> {
+        let place = usize::from(self.node.stream.0);
+        let Some(stream) = self.tree.streams.get(place) else {
             return Vec::new();
         };
-        let reader = BitReader::new(bytes, self.tree.dictionary.order);
-        let end = match self.info().map(|info| info.shown) {
-            Some(Shown::ZeroText(encoding)) => self.node.bits.end - 8 * unit_bytes(encoding),
-            _ => self.node.bits.end,
-        };
-        reader.bytes(self.node.raw as u32, end)
+        let coding = stream.coding.clone().filter(|_| coded);
+        let reader = BitReader::new(&stream.bytes, stream.order).coded(coding);
+        reader.bytes(bits.start, bits.end)
     }
 }
 
@@ -506,4 +555,6 @@ pub struct Diagnostic {
     /// What is wrong, in a sentence without a full stop: what was needed, what was there, and which
     /// field set the limit.
     pub message: String,
+    /// The stream that the bit is in.
+    pub stream: StreamId,
 }

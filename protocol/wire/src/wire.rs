@@ -9,6 +9,7 @@ use crate::context::Context;
 use crate::error::{CompileError, Report};
 use crate::facts::{Kind, PacketFacts, Place, ProtocolId, Rules};
 use crate::files::Files;
+use crate::layers::Keys;
 use crate::limits::{OPERATIONS_MAX, PACKET_BYTES_MAX, TEXT_BYTES_MAX};
 use crate::lower::{TooLarge, lower};
 use crate::program::Program;
@@ -245,11 +246,22 @@ impl Wire {
         self.run_full(protocol, Entry::JoinedMessage, around, joined)
     }
 
-    /// The bytes that a bit range of a protocol's packet holds, in its bit order: the text of an
-    /// [`rpc_name`](crate::MessageFacts::rpc_name), the data of a
-    /// [`fragment`](crate::MessageFacts::fragment_data). A last part of a byte is filled up with zeros;
-    /// what lies past the packet's end is left out.
+    /// The same wire with these keys, for layers that ask a key log.
+    pub fn with_keys(mut self, keys: Keys) -> Wire {
+        let keys = Arc::new(keys);
+        for protocol in &mut self.protocols {
+            protocol.program.keys = keys.clone();
+        }
+        self
+    }
+
+    /// The bytes that facts point to, in the packet or in a stream inside it. A last part of a byte is
+    /// filled up with zeros; what lies past the end is left out.
     pub fn bytes_at(&self, facts: &PacketFacts, packet: &[u8], place: &Place) -> Vec<u8> {
+        let mut contents = facts.contents.iter();
+        if let Some(content) = contents.find(|content| content.place == *place) {
+            return content.bytes.clone();
+        }
         let order = self.protocol(facts.protocol).program.dictionary.order;
         let inner = usize::from(place.stream.0).checked_sub(1);
         let bytes = match inner {

@@ -26,7 +26,8 @@ fn check(wire: &Wire, packet: &[u8]) -> Result<(), TestCaseError> {
     wire.message_facts(None, packet, &mut facts);
     prop_assert_eq!(&facts, &joined.facts, "both plans of a joined message");
     for message in &decoded.facts.messages {
-        prop_assert!(message.bits.end <= packet.len() as u32 * 8);
+        let stream = decoded.tree.stream(message.stream).unwrap_or_default();
+        prop_assert!(message.bits.end <= stream.len() as u32 * 8);
         for place in [&message.rpc_name, &message.fragment_data]
             .into_iter()
             .flatten()
@@ -51,29 +52,34 @@ fn check_round_trip(wire: &Wire, decoded: &Decoded, packet: &[u8]) -> Result<(),
     Ok(())
 }
 
-/// Leaves and `rest` follow each other from the first bit to the last; parents cover their
-/// children; the links between nodes are right.
+/// In every stream, leaves and `rest` follow each other from the first bit to the last; parents
+/// cover their children; the links between nodes are right.
 fn check_tree(tree: &Tree, bits: u32) -> Result<(), TestCaseError> {
-    let mut at = 0;
+    let mut at = vec![0; tree.streams()];
     for node in tree.iter() {
         let (id, bits_of) = (node.id(), node.bits());
+        let stream = usize::from(node.stream().0);
+        let length = tree.stream(node.stream()).map_or(0, <[u8]>::len) as u32 * 8;
         prop_assert!(bits_of.start <= bits_of.end);
-        prop_assert!(bits_of.end <= bits, "{} ends past the end", tree.path(id));
-        prop_assert_eq!(bits_of.start, at, "{} leaves a hole", tree.path(id));
-        if node.descendants() == 0 {
-            at = bits_of.end;
+        prop_assert!(bits_of.end <= length, "{} ends past the end", tree.path(id));
+        prop_assert_eq!(bits_of.start, at[stream], "{} leaves a hole", tree.path(id));
+        let children: Vec<_> = tree.children(id).filter_map(|id| tree.get(id)).collect();
+        if children.iter().any(|child| child.stream() != node.stream()) {
+            // It went through a layer with all whole bytes.
+            at[stream] += (bits_of.end - bits_of.start) / 8 * 8;
+        } else if children.is_empty() {
+            at[stream] = bits_of.end;
         }
-        for child in tree.children(id) {
-            let child = tree.get(child).expect("a child is a node");
+        for child in children {
             prop_assert_eq!(child.parent(), Some(id));
-            prop_assert!(child.bits().end <= bits_of.end);
+            prop_assert!(child.bits().end <= bits_of.end || child.stream() != node.stream());
         }
         if let (Name::Index(_), Some(parent)) = (node.name(), node.parent()) {
             let place = tree.children(parent).position(|child| child == id);
             prop_assert_eq!(node.name(), Name::Index(place.unwrap_or(usize::MAX) as u32));
         }
     }
-    prop_assert_eq!(at, bits, "consumed + rest = input");
+    prop_assert_eq!(at[0], bits, "consumed + rest = input");
     Ok(())
 }
 
@@ -83,6 +89,8 @@ fn check_diagnostics(decoded: &Decoded, bits: u32) -> Result<(), TestCaseError> 
         decoded.diagnostics.len()
     );
     for diagnostic in &decoded.diagnostics {
+        let stream = decoded.tree.stream(diagnostic.stream);
+        let bits = stream.map_or(bits, |stream| stream.len() as u32 * 8);
         prop_assert!(diagnostic.bit <= bits);
         prop_assert!(!diagnostic.path.is_empty(), "{}", diagnostic.message);
         prop_assert!(!diagnostic.message.ends_with('.'));
@@ -121,6 +129,7 @@ enum Part {
     Nested(Vec<Part>),
     Window(Vec<Part>),
     Block(Vec<Part>),
+    Layer(&'static str, Option<u8>, Vec<Part>),
     RepeatWindow(&'static str),
     Message(Vec<Part>),
     Itself,
@@ -238,6 +247,12 @@ fn part() -> impl Strategy<Value = Part> {
                 .prop_map(|(asked, parts)| Part::Asks(asked, parts)),
             parts().prop_map(Part::Window),
             parts().prop_map(Part::Block),
+            (
+                prop::sample::select(&["Lx", "Ly(3)", "Lz", "Lh", "Lc"][..]),
+                prop::option::of(0u8..12),
+                parts()
+            )
+                .prop_map(|(layer, size, parts)| Part::Layer(layer, size, parts)),
             parts().prop_map(Part::Message),
         ]
     })
@@ -356,6 +371,11 @@ impl Writer {
                 let inner = self.structure(parts, "");
                 format!("{field}n: u3; {field}: {inner} size({field}n);\n")
             }
+            Part::Layer(layer, size, parts) => {
+                let inner = self.structure(parts, "");
+                let size = size.map(|size| format!("size({size})")).unwrap_or_default();
+                format!("{field}: {inner} {size} through {layer};\n")
+            }
             Part::Block(parts) => {
                 let inner = self.body(parts, own);
                 format!("{field}: u3; size ({field}) {{ {inner} }}\n")
@@ -383,6 +403,14 @@ impl Writer {
     }
 }
 
+const LAYERS: &str = "\
+    huffman h { codes = [\"0\", \"10\", \"1101\", \"1110\", \"1111\"]; eof = 2; }\n\
+    layer Lx { transform = xor(x\"5a\"); byte_order = big; bit_order = msb; }\n\
+    layer Ly(key: int) { transform = xor(key); bit_order = lsb; }\n\
+    layer Lz { transform = zlib; }\n\
+    layer Lh { transform = huffman(h); }\n\
+    layer Lc { coding = huffman(c); }\n";
+
 /// A wire in a random order of bits and bytes.
 fn wire_text(parts: &[Part], order: u8) -> String {
     let bytes = if order & 1 == 0 { "little" } else { "big" };
@@ -393,9 +421,12 @@ fn wire_text(parts: &[Part], order: u8) -> String {
         in_message: false,
     };
     let body = writer.body(parts, "P");
+    let codes: Vec<String> = (1..=255).map(|code| format!("\"1{code:08b}\"")).collect();
+    let table = format!("huffman c {{ codes = [\"0\", {}]; }}\n", codes.join(", "));
     format!(
         "wire w {{ version = 1; byte_order = {bytes}; bit_order = {bits}; root = P; }}\n\
-         enum E : u3 {{ a, b, c }}\nflags F : u5 {{ a, b, c = 0x10 }}\nstruct P {{ {body} }}\n{}",
+         enum E : u3 {{ a, b, c }}\nflags F : u5 {{ a, b, c = 0x10 }}\n{LAYERS}{table}\
+         struct P {{ {body} }}\n{}",
         writer.structs.concat()
     )
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::Checker;
 use super::expressions::{Scope, ValueType};
+use super::layers::layered;
 use super::model::{Expression, Field, FieldId, Length, Step, Struct, StructId, Type};
 use crate::json::padding_name;
 use crate::limits::FIELDS_MAX;
@@ -152,13 +153,17 @@ impl<'a> Checker<'a, '_> {
             let rest_key = format!("{}.rest", declared.name.text);
             self.window(size, rest_key.into(), &body.scope)
         });
-        let window = match &declared.repeat {
+        let mut window = match &declared.repeat {
             Some(ast::Repeat {
                 until: ast::Until::Bytes(bytes),
                 span,
             }) => self.filled(bytes, *span, declared, &body.scope),
             _ => window,
         };
+        if let Some(through) = &declared.through {
+            let layer = self.layer_use(through, declared, &field_type, &body.scope);
+            window = layer.map(|layer| layered(window, layer, declared.name.text));
+        }
         let meaning = self.field_annotations(declared, &field_type);
         let repeat_span = declared.repeat.as_ref().map(|repeat| repeat.span);
         body.fields.push(Field {

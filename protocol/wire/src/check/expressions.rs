@@ -247,10 +247,12 @@ impl<'a> Checker<'a, '_> {
         use super::heads::HeadKind;
         let mut ids = vec![id];
         let (mut structure, mut id) = (structure, id);
+        let mut through_layer = None;
         for (depth, name) in path.iter().enumerate() {
             self.needed_later.insert((structure, id));
             let head = self.heads[structure.0 as usize][id.0 as usize];
             let next = path.get(depth + 1);
+            through_layer = through_layer.or(head.layered.then_some(head.span));
             if head.repeated && !(is_item && depth == 0) {
                 self.report(name.span, format!("`{}` is repeated", name.text))
                     .label("an expression can read a single field only");
@@ -313,6 +315,14 @@ impl<'a> Checker<'a, '_> {
                 }
                 (HeadKind::Bool, None) => ValueType::Bool,
                 (HeadKind::Enum(id), None) => ValueType::Enum(id),
+                (HeadKind::Text | HeadKind::Bytes, None) if through_layer.is_some() => {
+                    let message = format!("`{}` is in another stream", name.text);
+                    let layer: Span = through_layer.unwrap_or(span);
+                    self.report(span, message)
+                        .label("an expression can read numbers of another stream only")
+                        .related(layer, "this goes through a layer");
+                    return None;
+                }
                 (HeadKind::Text, None) => ValueType::Text,
                 (HeadKind::Bytes, None) => ValueType::Bytes,
                 (HeadKind::Other, None) => {

@@ -18,6 +18,8 @@ pub(super) struct Head<'a> {
     pub(super) span: Span,
     pub(super) kind: HeadKind,
     pub(super) repeated: bool,
+    /// What is inside stands in another stream.
+    pub(super) layered: bool,
     /// Inside an `if`, a `switch` or a block.
     pub(super) conditional: bool,
 }
@@ -50,6 +52,7 @@ impl<'a> Checker<'a, '_> {
                 span: parameter.name.span,
                 kind: self.parameter_kind(parameter),
                 repeated: false,
+                layered: false,
                 conditional: false,
             }));
             all.push(heads);
@@ -107,6 +110,7 @@ impl<'a> Checker<'a, '_> {
             span,
             kind,
             repeated: field.repeat.is_some(),
+            layered: field.through.is_some(),
             conditional,
         }
     }

@@ -9,6 +9,7 @@ mod enums;
 mod expressions;
 mod heads;
 mod keeping;
+mod layers;
 mod meanings;
 pub(crate) mod model;
 mod names;
@@ -34,6 +35,7 @@ use self::state::Kept;
 use crate::error::Report;
 use crate::facts::{Kind, Rules};
 use crate::files::Files;
+use crate::layers::{HuffmanTable, Script};
 use crate::limits::MISTAKES_MAX;
 use crate::suggest::did_you_mean;
 use crate::syntax::Span;
@@ -58,6 +60,10 @@ pub(crate) fn check<'a>(
         enum_values: Vec::new(),
         struct_names: Names::default(),
         rules_names: Names::default(),
+        layer_names: Names::default(),
+        huffman_names: Names::default(),
+        huffmans: Vec::new(),
+        scripts: Vec::new(),
         heads: Vec::new(),
         recursive: Vec::new(),
         reads: BTreeSet::new(),
@@ -89,6 +95,12 @@ struct Checker<'a, 'c> {
     enum_values: Vec<Vec<u64>>,
     struct_names: Names<'a, StructId>,
     rules_names: Names<'a, u16>,
+    layer_names: Names<'a, u16>,
+    huffman_names: Names<'a, usize>,
+    /// The tables; `None`: declared with a mistake.
+    huffmans: Vec<Option<Arc<HuffmanTable>>>,
+    /// The `lua` items, each with its file.
+    scripts: Vec<(usize, Arc<Script>)>,
     heads: Vec<Vec<Head<'a>>>,
     recursive: Vec<bool>,
     /// Fields that some expression reads.
@@ -116,6 +128,7 @@ impl<'a> Checker<'a, '_> {
         self.check_constants();
         let mut enums = self.check_enums();
         self.check_states();
+        let layers = self.check_layers();
         self.heads = self.collect_heads();
         self.resolve_computed();
         let nesting = self.check_nesting();
@@ -153,6 +166,7 @@ impl<'a> Checker<'a, '_> {
             enums,
             kinds: std::mem::take(&mut self.kinds),
             rules: std::mem::take(&mut self.rules),
+            layers,
             state: state::state_fields(&self.kept),
         })
     }
@@ -196,6 +210,7 @@ impl<'a> Checker<'a, '_> {
             self.struct_names
                 .insert(item.name.text, of, StructId(index as u32));
         }
+        self.declare_layers();
         let mut rules = vec![BTreeMap::new(); self.files.len()];
         for (index, item) in file.rules.iter().enumerate() {
             let of = self.file_of(item.name.span);

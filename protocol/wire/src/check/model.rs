@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 
 use crate::facts::{Kind, Rules};
+use crate::layers::{HuffmanTable, Transform};
 use crate::state::StateField;
 use crate::syntax::ast::{Arithmetic, Compare};
 use crate::values::codec::Codec;
@@ -33,6 +34,7 @@ pub(crate) struct Model {
     pub(crate) enums: Vec<Enum>,
     pub(crate) kinds: Vec<Kind>,
     pub(crate) rules: Vec<Rules>,
+    pub(crate) layers: Vec<Layer>,
     /// What connections keep.
     pub(crate) state: Vec<StateField>,
 }
@@ -338,12 +340,62 @@ pub(crate) enum Repeat {
 /// Bytes that nothing inside reads past.
 #[derive(Clone, Debug)]
 pub(crate) struct Window {
-    /// In bytes.
-    pub(crate) size: Expression,
+    /// In bytes; `None`: all that is left.
+    pub(crate) size: Option<Expression>,
     /// `size(length)` as the wire spells it.
     pub(crate) text: Arc<str>,
     /// What JSON calls what is left in it.
     pub(crate) rest_key: Arc<str>,
+    /// What stands between these bytes and what is inside.
+    pub(crate) layer: Option<LayerUse>,
+}
+
+/// `through NAME(ARGUMENT, ...)`
+#[derive(Clone, Debug)]
+pub(crate) struct LayerUse {
+    /// The place in [`Model::layers`].
+    pub(crate) layer: u16,
+    /// Each with whether it is a text or bytes.
+    pub(crate) arguments: Vec<(Expression, bool)>,
+    pub(crate) text: Arc<str>,
+    /// What JSON calls the bytes that come in, and what is left inside.
+    pub(crate) packed_key: Arc<str>,
+    pub(crate) rest_key: Arc<str>,
+}
+
+/// What stands between the bytes of a window and those of the stream inside.
+#[derive(Clone, Debug)]
+pub(crate) struct Layer {
+    /// `None`: as around it.
+    pub(crate) bits: Option<BitOrder>,
+    pub(crate) bytes: Option<ByteOrder>,
+    /// How many bytes may come out.
+    pub(crate) inflated_max: usize,
+    pub(crate) kind: LayerKind,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum LayerKind {
+    Transform {
+        transform: Transform,
+        arguments: Vec<LayerArgument>,
+    },
+    /// The bytes stay as they are; every read takes symbols.
+    Coding(Arc<HuffmanTable>),
+}
+
+/// What a transform is told.
+#[derive(Clone, Debug)]
+pub(crate) enum LayerArgument {
+    /// The place among the layer's parameters.
+    Parameter(usize),
+    Integer(i128),
+    Bytes(Arc<[u8]>),
+    /// The key of a key log with this label and id.
+    KeyLog {
+        label: Arc<str>,
+        id: Box<LayerArgument>,
+    },
 }
 
 /// A statement of a struct's body.

@@ -8,8 +8,9 @@ use super::model::{BitOrder, ByteOrder, Expression, Order, Protocol, Selection, 
 use crate::syntax::Span;
 use crate::syntax::ast::{Block, Expr, ExprKind, Setting};
 
-const BIT_ORDERS: [(&str, BitOrder); 2] = [("lsb", BitOrder::Lsb), ("msb", BitOrder::Msb)];
-const BYTE_ORDERS: [(&str, ByteOrder); 2] =
+pub(super) const BIT_ORDERS: [(&str, BitOrder); 2] =
+    [("lsb", BitOrder::Lsb), ("msb", BitOrder::Msb)];
+pub(super) const BYTE_ORDERS: [(&str, ByteOrder); 2] =
     [("little", ByteOrder::Little), ("big", ByteOrder::Big)];
 pub(super) const WIRE_SETTINGS: [&str; 9] = [
     "version",

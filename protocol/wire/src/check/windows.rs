@@ -20,9 +20,10 @@ impl<'a> Checker<'a, '_> {
         let text = size.span.text(self.text).into();
         let size = self.integer(&size.bytes, scope, "a size")?;
         Some(Window {
-            size,
+            size: Some(size),
             text,
             rest_key,
+            layer: None,
         })
     }
 
@@ -46,9 +47,10 @@ impl<'a> Checker<'a, '_> {
         let size = self.integer(bytes, scope, "a number of bytes")?;
         let rest_key = format!("{}.rest", declared.name.text).into();
         Some(Window {
-            size,
+            size: Some(size),
             text,
             rest_key,
+            layer: None,
         })
     }
 

@@ -60,7 +60,7 @@ fn field(tree: &Tree, node: TreeNode<'_>) -> Json {
                 true => Json::String(text),
                 false => serde_json::json!({ "raw": hex(&bytes), "value": text }),
             };
-            let prefix = node.bits().end - node.bits().start - 8 * bytes.len() as u32;
+            let prefix = node.whole_bits(node.bits().start..node.raw() as u32);
             with_width(tree, value, "prefix_bits", info, prefix, bytes.len() as u64)
         }
         Shown::PaddedText(encoding) => {
@@ -82,7 +82,7 @@ fn field(tree: &Tree, node: TreeNode<'_>) -> Json {
                 let value = value.map_or(Json::Null, |value| Json::String(value.to_string()));
                 json = serde_json::json!({ "change": json, "value": value });
             }
-            let width = node.bits().end - node.bits().start;
+            let width = node.whole_bits(node.bits());
             let json = with_width(tree, json, "bits", info, width, raw);
             match tree.is_kept(node.id()) {
                 true => with_part(json, "override", Json::Bool(true)),
@@ -135,6 +135,12 @@ fn structure(tree: &Tree, id: TreeId) -> Json {
                 fields.insert(rest.key.to_string(), rest_of(inner));
             }
         }
+        let is_unresolved = || children(tree, child.id()).any(TreeNode::is_unresolved);
+        if let Some(key) = child.info().and_then(|info| info.packed_key.as_ref())
+            && !is_unresolved()
+        {
+            fields.insert(key.to_string(), hex(&child.packed()));
+        }
         let Some(padding) = child.info().and_then(|info| info.padding.as_ref()) else {
             fields.insert(name.to_owned(), field(tree, child));
             continue;
@@ -147,7 +153,7 @@ fn structure(tree: &Tree, id: TreeId) -> Json {
             0
         };
         // Where the packet is cut, what is not said was not there.
-        if child.raw() != expected || tree.is_cut || tree.has_cut_window {
+        if child.raw() != expected || tree.is_cut || tree.has_window_rest {
             fields.insert(padding.key.to_string(), Json::from(child.raw()));
         }
     }

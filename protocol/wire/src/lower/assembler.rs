@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use super::TooLarge;
 use crate::limits::OPERATIONS_MAX;
 use crate::program::{
-    FollowPlan, JoinPlan, Operand, Operation, Plan, Register, SetPlan, StateSlot, SwitchTable,
+    FollowPlan, JoinPlan, LayerPlan, Operand, Operation, Plan, Register, SetPlan, StateSlot,
+    SwitchTable,
 };
 
 /// A place in the plan that jumps can name before it is known.
@@ -169,6 +170,11 @@ impl Assembler {
         }
     }
 
+    pub(super) fn layer_use(&mut self, layer: LayerPlan) -> Result<u16, TooLarge> {
+        self.plan.layer_uses.push(layer);
+        u16::try_from(self.plan.layer_uses.len() - 1).map_err(|_| TooLarge)
+    }
+
     pub(super) fn set(&mut self, set: SetPlan) -> Result<u16, TooLarge> {
         self.plan.sets.push(set);
         u16::try_from(self.plan.sets.len() - 1).map_err(|_| TooLarge)
@@ -221,6 +227,7 @@ impl Assembler {
                 | Operation::Jump { to }
                 | Operation::Unless { to, .. }
                 | Operation::WindowBegin { end: to, .. }
+                | Operation::LayerBegin { end: to, .. }
                 | Operation::Call { to, .. } => place(to)?,
                 _ => {}
             }

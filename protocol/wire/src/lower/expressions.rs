@@ -115,6 +115,7 @@ impl Lowering<'_> {
             padding: None,
             constant: None,
             rest: None,
+            packed_key: None,
         })
     }
 

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use self::assembler::Assembler;
 use self::weights::Weights;
 use crate::check::model::{
-    FieldId, Length, Model, Number, Protocol, RangeOf, Struct, StructId, Type,
+    FieldId, LayerKind, Length, Model, Number, Protocol, RangeOf, Struct, StructId, Type, Window,
 };
 use crate::limits::{DEPTH_MAX, OPERATIONS_MAX};
 use crate::program::{
@@ -42,6 +42,8 @@ pub(crate) fn lower(model: &Model, protocol: &Protocol) -> Result<Program, TooLa
         }),
         texts: shared.texts,
         state: model.state.clone(),
+        layers: model.layers.clone().into(),
+        keys: Arc::default(),
         full,
         facts,
         packet_weight: weights.of_struct(protocol.root),
@@ -178,6 +180,7 @@ impl Lowering<'_> {
             padding: None,
             constant: None,
             rest: None,
+            packed_key: None,
         });
         if structure.recursive {
             self.call(id, root, None, Vec::new())?;
@@ -298,7 +301,21 @@ impl Lowering<'_> {
                 .constant
                 .map(|constant| constant_raw(constant, &field.field_type, model)),
             rest: None,
+            packed_key: field
+                .window
+                .as_ref()
+                .and_then(|window| packed_key(window, model)),
         })
+    }
+}
+
+/// What JSON calls the bytes that a field was unpacked from; a coding leaves them as they are.
+fn packed_key(window: &Window, model: &Model) -> Option<Arc<str>> {
+    let through = window.layer.as_ref()?;
+    let layer = model.layers.get(usize::from(through.layer))?;
+    match layer.kind {
+        LayerKind::Transform { .. } => Some(through.packed_key.clone()),
+        LayerKind::Coding(_) => None,
     }
 }
 

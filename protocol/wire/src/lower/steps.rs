@@ -214,6 +214,7 @@ impl Lowering<'_> {
             padding: Some(Padding { pad, key }),
             constant: None,
             rest: None,
+            packed_key: None,
         });
         self.assembler.push(Operation::Align { bits, pad, field })
     }

@@ -95,7 +95,11 @@ impl Weights {
     }
 
     fn of_field(&self, field: &Field, model: &Model) -> u32 {
-        let rest = u32::from(field.window.is_some());
+        // What is left in a window, and in a layer.
+        let rest = match &field.window {
+            Some(window) => 1 + u32::from(window.layer.is_some()),
+            None => 0,
+        };
         let nodes = match (&field.repeat, self.small_repeat(field, model)) {
             (None, _) => self.of_single(field, model),
             (_, Some(count)) => 1 + count * self.of_single(field, model),

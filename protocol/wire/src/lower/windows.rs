@@ -4,17 +4,24 @@ use std::sync::Arc;
 
 use super::assembler::Label;
 use super::{Bindings, FieldKey, Lowering, TooLarge};
-use crate::check::model::{Field, StructId, Window};
-use crate::program::{FieldInfo, Operand, Operation, Rest, Shown};
+use crate::check::model::{Field, LayerUse, StructId, Window};
+use crate::program::{ArgumentPlan, FieldInfo, LayerPlan, Operand, Operation, Rest, Shown};
 
 /// A window whose size is known to the plan.
 pub(super) struct Confined {
-    size: Operand,
+    size: Option<Operand>,
     text: u32,
     rest: u32,
+    layer: Option<LayerPlan>,
     /// See [`Operation::WindowBegin`].
     pub(super) field: Option<u32>,
     pub(super) catches: bool,
+}
+
+/// The ends of a window and of the layer in it.
+pub(super) struct Begun {
+    layer: Option<Label>,
+    end: Label,
 }
 
 impl Lowering<'_> {
@@ -25,13 +32,21 @@ impl Lowering<'_> {
         structure: StructId,
         bindings: &Bindings,
     ) -> Result<Confined, TooLarge> {
-        let size = self.value(&window.size, bindings)?;
+        let size = match &window.size {
+            Some(size) => Some(self.value(size, bindings)?),
+            None => None,
+        };
+        let layer = match &window.layer {
+            Some(layer) => Some(self.layer_plan(layer, structure, bindings)?),
+            None => None,
+        };
         let text = self.text(&window.text);
-        let rest = self.rest_info(window, structure, false);
+        let rest = self.rest_info(&window.rest_key, structure, false);
         Ok(Confined {
             size,
             text,
             rest,
+            layer,
             field: None,
             catches: true,
         })
@@ -45,12 +60,34 @@ impl Lowering<'_> {
         field: &Field,
     ) {
         if let Some(window) = &field.window {
-            confined.rest = self.rest_info(window, structure, true);
+            confined.rest = self.rest_info(&window.rest_key, structure, true);
         }
     }
 
-    fn rest_info(&mut self, window: &Window, structure: StructId, is_inside: bool) -> u32 {
-        let key = window.rest_key.clone();
+    fn layer_plan(
+        &mut self,
+        through: &LayerUse,
+        structure: StructId,
+        bindings: &Bindings,
+    ) -> Result<LayerPlan, TooLarge> {
+        let mut arguments = Vec::new();
+        for (argument, is_content) in &through.arguments {
+            arguments.push(match is_content {
+                true => ArgumentPlan::Content(self.content(argument, bindings)?),
+                false => ArgumentPlan::Integer(self.value(argument, bindings)?),
+            });
+        }
+        Ok(LayerPlan {
+            layer: through.layer,
+            arguments,
+            text: self.text(&through.text),
+            rest: self.rest_info(&through.rest_key, structure, true),
+            packed_key: through.packed_key.clone(),
+        })
+    }
+
+    fn rest_info(&mut self, key: &Arc<str>, structure: StructId, is_inside: bool) -> u32 {
+        let key = key.clone();
         let marked: Arc<str> = match is_inside {
             true => format!(".{key}").into(),
             false => key.clone(),
@@ -69,6 +106,7 @@ impl Lowering<'_> {
                 padding: None,
                 constant: None,
                 rest: Some(Rest { key, is_inside }),
+                packed_key: None,
             })
         };
         let rest = info("rest");
@@ -77,8 +115,8 @@ impl Lowering<'_> {
         rest
     }
 
-    /// Begins a window, if there is one; the label of its end.
-    pub(super) fn begin(&mut self, window: Option<Confined>) -> Result<Option<Label>, TooLarge> {
+    /// Begins a window, if there is one, and the layer in it.
+    pub(super) fn begin(&mut self, window: Option<Confined>) -> Result<Option<Begun>, TooLarge> {
         let Some(window) = window else {
             return Ok(None);
         };
@@ -91,13 +129,30 @@ impl Lowering<'_> {
             catches: window.catches,
             end: end.name(),
         })?;
-        Ok(Some(end))
+        let layer = match window.layer {
+            None => None,
+            Some(layer) => {
+                let end = self.assembler.label();
+                let place = self.assembler.layer_use(layer)?;
+                self.assembler.push(Operation::LayerBegin {
+                    place,
+                    catches: window.catches,
+                    end: end.name(),
+                })?;
+                Some(end)
+            }
+        };
+        Ok(Some(Begun { layer, end }))
     }
 
-    pub(super) fn end(&mut self, window: Option<Label>) -> Result<(), TooLarge> {
-        let Some(end) = window else {
+    pub(super) fn end(&mut self, window: Option<Begun>) -> Result<(), TooLarge> {
+        let Some(Begun { layer, end }) = window else {
             return Ok(());
         };
+        if let Some(layer) = layer {
+            self.assembler.push(Operation::LayerEnd)?;
+            self.assembler.place(layer)?;
+        }
         self.assembler.push(Operation::WindowEnd)?;
         self.assembler.place(end)
     }

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::machine::{Mark, Rest, Sink};
 use super::problem::{Limit, Problem};
+use crate::bits::BitReader;
 use crate::check::model::Encoding;
 use crate::limits::{
     DEPTH_MAX, JOINED_BYTES_MAX, NODES_MAX, PACKET_BYTES_MAX, PARTS_MAX, REPEAT_MAX,
@@ -26,6 +27,8 @@ pub(crate) struct Full<'p> {
     open: Vec<Open>,
     /// The streams around the one that is being read, with how many nodes were open when it began.
     around: Vec<(StreamId, usize)>,
+    /// Why the problem that comes next is there.
+    why: String,
 }
 
 /// A node whose end is not reached.
@@ -44,7 +47,7 @@ impl<'p> Full<'p> {
         // Room for a plain packet, so that its tree does not move while it grows.
         let nodes = program.packet_weight.min(64) as usize;
         let mut tree = Tree::new(program.dictionary.clone(), nodes);
-        let stream = tree.add_stream(bytes);
+        let stream = tree.add_stream(&BitReader::new(bytes, program.dictionary.order));
         Full {
             program,
             whole,
@@ -53,6 +56,7 @@ impl<'p> Full<'p> {
             diagnostics: Vec::new(),
             open: Vec::with_capacity(8),
             around: Vec::new(),
+            why: String::new(),
         }
     }
 
@@ -163,6 +167,10 @@ impl<'p> Full<'p> {
                 let text = text(index);
                 format!("{bits} {verb} left after the last field in `{text}`")
             }
+            Problem::Unpack { text: index } => {
+                format!("`{}` does not unpack: {}", text(index), self.why)
+            }
+            Problem::NoCode => "no symbol of the Huffman table begins with these bits".to_owned(),
             Problem::Told => "it cannot be read".to_owned(),
             Problem::VarintTooLong { bits } => {
                 format!("the integer needs more than {bits} bits")
@@ -291,6 +299,10 @@ impl<'p> Full<'p> {
         match limit {
             Limit::Whole if !self.around.is_empty() => "before the stream's end".to_owned(),
             Limit::Whole => format!("before the {}'s end", self.whole),
+            Limit::Layer { text } => {
+                let text = self.program.texts.get(text as usize);
+                format!("in what `{}` gave", text.map_or("", |text| text))
+            }
             Limit::Window { text, bytes } => {
                 let text = self.program.texts.get(text as usize);
                 let bytes = count_of(bytes.into(), "byte");
@@ -355,16 +367,21 @@ impl Sink for Full<'_> {
             },
             _ => (self.path(field), bit),
         };
-        self.diagnostics.push(Diagnostic { path, bit, message });
+        self.diagnostics.push(Diagnostic {
+            path,
+            bit,
+            message,
+            stream: self.stream,
+        });
     }
 
     fn sum(&mut self, sum: Option<i128>) {
         self.tree.add_sum(sum);
     }
 
-    fn begin_stream(&mut self, bytes: &[u8]) {
+    fn begin_stream(&mut self, stream: BitReader<'_>) {
         self.around.push((self.stream, self.open.len()));
-        self.stream = self.tree.add_stream(bytes);
+        self.stream = self.tree.add_stream(&stream);
     }
 
     fn cut_stream(&mut self, bytes: usize) {
@@ -411,14 +428,18 @@ impl Sink for Full<'_> {
         }
     }
 
+    fn because(&mut self, why: String) {
+        self.why = why;
+    }
+
     fn depth(&self) -> usize {
         self.open.len()
     }
 
     fn rest_of_window(&mut self, field: u32, bits: Range<u32>, depth: Option<(usize, Rest)>) {
+        self.tree.has_window_rest = true;
         let mut field = field;
         if let Some((depth, why)) = depth {
-            self.tree.has_cut_window = true;
             field += u32::from(why == Rest::Unresolved);
             while self.open.len() > depth {
                 self.close(bits.start);

@@ -65,6 +65,18 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
         found.unwrap_or(arithmetic::unresolved(field.unwrap_or(0)))
     }
 
+    /// The text or bytes of the state, or of an entry of a table there.
+    pub(super) fn content_of_state(&self, slot: u16) -> Result<Vec<u8>, Stop> {
+        let field = self.plan.slots.get(usize::from(slot)).map(|s| s.field);
+        let found = match self.place(slot) {
+            Ok(Some((place, key))) => self.state.content(place, key),
+            _ => None,
+        };
+        let found = found.map(<[u8]>::to_vec);
+        let field = field.unwrap_or(0);
+        found.ok_or_else(|| Stop::here(Problem::Unresolved { field }))
+    }
+
     pub(super) fn set(&mut self, set: u16) {
         let Some(step) = self.plan.sets.get(usize::from(set)) else {
             return;

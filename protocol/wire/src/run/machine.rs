@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::arena::Arena;
 use super::checksum::Checksum;
 use super::keeping::{packed, unpacked};
 use super::meanings::clear;
@@ -12,7 +13,7 @@ use crate::arithmetic;
 use crate::bits::BitReader;
 use crate::check::model::{Circumstance, Encoding};
 use crate::context::Context;
-use crate::facts::{KindId, MessageFacts, PacketFacts, Place, RulesId};
+use crate::facts::{KindId, MessageFacts, PacketFacts, RulesId};
 use crate::limits::{DEPTH_MAX, NODES_MAX, PACKET_BYTES_MAX};
 use crate::program::{Extent, NO_FIELD, NO_REGISTER, Operand, Operation, Plan, Program, Register};
 use crate::state::ConnectionState;
@@ -36,7 +37,7 @@ pub(crate) trait Sink {
     /// Decoding stopped here; what is open ends, and all bits from here on are unexplained.
     fn rest(&mut self, bits: Range<u32>, why: Rest);
     /// Fields are in other bytes from here on, until [`Sink::end_stream`].
-    fn begin_stream(&mut self, bytes: &[u8]);
+    fn begin_stream(&mut self, stream: BitReader<'_>);
     /// The stream has only so many bytes.
     fn cut_stream(&mut self, bytes: usize);
     /// Bits of a stream that are unexplained.
@@ -48,6 +49,8 @@ pub(crate) trait Sink {
     fn mark(&self) -> Mark;
     /// Forgets what was told since.
     fn go_back(&mut self, mark: Mark);
+    /// Why the problem that is told next is there.
+    fn because(&mut self, why: String);
     /// How many structs and repeats are open.
     fn depth(&self) -> usize;
     /// Bits of a window that are unexplained; the field after `field` is for those that are
@@ -78,7 +81,7 @@ impl Sink for FactsOnly {
     fn problem(&mut self, _: Option<u32>, _: u32, _: Problem) {}
     fn sum(&mut self, _: Option<i128>) {}
     fn rest(&mut self, _: Range<u32>, _: Rest) {}
-    fn begin_stream(&mut self, _: &[u8]) {}
+    fn begin_stream(&mut self, _: BitReader<'_>) {}
     fn cut_stream(&mut self, _: usize) {}
     fn rest_of_stream(&mut self, _: Range<u32>, _: Rest) {}
     fn end_stream(&mut self, _: Option<(Range<u32>, Rest)>) {}
@@ -86,6 +89,7 @@ impl Sink for FactsOnly {
         Mark::default()
     }
     fn go_back(&mut self, _: Mark) {}
+    fn because(&mut self, _: String) {}
     fn depth(&self) -> usize {
         0
     }
@@ -104,7 +108,7 @@ pub(crate) enum Rest {
 impl Rest {
     pub(super) fn of(problem: Problem) -> Rest {
         match problem {
-            Problem::Unresolved { .. } => Rest::Unresolved,
+            Problem::Unresolved { .. } | Problem::Unpack { .. } => Rest::Unresolved,
             _ => Rest::Unexplained,
         }
     }
@@ -140,7 +144,9 @@ pub(crate) fn read<S: Sink>(
 ) {
     clear(facts);
     let looked_at = &packet[..packet.len().min(PACKET_BYTES_MAX)];
-    let tape = Reading::new(BitReader::new(looked_at, program.dictionary.order));
+    let arena = Arena::default();
+    let reader = BitReader::new(looked_at, program.dictionary.order);
+    let tape = Reading::new(reader, &arena);
     run(
         program,
         (plan, entry),
@@ -200,6 +206,7 @@ pub(super) fn run<T: Tape, S: Sink, R>(
         frames: Vec::new(),
         frames_around: 0,
         scopes: Vec::new(),
+        outer_streams: Vec::new(),
         nodes_left: NODES_MAX.saturating_sub(weight),
         in_message: false,
         fragment: (None, None),
@@ -234,6 +241,8 @@ pub(super) struct Machine<'p, 'r, T, S> {
     pub(super) frames_around: usize,
     /// The windows that are open.
     pub(super) scopes: Vec<Scope>,
+    /// The streams around the one that is being read, as far as layers opened them.
+    pub(super) outer_streams: Vec<StreamId>,
     pub(super) nodes_left: u32,
     pub(super) in_message: bool,
     pub(super) fragment: (Option<u64>, Option<u64>),
@@ -271,6 +280,8 @@ pub(super) struct Scope {
     pub(super) in_message: bool,
     /// How many nodes are open around it.
     pub(super) depth: usize,
+    /// It is a layer.
+    pub(super) is_layer: bool,
 }
 
 /// Why a run cannot go on. The tape stands at the first bit that is not explained.
@@ -313,7 +324,7 @@ impl<S: Sink> Machine<'_, '_, Reading<'_>, S> {
 
     fn give_up(&mut self, problem: Problem) {
         self.end_message();
-        self.tape.unwind(0);
+        self.leave_scopes(0);
         let rest = self.tape.at()..self.tape.end();
         self.sink.rest(rest, Rest::of(problem));
     }
@@ -342,7 +353,7 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
             match operation {
                 Operation::Skip { bits, first, count } => {
                     if !self.tape.skip(bits) {
-                        return Err(self.cut_skip(first, count));
+                        self.cut_skip(first, count)?;
                     }
                 }
                 Operation::Unsigned {
@@ -490,13 +501,8 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
                     }
                     self.sink.content(field, whole, content.clone());
                     if fact.is_some() {
-                        let stream = self.stream;
-                        self.message(|message| {
-                            message.rpc_name = Some(Place {
-                                stream,
-                                bits: content,
-                            })
-                        });
+                        let place = self.place_of(content);
+                        self.message(|message| message.rpc_name = Some(place));
                     }
                 }
                 Operation::Bytes {
@@ -511,13 +517,8 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
                     self.keep(to, packed(&content));
                     self.sink.content(field, whole, content.clone());
                     if fact.is_some() {
-                        let stream = self.stream;
-                        self.message(|message| {
-                            message.fragment_data = Some(Place {
-                                stream,
-                                bits: content,
-                            })
-                        });
+                        let place = self.place_of(content);
+                        self.message(|message| message.fragment_data = Some(place));
                     }
                 }
                 Operation::Expect {
@@ -671,11 +672,18 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
                         base: self.base,
                         in_message: self.in_message,
                         depth: self.sink.depth(),
+                        is_layer: false,
                     };
-                    let size = self.needed(size)?;
+                    let size = size.map(|size| self.needed(size)).transpose()?;
                     self.begin_window(size, field, scope)?;
                 }
                 Operation::WindowEnd => self.end_window()?,
+                Operation::LayerBegin {
+                    place,
+                    catches,
+                    end,
+                } => self.begin_layer(place, catches, end)?,
+                Operation::LayerEnd => self.end_layer()?,
                 Operation::Arithmetic {
                     operator,
                     to,

@@ -1,8 +1,10 @@
 //! Running a plan along a packet: one interpreter, two directions, two sinks.
 
+mod arena;
 mod checksum;
 mod full;
 mod keeping;
+mod layers;
 mod machine;
 mod meanings;
 mod problem;

@@ -10,6 +10,8 @@ pub(crate) enum Limit {
     Whole,
     /// A window of so many bytes, and its text.
     Window { text: u32, bytes: u32 },
+    /// What a layer gave, and its text.
+    Layer { text: u32 },
 }
 
 /// Something to say of a packet. Numbers only, so that counting problems costs nothing.
@@ -37,6 +39,12 @@ pub(crate) enum Problem {
         bits: u32,
         text: u32,
     },
+    /// The text of the layer; the sink was told why.
+    Unpack {
+        text: u32,
+    },
+    /// No symbol of a Huffman table begins with the next bits.
+    NoCode,
     /// It was said before.
     Told,
     /// A varint needs more bits than its type has.

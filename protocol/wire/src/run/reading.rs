@@ -2,10 +2,13 @@
 
 use std::ops::Range;
 
+use super::arena::Arena;
 use super::problem::{Limit, Problem};
-use super::tape::{Content, Opened, Tape};
+use super::tape::{Content, Opened, Tape, Through};
 use crate::bits::BitReader;
 use crate::check::model::{Encoding, Look};
+use crate::layers::Failure;
+use crate::limits::{INFLATED_MAX, LAYER_DEPTH_MAX, LAYERS_MAX};
 use crate::values::codec::{Codec, Failed};
 use crate::values::text::{find_zero, is_text, unit_bytes};
 
@@ -14,24 +17,89 @@ pub(crate) struct Reading<'a> {
     reader: BitReader<'a>,
     /// Where the length prefix that was read last starts.
     prefix_at: u32,
-    windows: Vec<Window>,
+    /// The windows and layers that the tape is in.
+    inside: Vec<Inside<'a>>,
+    arena: &'a Arena,
+    /// How many layers were opened, and how many bytes came out of them.
+    layers: usize,
+    inflated: usize,
 }
 
-/// A window that the tape is in.
-struct Window {
-    text: u32,
-    bytes: u32,
-    /// Where what is around it ends.
-    outer_end: u32,
-    is_short: bool,
+/// Something that the tape is in.
+enum Inside<'a> {
+    Window {
+        text: u32,
+        bytes: u32,
+        /// Where what is around it ends.
+        outer_end: u32,
+        is_short: bool,
+    },
+    Layer {
+        text: u32,
+        /// Where the tape stands around it.
+        outer: BitReader<'a>,
+    },
 }
 
 impl<'a> Reading<'a> {
-    pub(crate) fn new(reader: BitReader<'a>) -> Reading<'a> {
+    /// `arena` is for the streams inside.
+    pub(crate) fn new(reader: BitReader<'a>, arena: &'a Arena) -> Reading<'a> {
         Reading {
             reader,
             prefix_at: 0,
-            windows: Vec::new(),
+            inside: Vec::new(),
+            arena,
+            layers: 0,
+            inflated: 0,
+        }
+    }
+
+    /// What comes out of a layer, and how the tape goes through it.
+    fn unpack(&mut self, through: &Through<'_>, packed: Vec<u8>) -> Result<Vec<u8>, Failure> {
+        let is_layer = |inside: &&Inside<'_>| matches!(inside, Inside::Layer { .. });
+        if self.inside.iter().filter(is_layer).count() >= LAYER_DEPTH_MAX {
+            let why =
+                format!("layers stand deeper in each other than the limit of {LAYER_DEPTH_MAX}");
+            return Err(Failure::Broken(why));
+        }
+        if self.layers >= LAYERS_MAX {
+            let why = format!("the packet has more layers than the limit of {LAYERS_MAX}");
+            return Err(Failure::Broken(why));
+        }
+        self.layers += 1;
+        let Some(transform) = through.transform(self.reader.order()) else {
+            return Ok(packed);
+        };
+        let left = INFLATED_MAX - self.inflated;
+        let max = through.layer.inflated_max.min(left);
+        let inner = transform.unpack(&through.arguments, &packed, max);
+        match inner {
+            Ok(inner) => {
+                self.inflated += inner.len();
+                Ok(inner)
+            }
+            Err(Failure::TooLong { max }) if max == left => Err(Failure::Broken(format!(
+                "the layers of the packet give more than the limit of {INFLATED_MAX} bytes together"
+            ))),
+            Err(failure) => Err(failure),
+        }
+    }
+
+    fn leave_innermost(&mut self) -> bool {
+        match self.inside.pop() {
+            Some(Inside::Window {
+                outer_end,
+                is_short,
+                ..
+            }) => {
+                self.reader.set_end(outer_end);
+                is_short
+            }
+            Some(Inside::Layer { outer, .. }) => {
+                self.reader = outer;
+                false
+            }
+            None => false,
         }
     }
 
@@ -41,8 +109,9 @@ impl<'a> Reading<'a> {
     }
 
     fn limit(&self) -> Limit {
-        match self.windows.last() {
-            Some(&Window { text, bytes, .. }) => Limit::Window { text, bytes },
+        match self.inside.last() {
+            Some(&Inside::Window { text, bytes, .. }) => Limit::Window { text, bytes },
+            Some(&Inside::Layer { text, .. }) => Limit::Layer { text },
             None => Limit::Whole,
         }
     }
@@ -117,6 +186,25 @@ impl Tape for Reading<'_> {
     fn content_to_zero(&mut self, encoding: Encoding, _: u32) -> Result<Content, Problem> {
         let (from, end) = (self.reader.at(), self.reader.end());
         let unit = 8 * unit_bytes(encoding);
+        if self.reader.is_coded() {
+            loop {
+                let zero = self.reader.at();
+                match self.reader.read(unit) {
+                    Some(0) => {
+                        return Ok(Content {
+                            whole: from..self.reader.at(),
+                            content: from..zero,
+                        });
+                    }
+                    Some(_) => {}
+                    None => {
+                        let needed = u64::from(zero - from) + u64::from(unit);
+                        self.reader.rewind(from);
+                        return Err(self.past_end(needed));
+                    }
+                }
+            }
+        }
         let Some(zero) = find_zero(&self.reader, from, end, encoding) else {
             let needed = u64::from(end - from) + u64::from(unit);
             return Err(self.past_end(needed));
@@ -130,7 +218,12 @@ impl Tape for Reading<'_> {
 
     fn content_rest(&mut self, _: u32) -> Result<Content, Problem> {
         let from = self.reader.at();
-        self.reader.skip(self.reader.left() / 8 * 8);
+        match self.reader.is_coded() {
+            true => while self.reader.skip_bytes(1) {},
+            false => {
+                self.reader.skip(self.reader.left() / 8 * 8);
+            }
+        }
         Ok(Content {
             whole: from..self.reader.at(),
             content: from..self.reader.at(),
@@ -138,6 +231,17 @@ impl Tape for Reading<'_> {
     }
 
     fn text_end(&self, content: Range<u32>, encoding: Encoding) -> u32 {
+        if self.reader.is_coded() {
+            let mut reader = self.reader.part(content.clone());
+            loop {
+                let zero = reader.at();
+                match reader.read(8 * unit_bytes(encoding)) {
+                    Some(0) => return zero,
+                    Some(_) => {}
+                    None => return content.end,
+                }
+            }
+        }
         let zero = find_zero(&self.reader, content.start, content.end, encoding);
         zero.unwrap_or(content.end)
     }
@@ -175,9 +279,10 @@ impl Tape for Reading<'_> {
                 Problem::NegativeLength { length }
             });
         };
-        let needed = length.saturating_mul(8);
-        if !u32::try_from(needed).is_ok_and(|needed| self.reader.skip(needed)) {
-            let needed = needed.saturating_add(u64::from(from - start));
+        if !self.reader.skip_bytes(length) {
+            let needed = length
+                .saturating_mul(8)
+                .saturating_add(u64::from(from - start));
             self.reader.rewind(start);
             return Err(self.past_end(needed));
         }
@@ -188,13 +293,23 @@ impl Tape for Reading<'_> {
     }
 
     #[inline]
-    fn padding(&mut self, bits: u32, _: Option<u64>, field: u32) -> Result<u64, Problem> {
-        self.fixed(bits, field)
+    fn padding(&mut self, bits: u32, _: Option<u64>, _: u32) -> Result<u64, Problem> {
+        match self.reader.read_plain(bits) {
+            Some(raw) => Ok(raw),
+            None => Err(self.past_end(u64::from(bits))),
+        }
     }
 
     #[inline]
     fn skip(&mut self, bits: u32) -> bool {
-        self.reader.skip(bits)
+        !self.reader.is_coded() && self.reader.skip(bits)
+    }
+
+    fn skip_field(&mut self, bits: u32) -> bool {
+        match self.reader.is_coded() {
+            true => self.reader.read(bits).is_some(),
+            false => self.reader.skip(bits),
+        }
     }
 
     #[inline]
@@ -248,7 +363,14 @@ impl Tape for Reading<'_> {
         self.reader.copy(bits.start, bits.end, to);
     }
 
-    fn window(&mut self, bytes: i128, text: u32, _: u32, _: bool) -> Result<Opened, Problem> {
+    fn window(
+        &mut self,
+        bytes: Option<i128>,
+        text: u32,
+        _: u32,
+        _: bool,
+    ) -> Result<Opened, Problem> {
+        let bytes = bytes.unwrap_or_else(|| i128::from(self.reader.left() / 8));
         if bytes < 0 {
             return Err(Problem::NegativeSize { text, bytes });
         }
@@ -256,7 +378,7 @@ impl Tape for Reading<'_> {
         let bits = bytes.saturating_mul(8);
         let is_short = bits > i128::from(left);
         let bits = if is_short { left } else { bits as u32 };
-        self.windows.push(Window {
+        self.inside.push(Inside::Window {
             text,
             bytes: bits / 8,
             outer_end,
@@ -276,30 +398,49 @@ impl Tape for Reading<'_> {
     }
 
     fn end_window(&mut self) -> Result<(), Problem> {
-        let Some(window) = self.windows.pop() else {
-            return Ok(());
-        };
-        self.reader.set_end(window.outer_end);
-        match window.is_short {
+        match self.leave_innermost() {
             true => Err(Problem::Told),
             false => Ok(()),
         }
     }
 
     fn unwind(&mut self, depth: usize) {
-        while self.windows.len() > depth {
-            if let Some(window) = self.windows.pop() {
-                self.reader.set_end(window.outer_end);
-            }
+        while self.inside.len() > depth {
+            self.leave_innermost();
         }
     }
 
-    fn can_give_up(&self) -> bool {
+    fn layer(&mut self, through: &Through<'_>) -> Result<(), Failure> {
+        let (from, whole) = (self.reader.at(), self.reader.left() / 8 * 8);
+        let packed = self.reader.clone().coded(None).bytes(from, from + whole);
+        let inner = self.unpack(through, packed)?;
+        let order = through.order(self.reader.order());
+        self.reader.skip(whole);
+        let inner = BitReader::new(self.arena.keep(inner), order).coded(through.coding());
+        let outer = std::mem::replace(&mut self.reader, inner);
+        let text = through.text;
+        self.inside.push(Inside::Layer { text, outer });
+        Ok(())
+    }
+
+    fn end_layer(&mut self) -> Result<(), Failure> {
+        self.leave_innermost();
+        Ok(())
+    }
+
+    fn stream(&self) -> BitReader<'_> {
+        self.reader.clone()
+    }
+
+    fn can_give_up(&self, _: usize) -> bool {
         true
     }
 
     fn past_end(&self, needed: u64) -> Problem {
         let (left, limit) = (self.reader.left(), self.limit());
+        if self.reader.is_coded() && left >= 32 && needed > 0 {
+            return Problem::NoCode;
+        }
         Problem::PastEnd {
             needed,
             left,
@@ -308,7 +449,12 @@ impl Tape for Reading<'_> {
     }
 
     fn is_text(&self, bits: Range<u32>, encoding: Encoding) -> bool {
-        is_text(&self.reader, bits.start, bits.end, encoding)
+        if !self.reader.is_coded() {
+            return is_text(&self.reader, bits.start, bits.end, encoding);
+        }
+        let bytes = self.reader.bytes(bits.start, bits.end);
+        let plain = BitReader::new(&bytes, self.reader.order());
+        is_text(&plain, 0, plain.end(), encoding)
     }
 }
 

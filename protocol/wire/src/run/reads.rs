@@ -111,7 +111,7 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
     }
 
     /// Skips field by field, so that the tape stops at the field that is cut.
-    pub(super) fn cut_skip(&mut self, first: u32, count: u32) -> Stop {
+    pub(super) fn cut_skip(&mut self, first: u32, count: u32) -> Result<(), Stop> {
         let widths = self
             .plan
             .skipped_bits
@@ -119,10 +119,10 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
             .skip(first as usize)
             .take(count as usize);
         for &width in widths {
-            if !self.tape.skip(u32::from(width)) {
-                return Stop::here(self.tape.past_end(u64::from(width)));
+            if !self.tape.skip_field(u32::from(width)) {
+                return Err(Stop::here(self.tape.past_end(u64::from(width))));
             }
         }
-        Stop::here(self.tape.past_end(0))
+        Ok(())
     }
 }

@@ -1,5 +1,6 @@
 //! Streams inside a packet: rows of bytes of their own, whose bits count from 0.
 
+use super::arena::Arena;
 use super::keeping::unpacked;
 use super::machine::{Machine, Rest, Sink, Stop};
 use super::problem::{Limit, Problem};
@@ -20,6 +21,7 @@ struct Before {
     ack_ranges: usize,
     nack_ranges: usize,
     streams: usize,
+    contents: usize,
     diagnostics: u32,
     nodes_left: u32,
     in_message: bool,
@@ -36,9 +38,10 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
         order: Order,
         start: u32,
     ) -> Result<(), Stop> {
-        let stream = self.open_stream(&bytes)?;
+        let stream = self.open_stream(&bytes, order)?;
         let around = self.in_message;
-        let mut inner = self.inner(&bytes, order, stream);
+        let arena = Arena::default();
+        let mut inner = self.inner(&bytes, order, stream, &arena);
         let end = match inner.interpret(start) {
             Ok(()) => {
                 inner.sink.end_stream(None);
@@ -128,9 +131,11 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
         start: u32,
     ) -> Result<(usize, Result<(), Stop>), Stop> {
         let nothing = self.before(false);
-        let stream = self.open_stream(bytes)?;
+        let order = self.program.dictionary.order;
+        let stream = self.open_stream(bytes, order)?;
         let around = self.in_message;
-        let mut inner = self.inner(bytes, self.program.dictionary.order, stream);
+        let arena = Arena::default();
+        let mut inner = self.inner(bytes, self.program.dictionary.order, stream, &arena);
         inner.waits = true;
         inner.enter(follow.field, None);
         let mut used = 0;
@@ -148,6 +153,7 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
             match read {
                 Ok(()) => used = inner.tape.at() as usize / 8,
                 Err(stop) if is_cut(stop.problem) => {
+                    inner.leave_scopes(0);
                     inner.go_back(before);
                     break;
                 }
@@ -176,7 +182,7 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
         Ok((used, end))
     }
 
-    fn open_stream(&mut self, bytes: &[u8]) -> Result<StreamId, Stop> {
+    fn open_stream(&mut self, bytes: &[u8], order: Order) -> Result<StreamId, Stop> {
         if self.streams_around >= STREAM_DEPTH_MAX {
             return Err(Stop::here(Problem::TooDeep));
         }
@@ -184,7 +190,7 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
             return Err(Stop::here(Problem::TooManyNodes));
         };
         self.facts.streams.push(Vec::new());
-        self.sink.begin_stream(bytes);
+        self.sink.begin_stream(BitReader::new(bytes, order));
         Ok(StreamId(stream))
     }
 
@@ -201,16 +207,18 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
         bytes: &'s [u8],
         order: Order,
         stream: StreamId,
+        arena: &'s Arena,
     ) -> Machine<'s, 's, Reading<'s>, S> {
         Machine {
             program: self.program,
             plan: self.plan,
-            tape: Reading::new(BitReader::new(bytes, order)),
+            tape: Reading::new(BitReader::new(bytes, order), arena),
             registers: &mut *self.registers,
             base: self.base,
             frames: Vec::new(),
             frames_around: self.frames_around + self.frames.len(),
             scopes: Vec::new(),
+            outer_streams: Vec::new(),
             nodes_left: self.nodes_left,
             in_message: self.in_message,
             fragment: self.fragment,
@@ -242,6 +250,7 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
             ack_ranges: self.facts.ack_ranges.len(),
             nack_ranges: self.facts.nack_ranges.len(),
             streams: self.facts.streams.len(),
+            contents: self.facts.contents.len(),
             diagnostics: self.facts.diagnostics,
             nodes_left: self.nodes_left,
             in_message: self.in_message,
@@ -255,6 +264,7 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
         self.facts.ack_ranges.truncate(before.ack_ranges);
         self.facts.nack_ranges.truncate(before.nack_ranges);
         self.facts.streams.truncate(before.streams);
+        self.facts.contents.truncate(before.contents);
         self.facts.diagnostics = before.diagnostics;
         self.nodes_left = before.nodes_left;
         self.in_message = before.in_message;
@@ -275,7 +285,7 @@ impl<S: Sink> Machine<'_, '_, Reading<'_>, S> {
         if self.in_message && !in_message {
             self.end_message();
         }
-        self.tape.unwind(0);
+        self.leave_scopes(0);
         let rest = self.tape.at()..self.tape.end();
         self.sink.end_stream(Some((rest, Rest::of(problem))));
         if goes_on { Ok(()) } else { Err(stop) }

@@ -1,9 +1,12 @@
 //! What a plan runs along: bits that come from a packet, or bits that go into one.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::problem::Problem;
-use crate::check::model::{Encoding, Look};
+use crate::bits::BitReader;
+use crate::check::model::{Encoding, Layer, LayerKind, Look, Order};
+use crate::layers::{Argument, Failure, HuffmanTable, Transform};
 use crate::values::codec::Codec;
 
 /// One direction of a run. [`Reading`](super::reading::Reading) takes values from a packet's bits,
@@ -94,7 +97,7 @@ pub(crate) trait Tape {
     /// left unexplained.
     fn window(
         &mut self,
-        bytes: i128,
+        bytes: Option<i128>,
         text: u32,
         rest: u32,
         catches: bool,
@@ -106,17 +109,71 @@ pub(crate) trait Tape {
     /// The window ends, wherever the tape stands in it. What is in it is not of its size: an error.
     fn end_window(&mut self) -> Result<(), Problem>;
 
-    /// Windows are `depth` deep from here on: those inside have ended too early.
+    /// The whole bytes that are left in the window go through a layer: what comes is the stream
+    /// inside, until [`Tape::end_layer`].
+    fn layer(&mut self, through: &Through<'_>) -> Result<(), Failure>;
+
+    /// The stream inside ends, wherever the tape stands in it.
+    fn end_layer(&mut self) -> Result<(), Failure>;
+
+    /// The stream that is being read, from its start.
+    fn stream(&self) -> BitReader<'_>;
+
+    /// Steps over a field of so many bits; `false`, and no step, where it is not there.
+    fn skip_field(&mut self, bits: u32) -> bool;
+
+    /// Windows and layers are `depth` deep from here on: those inside have ended too early.
     fn unwind(&mut self, depth: usize);
 
-    /// Whether the rest of the window can be left unexplained.
-    fn can_give_up(&self) -> bool;
+    /// Whether the rest of the window or layer at this depth can be left unexplained.
+    fn can_give_up(&self, depth: usize) -> bool;
 
     /// A field that needs so many bits does not fit.
     fn past_end(&self, needed: u64) -> Problem;
 
     /// Whether bytes of the current stream are text.
     fn is_text(&self, bits: Range<u32>, encoding: Encoding) -> bool;
+}
+
+/// A layer with what it takes to go through it.
+pub(crate) struct Through<'l> {
+    pub(crate) layer: &'l Layer,
+    /// Of the transform.
+    pub(crate) arguments: Vec<Argument>,
+    pub(crate) text: u32,
+    /// What is left inside.
+    pub(crate) rest: u32,
+    pub(crate) packed_key: &'l str,
+    pub(crate) catches: bool,
+}
+
+impl Through<'_> {
+    /// The order of the stream inside.
+    pub(crate) fn order(&self, around: Order) -> Order {
+        Order {
+            bits: self.layer.bits.unwrap_or(around.bits),
+            bytes: self.layer.bytes.unwrap_or(around.bytes),
+        }
+    }
+
+    /// The transform, if it is one; a Huffman code reads bits as the stream around it.
+    pub(crate) fn transform(&self, around: Order) -> Option<Transform> {
+        match &self.layer.kind {
+            LayerKind::Transform {
+                transform: Transform::Huffman(table, _),
+                ..
+            } => Some(Transform::Huffman(table.clone(), around.bits)),
+            LayerKind::Transform { transform, .. } => Some(transform.clone()),
+            LayerKind::Coding(_) => None,
+        }
+    }
+
+    pub(crate) fn coding(&self) -> Option<Arc<HuffmanTable>> {
+        match &self.layer.kind {
+            LayerKind::Coding(table) => Some(table.clone()),
+            LayerKind::Transform { .. } => None,
+        }
+    }
 }
 
 /// A window that was begun.

@@ -9,7 +9,7 @@ use super::tape::{Opened, Tape};
 impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
     pub(super) fn begin_window(
         &mut self,
-        bytes: i128,
+        bytes: Option<i128>,
         field: Option<u32>,
         scope: Scope,
     ) -> Result<(), Stop> {
@@ -23,6 +23,7 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
         }
         self.scopes.push(scope);
         if let (Opened::Short { left }, Problem::PastEnd { limit, .. }) = (opened, around) {
+            let bytes = bytes.unwrap_or_default();
             let problem = Problem::ShortWindow {
                 text,
                 bytes,
@@ -48,6 +49,16 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
         self.tape.end_window().map_err(Stop::here)
     }
 
+    /// Windows and layers inside the first `depth` end where they are.
+    pub(super) fn leave_scopes(&mut self, depth: usize) {
+        while self.scopes.len() > depth {
+            if self.scopes.pop().is_some_and(|scope| scope.is_layer) {
+                self.leave_stream();
+            }
+        }
+        self.tape.unwind(depth);
+    }
+
     /// Something cannot be read: the rest of the nearest window that can do without it is
     /// unexplained, and the run goes on after it; the operation there.
     pub(super) fn leave_window(&mut self, mut stop: Stop) -> Result<u32, Stop> {
@@ -56,18 +67,17 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
             if stop.problem == Problem::TooManyNodes {
                 return Err(stop);
             }
-            let Some(place) = self.scopes.iter().rposition(|scope| scope.catches) else {
+            let places = self.scopes.iter().enumerate().rev();
+            let mut catching = places.filter(|(_, scope)| scope.catches);
+            let found = catching.find(|(place, _)| self.tape.can_give_up(*place));
+            let Some((place, &scope)) = found else {
                 return Err(stop);
             };
-            let scope = self.scopes[place];
-            if !self.tape.can_give_up() {
-                return Err(stop);
-            }
             if !matches!(stop.problem, Problem::Told | Problem::NotWritten) {
                 self.report(stop.field, self.tape.at(), stop.problem);
             }
-            self.scopes.truncate(place);
-            self.tape.unwind(place + 1);
+            self.leave_scopes(place + 1);
+            self.scopes.pop();
             if self.in_message && !scope.in_message {
                 self.end_message();
             }
@@ -76,9 +86,13 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
             let rest = self.tape.rest();
             let stopped = (scope.depth, Rest::of(stop.problem));
             self.sink.rest_of_window(scope.rest, rest, Some(stopped));
-            match self.tape.end_window() {
+            let ended = match scope.is_layer {
+                true => self.close_layer(scope.text),
+                false => self.tape.end_window().map_err(Stop::here),
+            };
+            match ended {
                 Ok(()) => return Ok(scope.end),
-                Err(problem) => stop = Stop::here(problem),
+                Err(next) => stop = next,
             }
         }
     }

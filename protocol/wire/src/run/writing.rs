@@ -6,11 +6,12 @@ use std::ops::Range;
 use serde_json::{Map, Value as Json};
 
 use super::problem::{Limit, Problem};
-use super::tape::{Content, Opened, Tape};
+use super::tape::{Content, Opened, Tape, Through};
 use crate::bit_writer::BitWriter;
 use crate::bits::BitReader;
 use crate::check::model::{Encoding, Look};
 use crate::json::{Leaf, bytes_of, bytes_of_rest, integer_of, raw_of, raw_of_integer};
+use crate::layers::{Argument, Failure, Transform};
 use crate::limits::{PACKET_BYTES_MAX, REPEAT_MAX};
 use crate::program::{Dictionary, FieldInfo, Shown};
 use crate::suggest::did_you_mean;
@@ -33,6 +34,7 @@ pub(crate) struct Writing<'j> {
     pub(crate) derived: Vec<Derived>,
     /// The derived field that is written next.
     next_derived: Option<usize>,
+    /// The windows and layers that are being filled.
     windows: Vec<Window>,
     /// What was asked of what comes, in windows that are open.
     looks: Vec<Asked>,
@@ -74,12 +76,24 @@ struct Open<'j> {
 /// A window that is being filled.
 struct Window {
     from: u32,
-    bytes: i128,
+    /// `None`: as many as there are.
+    bytes: Option<i128>,
     /// What the wire does not explain of it.
     rest: Option<(Vec<u8>, u32)>,
     catches: bool,
     /// How many structs and repeats are open around it.
     depth: usize,
+    layer: Option<Box<Outside>>,
+}
+
+/// What is around a layer that is being filled.
+struct Outside {
+    writer: BitWriter,
+    /// `None`: the bytes inside are those outside.
+    transform: Option<Transform>,
+    arguments: Vec<Argument>,
+    /// The bytes that the JSON says the content was unpacked from.
+    packed: Option<Vec<u8>>,
 }
 
 enum Inside<'j> {
@@ -130,17 +144,28 @@ impl<'j> Writing<'j> {
 
     /// Whether fields may be missing at the end of what is being written.
     fn is_cut(&self) -> bool {
-        let mut windows = self.windows.iter().rev();
-        match windows.find(|window| window.catches) {
-            Some(window) => window.rest.is_some(),
-            None => self.cut,
-        }
+        let is_cut = |window: &Window| window.catches && window.rest.is_some();
+        self.cut || self.windows.iter().any(is_cut)
     }
 
-    /// The struct whose object says what is left in a window.
-    fn beside_window(&mut self, is_inside: bool) -> Option<&mut Inside<'j>> {
+    /// What the JSON says beside the field that a window is about; it is used up.
+    fn beside(&mut self, key: &str, is_inside: bool) -> Option<&'j Json> {
         let place = self.open.len().checked_sub(1 + usize::from(is_inside))?;
-        self.open.get_mut(place).map(|open| &mut open.inside)
+        let Inside::Struct { fields, used } = &mut self.open.get_mut(place)?.inside else {
+            return None;
+        };
+        let found = fields.and_then(|fields| fields.get(key))?;
+        used.insert(key.to_owned());
+        Some(found)
+    }
+
+    /// What the JSON says is left in a window.
+    fn rest_beside(&mut self, rest: u32) -> Result<Option<(Vec<u8>, u32)>, String> {
+        let Some(rest) = self.info(rest).and_then(|info| info.rest.as_ref()) else {
+            return Ok(None);
+        };
+        let json = self.beside(&rest.key, rest.is_inside);
+        json.map(bytes_of_rest).transpose()
     }
 
     fn info(&self, field: u32) -> Option<&'j FieldInfo> {
@@ -299,19 +324,18 @@ impl<'j> Writing<'j> {
         name: &str,
     ) -> Result<(), Problem> {
         let writer = &mut self.writer;
-        let order = self.dictionary.order;
+        let order = writer.order();
         let written = codec.write(raw, bits, order, |value, bits| writer.write(value, bits));
         written.map_err(|why| self.refuse(Some(name), why))
     }
 
     /// Works out what was asked of what came, as far as the window that is about to end says it.
     fn settle_looks(&mut self, end: u32, depth: usize) {
-        let bytes = self.writer.bytes();
         for look in self.looks.iter().filter(|look| look.depth == depth) {
             let worked_out = match look.look {
                 Look::Left => Some(i128::from(end.saturating_sub(look.at))),
                 Look::Integer(codec) => {
-                    let mut reader = BitReader::new(bytes, self.dictionary.order);
+                    let mut reader = self.writer.reader();
                     let ahead = u32::try_from(look.ahead).ok();
                     let start = ahead.and_then(|ahead| look.at.checked_add(ahead));
                     let there = start.is_some_and(|start| reader.skip(start));
@@ -521,7 +545,11 @@ impl Tape for Writing<'_> {
                 return Err(Problem::NotWritten);
             }
         }
-        self.write_fixed(raw, bits, Some("padding"))?;
+        if bits < 64 && raw >> bits != 0 {
+            let why = format!("{raw} does not fit {bits} bits");
+            return Err(self.refuse(Some("padding"), why));
+        }
+        self.writer.write_plain(raw, bits);
         Ok(raw)
     }
 
@@ -644,7 +672,7 @@ impl Tape for Writing<'_> {
     }
 
     fn with_bytes(&self, bits: Range<u32>, show: impl FnOnce(&[u8])) {
-        let reader = BitReader::new(self.writer.bytes(), self.dictionary.order);
+        let reader = self.writer.reader();
         show(&reader.bytes(bits.start, bits.end));
     }
 
@@ -662,34 +690,113 @@ impl Tape for Writing<'_> {
 
     fn window(
         &mut self,
-        bytes: i128,
+        bytes: Option<i128>,
         text: u32,
         rest: u32,
         catches: bool,
     ) -> Result<Opened, Problem> {
-        if bytes < 0 && self.is_cut() {
+        let is_inside = self
+            .info(rest)
+            .and_then(|info| info.rest.as_ref())
+            .is_some_and(|rest| rest.is_inside);
+        let is_missing = matches!(
+            self.open.last().map(|open| &open.inside),
+            Some(Inside::Struct { fields: None, .. })
+        );
+        if is_inside && is_missing && self.is_cut() {
+            return Err(Problem::NotWritten);
+        }
+        if let Some(bytes) = bytes.filter(|&bytes| bytes < 0 && self.is_cut()) {
             return Err(Problem::NegativeSize { text, bytes });
         }
-        let described = self.info(rest).and_then(|info| info.rest.as_ref());
-        let mut found = None;
-        if let Some(described) = described
-            && let Some(Inside::Struct { fields, used }) = self.beside_window(described.is_inside)
-            && let Some(json) = fields.and_then(|fields| fields.get(&*described.key))
-        {
-            used.insert(described.key.to_string());
-            match bytes_of_rest(json) {
-                Ok(rest) => found = Some(rest),
-                Err(why) => return Err(self.refuse(Some(&described.key), why)),
+        let found = match self.rest_beside(rest) {
+            Ok(found) => found,
+            Err(why) => {
+                let key = self.info(rest).and_then(|info| info.rest.as_ref());
+                return Err(self.refuse(key.map(|rest| &*rest.key), why));
             }
-        }
+        };
         self.windows.push(Window {
             from: self.writer.at(),
             bytes,
             rest: found,
             catches,
             depth: self.open.len(),
+            layer: None,
         });
         Ok(Opened::Whole)
+    }
+
+    fn layer(&mut self, through: &Through<'_>) -> Result<(), Failure> {
+        let packed = match self.beside(through.packed_key, true).map(Leaf::of) {
+            Some(Ok(leaf)) => Some(bytes_of(leaf, Shown::Bytes).map_err(Failure::Broken)?),
+            _ => None,
+        };
+        // What could not be unpacked is the rest of the window.
+        if packed.is_none() && through.coding().is_none() && self.is_cut() {
+            return Err(Failure::because("it was not unpacked"));
+        }
+        let rest = match self.rest_beside(through.rest) {
+            Ok(rest) => rest,
+            Err(why) => return Err(Failure::Broken(why)),
+        };
+        let order = through.order(self.writer.order());
+        let inner = BitWriter::new(order).coded(through.coding());
+        let transform = through.transform(self.writer.order());
+        let writer = std::mem::replace(&mut self.writer, inner);
+        self.windows.push(Window {
+            from: 0,
+            bytes: None,
+            rest,
+            catches: through.catches,
+            depth: self.open.len(),
+            layer: Some(Box::new(Outside {
+                writer,
+                transform,
+                arguments: through.arguments.clone(),
+                packed,
+            })),
+        });
+        Ok(())
+    }
+
+    fn end_layer(&mut self) -> Result<(), Failure> {
+        self.settle_looks(self.writer.at(), self.windows.len());
+        let Some(Window {
+            layer: Some(outside),
+            ..
+        }) = self.windows.pop()
+        else {
+            return Ok(());
+        };
+        let inner = std::mem::replace(&mut self.writer, outside.writer);
+        if let Some(byte) = inner.uncoded {
+            return Err(Failure::because(format!("there is no code for {byte}")));
+        }
+        let inner = inner.into_bytes();
+        let Some(transform) = &outside.transform else {
+            self.writer.write_part(&inner, 8 * inner.len() as u32);
+            return Ok(());
+        };
+        let arguments = &outside.arguments;
+        let unpacks = |packed: &Vec<u8>| {
+            let again = transform.unpack(arguments, packed, inner.len());
+            again.as_ref() == Ok(&inner)
+        };
+        let packed = match outside.packed.filter(unpacks) {
+            Some(packed) => packed,
+            None => transform.pack(arguments, &inner)?,
+        };
+        self.writer.write_part(&packed, 8 * packed.len() as u32);
+        Ok(())
+    }
+
+    fn stream(&self) -> BitReader<'_> {
+        self.writer.reader()
+    }
+
+    fn skip_field(&mut self, _: u32) -> bool {
+        false
     }
 
     fn rest(&mut self) -> Range<u32> {
@@ -709,8 +816,11 @@ impl Tape for Writing<'_> {
         let Some(window) = self.windows.pop() else {
             return Ok(());
         };
-        let bits = self.writer.at() - window.from;
-        let asked = window.bytes.saturating_mul(8);
+        let Some(bytes) = window.bytes else {
+            return Ok(());
+        };
+        let bits = self.writer.at().saturating_sub(window.from);
+        let asked = bytes.saturating_mul(8);
         if asked == i128::from(bits) {
             return Ok(());
         }
@@ -718,20 +828,29 @@ impl Tape for Writing<'_> {
         if self.is_cut() && asked > i128::from(bits) {
             return Err(Problem::NotWritten);
         }
-        let bytes = window.bytes;
         let why = format!("its window is {bytes} bytes long, what is in it takes {bits} bits");
         self.refuse(None, why);
         Ok(())
     }
 
     fn unwind(&mut self, depth: usize) {
-        self.windows.truncate(depth);
+        while self.windows.len() > depth {
+            if let Some(Window {
+                layer: Some(outside),
+                ..
+            }) = self.windows.pop()
+            {
+                self.writer = outside.writer;
+            }
+        }
         let open = self.windows.last().map(|window| window.depth);
         self.open.truncate(open.unwrap_or(0));
     }
 
-    fn can_give_up(&self) -> bool {
-        self.is_cut()
+    fn can_give_up(&self, depth: usize) -> bool {
+        self.windows
+            .get(depth)
+            .is_some_and(|window| window.rest.is_some())
     }
 
     fn past_end(&self, needed: u64) -> Problem {

@@ -19,6 +19,9 @@ pub(crate) struct File<'a> {
     pub(crate) enums: Vec<Enum<'a>>,
     pub(crate) structs: Vec<Struct<'a>>,
     pub(crate) states: Vec<State<'a>>,
+    pub(crate) layers: Vec<Layer<'a>>,
+    pub(crate) huffmans: Vec<Huffman<'a>>,
+    pub(crate) scripts: Vec<LuaItem<'a>>,
     pub(crate) tests: Vec<Test<'a>>,
 }
 
@@ -146,13 +149,14 @@ pub(crate) enum Statement<'a> {
     Size(SizeBlock<'a>),
 }
 
-/// `NAME: TYPE[REPEAT] size(BYTES) = CONSTANT @annotation;`
+/// `NAME: TYPE[REPEAT] size(BYTES) through LAYER = CONSTANT @annotation;`
 #[derive(Debug)]
 pub(crate) struct Field<'a> {
     pub(crate) name: Ident<'a>,
     pub(crate) field_type: TypeRef<'a>,
     pub(crate) repeat: Option<Repeat<'a>>,
     pub(crate) size: Option<Size<'a>>,
+    pub(crate) through: Option<Through<'a>>,
     pub(crate) constant: Option<Expr<'a>>,
     /// `derived EXPRESSION`
     pub(crate) derived: Option<Expr<'a>>,
@@ -173,6 +177,39 @@ pub(crate) struct TypeRef<'a> {
 #[derive(Debug)]
 pub(crate) struct Repeat<'a> {
     pub(crate) until: Until<'a>,
+    pub(crate) span: Span,
+}
+
+/// `layer NAME(PARAMETER: TYPE, ...) { ... }`
+#[derive(Debug)]
+pub(crate) struct Layer<'a> {
+    /// The name is that of the block.
+    pub(crate) block: Block<'a>,
+    /// Each with its type.
+    pub(crate) parameters: Vec<(Ident<'a>, Ident<'a>)>,
+}
+
+/// `huffman NAME { codes = ["0110", ...]; eof = 256; }`
+#[derive(Debug)]
+pub(crate) struct Huffman<'a> {
+    pub(crate) name: Ident<'a>,
+    /// By symbol, each with its place; the text is what stands between the quotes.
+    pub(crate) codes: Vec<Ident<'a>>,
+    pub(crate) eof: Option<Expr<'a>>,
+}
+
+/// `lua """ ... """`. The span is that of the text with its quotes.
+#[derive(Debug)]
+pub(crate) struct LuaItem<'a> {
+    pub(crate) text: &'a str,
+    pub(crate) span: Span,
+}
+
+/// `through NAME(ARGUMENT, ...)`. The span is all of it.
+#[derive(Debug)]
+pub(crate) struct Through<'a> {
+    pub(crate) name: Ident<'a>,
+    pub(crate) arguments: Vec<Expr<'a>>,
     pub(crate) span: Span,
 }
 

@@ -19,6 +19,11 @@ impl<'a> Parser<'a, '_> {
         } else {
             None
         };
+        let through = if self.at_word("through") {
+            Some(self.through()?)
+        } else {
+            None
+        };
         let constant = if self.take_mark("=") {
             Some(self.expression()?)
         } else {
@@ -37,6 +42,7 @@ impl<'a> Parser<'a, '_> {
             field_type,
             repeat,
             size,
+            through,
             constant,
             derived,
             computed: None,
@@ -81,6 +87,7 @@ impl<'a> Parser<'a, '_> {
             field_type,
             repeat: None,
             size: None,
+            through: None,
             constant: None,
             derived: None,
             computed,
@@ -158,6 +165,7 @@ impl<'a> Parser<'a, '_> {
                 field_type,
                 repeat: None,
                 size: None,
+                through: None,
                 constant: None,
                 derived: None,
                 computed: None,

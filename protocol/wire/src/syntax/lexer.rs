@@ -106,6 +106,10 @@ impl Lexer<'_> {
                 let kind = self.number();
                 return self.token(start, kind);
             }
+            if self.rest().starts_with("\"\"\"") {
+                self.long_text();
+                return self.token(start, TokenKind::Text);
+            }
             if first == '"' {
                 self.text_literal();
                 return self.token(start, TokenKind::Text);
@@ -177,6 +181,20 @@ impl Lexer<'_> {
                 }
             } else {
                 return;
+            }
+        }
+    }
+
+    /// From `"""` to `"""`, over any number of lines.
+    fn long_text(&mut self) {
+        let start = self.at;
+        self.at += 3;
+        match self.rest().find("\"\"\"") {
+            Some(length) => self.at += length + 3,
+            None => {
+                self.report(start, "this text has no end")
+                    .label("expected `\"\"\"` before the end of the file");
+                self.at = self.text.len();
             }
         }
     }

@@ -3,6 +3,7 @@
 pub(crate) mod ast;
 mod expression;
 mod field;
+mod layer;
 mod lexer;
 mod parser;
 mod state;

@@ -21,8 +21,9 @@ const NESTING_MAX: usize = 64;
 pub(crate) const RESERVED: [&str; 6] = ["if", "else", "switch", "default", "true", "false"];
 
 /// Words that begin an item.
-pub(crate) const ITEMS: [&str; 9] = [
-    "import", "wire", "const", "enum", "flags", "struct", "state", "rules", "test",
+pub(crate) const ITEMS: [&str; 12] = [
+    "import", "wire", "const", "enum", "flags", "struct", "layer", "huffman", "lua", "state",
+    "rules", "test",
 ];
 
 /// The parser has reported a mistake and does not know how to go on from here.
@@ -88,6 +89,9 @@ impl<'a> Parser<'a, '_> {
             }
             "test" => file.tests.push(self.test()?),
             "state" => file.states.push(self.state_item()?),
+            "layer" => file.layers.push(self.layer()?),
+            "huffman" => file.huffmans.push(self.huffman()?),
+            "lua" => file.scripts.push(self.lua()?),
             _ => return Err(self.unexpected_item(Some(word))),
         }
         Ok(())
@@ -110,6 +114,11 @@ impl<'a> Parser<'a, '_> {
     fn block(&mut self) -> Result<Block<'a>, Failed> {
         self.advance();
         let name = self.new_name("a name")?;
+        self.settings(name)
+    }
+
+    /// The settings of a block, with their braces.
+    pub(super) fn settings(&mut self, name: Ident<'a>) -> Result<Block<'a>, Failed> {
         self.expect_mark("{", "to begin the settings")?;
         let mut settings = Vec::new();
         while !self.at_mark("}") {

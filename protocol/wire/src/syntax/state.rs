@@ -109,6 +109,7 @@ impl<'a> Parser<'a, '_> {
         self.advance();
         Ok(Field {
             size: None,
+            through: None,
             name,
             field_type,
             repeat,

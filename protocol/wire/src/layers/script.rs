@@ -1,0 +1,386 @@
+//! Layers in Lua: functions of bytes, in a sandbox.
+//!
+//! A call sees a fresh world, so that no packet can leave anything for the next one. What is in it
+//! is named in [`sandbox::FUNCTIONS`]: nothing reads a file, a clock or a random number, and nothing
+//! runs for longer than its input and the limits allow.
+
+use super::{Argument, Failure};
+
+/// The `lua` item of a wire, which compiles.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Script {
+    /// With as many empty lines before it as there are in the wire, so that lines agree.
+    text: String,
+}
+
+/// A script that does not compile.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ScriptError {
+    /// In the wire's text, from 1; 0 where it is not known.
+    pub(crate) line: usize,
+    pub(crate) why: String,
+}
+
+impl Script {
+    /// A script whose text begins in this line of the wire, from 1.
+    pub(crate) fn new(text: &str, line: usize) -> Result<Script, ScriptError> {
+        let before = "\n".repeat(line.saturating_sub(1));
+        let script = Script {
+            text: format!("{before}{text}"),
+        };
+        script.check()?;
+        Ok(script)
+    }
+}
+
+#[cfg(not(feature = "lua"))]
+impl Script {
+    fn check(&self) -> Result<(), ScriptError> {
+        Err(ScriptError {
+            line: 0,
+            why: "this netreel was built without Lua (the cargo feature `lua`)".to_owned(),
+        })
+    }
+
+    /// Whether the script has a function of this name.
+    pub(crate) fn has(&self, _: &str) -> bool {
+        false
+    }
+
+    pub(super) fn call(
+        &self,
+        _: &str,
+        _: &[u8],
+        _: &[Argument],
+        _: usize,
+    ) -> Result<Vec<u8>, Failure> {
+        Err(Failure::because("this netreel was built without Lua"))
+    }
+}
+
+#[cfg(feature = "lua")]
+mod sandbox {
+    use std::cell::Cell;
+
+    use mlua::{HookTriggers, Lua, LuaOptions, StdLib, Table, Value, VmState};
+
+    use super::{Argument, Failure, Script, ScriptError};
+
+    /// How many steps of the Lua machine one call may take.
+    const STEPS_MAX: u64 = 10_000_000;
+    /// How often they are counted.
+    const STEPS_BETWEEN: u32 = 1000;
+    /// How many bytes the Lua machine may take.
+    const MEMORY_MAX: usize = 16 << 20;
+    /// The longest text that `string.rep` makes.
+    const REPEAT_BYTES_MAX: usize = 1 << 20;
+
+    /// What scripts can call. Absent: what reaches outside, what loads code, what catches the end
+    /// of a script that ran too long, what takes long without a step (patterns), and what has no
+    /// fixed order (`pairs`).
+    const FUNCTIONS: [(&str, &[&str]); 4] = [
+        (
+            "_G",
+            &[
+                "assert", "error", "ipairs", "select", "tonumber", "tostring", "type", "math",
+                "string", "table",
+            ],
+        ),
+        (
+            "math",
+            &[
+                "abs",
+                "ceil",
+                "floor",
+                "fmod",
+                "huge",
+                "max",
+                "maxinteger",
+                "min",
+                "mininteger",
+                "pi",
+                "sqrt",
+                "tointeger",
+                "type",
+                "ult",
+            ],
+        ),
+        (
+            "string",
+            &[
+                "byte", "char", "len", "pack", "packsize", "rep", "reverse", "sub", "unpack",
+            ],
+        ),
+        ("table", &["concat", "insert", "pack", "remove", "unpack"]),
+    ];
+
+    impl Script {
+        pub(super) fn check(&self) -> Result<(), ScriptError> {
+            self.world().map(|_| ()).map_err(|error| {
+                let why = words(&error);
+                match line_of(&why) {
+                    Some((line, rest)) => ScriptError {
+                        line,
+                        why: rest.to_owned(),
+                    },
+                    None => ScriptError { line: 0, why },
+                }
+            })
+        }
+
+        /// Whether the script has a function of this name.
+        pub(crate) fn has(&self, name: &str) -> bool {
+            let world = self.world();
+            world.is_ok_and(|lua| {
+                let found = lua.globals().raw_get::<Value>(name);
+                found.is_ok_and(|found| found.is_function())
+            })
+        }
+
+        /// Calls a function with bytes and arguments; the bytes that it gives.
+        pub(crate) fn call(
+            &self,
+            name: &str,
+            bytes: &[u8],
+            arguments: &[Argument],
+            max: usize,
+        ) -> Result<Vec<u8>, Failure> {
+            let failed = |error: mlua::Error| {
+                let why = words(&error);
+                Failure::Broken(match line_of(&why) {
+                    Some((line, why)) => format!("`{name}`, line {line}: {why}"),
+                    None => format!("`{name}`: {why}"),
+                })
+            };
+            let lua = self.world().map_err(failed)?;
+            let mut values = mlua::MultiValue::new();
+            let text = |bytes: &[u8]| lua.create_string(bytes).map(Value::String);
+            values.push_back(text(bytes).map_err(failed)?);
+            for argument in arguments {
+                values.push_back(match argument {
+                    Argument::Integer(value) => Value::Integer(
+                        i64::try_from(*value)
+                            .or_else(|_| u64::try_from(*value).map(u64::cast_signed))
+                            .map_err(|_| Failure::because("an argument needs more than 64 bits"))?,
+                    ),
+                    Argument::Bytes(bytes) => text(bytes).map_err(failed)?,
+                });
+            }
+            let function: Value = lua.globals().raw_get(name).map_err(failed)?;
+            let Value::Function(function) = function else {
+                return Err(Failure::because(format!("there is no function `{name}`")));
+            };
+            match function.call::<Value>(values).map_err(failed)? {
+                Value::String(inner) => {
+                    let inner = inner.as_bytes();
+                    match inner.len() <= max {
+                        true => Ok(inner.to_vec()),
+                        false => Err(Failure::TooLong { max }),
+                    }
+                }
+                other => Err(Failure::because(format!(
+                    "`{name}` gave {}, not a string",
+                    other.type_name()
+                ))),
+            }
+        }
+
+        /// A world in which the script has run once.
+        fn world(&self) -> mlua::Result<Lua> {
+            let libraries = StdLib::MATH | StdLib::STRING | StdLib::TABLE;
+            let lua = Lua::new_with(libraries, LuaOptions::default())?;
+            lua.set_memory_limit(MEMORY_MAX)?;
+            confine(&lua)?;
+            let steps = Cell::new(0u64);
+            let triggers = HookTriggers::new().every_nth_instruction(STEPS_BETWEEN);
+            lua.set_hook(triggers, move |_, debug| {
+                steps.set(steps.get() + u64::from(STEPS_BETWEEN));
+                match steps.get() > STEPS_MAX {
+                    true => Err(mlua::Error::runtime(format!(
+                        "lua:{}: more than the limit of {STEPS_MAX} steps",
+                        debug.current_line().unwrap_or(0)
+                    ))),
+                    false => Ok(VmState::Continue),
+                }
+            })?;
+            // Only text: a compiled chunk could do anything.
+            lua.load(&self.text)
+                .set_name("=lua")
+                .set_mode(mlua::chunk::ChunkMode::Text)
+                .exec()?;
+            Ok(lua)
+        }
+    }
+
+    /// Takes away everything that is not in [`FUNCTIONS`].
+    fn confine(lua: &Lua) -> mlua::Result<()> {
+        let globals = lua.globals();
+        for (name, kept) in FUNCTIONS.iter().rev() {
+            let table: Table = match *name {
+                "_G" => globals.clone(),
+                other => globals.raw_get(other)?,
+            };
+            let mut names = Vec::new();
+            for pair in table.pairs::<String, Value>() {
+                names.push(pair?.0);
+            }
+            for name in names {
+                if !kept.contains(&name.as_str()) {
+                    table.raw_set(name, Value::Nil)?;
+                }
+            }
+        }
+        // The original shows addresses.
+        let shown = lua.create_function(|lua, value: Value| match value {
+            Value::String(_) | Value::Integer(_) | Value::Number(_) => lua.coerce_string(value),
+            Value::Boolean(value) => lua.create_string(value.to_string()).map(Some),
+            other => lua.create_string(other.type_name()).map(Some),
+        })?;
+        globals.raw_set("tostring", shown)?;
+        // The original runs for ever over an empty text.
+        let repeat = lua.create_function(|lua, (text, count): (mlua::LuaString, i64)| {
+            let count = usize::try_from(count).unwrap_or(0);
+            let text = text.as_bytes();
+            let length = text.len().checked_mul(count);
+            match length {
+                Some(0) => lua.create_string(""),
+                Some(length) if length <= REPEAT_BYTES_MAX => lua.create_string(text.repeat(count)),
+                _ => Err(mlua::Error::runtime(format!(
+                    "`string.rep` makes at most {REPEAT_BYTES_MAX} bytes"
+                ))),
+            }
+        })?;
+        globals.raw_get::<Table>("string")?.raw_set("rep", repeat)
+    }
+
+    /// The first line of an error, without what leads to it.
+    fn words(error: &mlua::Error) -> String {
+        let message = match error {
+            mlua::Error::SyntaxError { message, .. } | mlua::Error::RuntimeError(message) => {
+                message.clone()
+            }
+            mlua::Error::MemoryError(_) => {
+                format!("more than the limit of {MEMORY_MAX} bytes of memory")
+            }
+            mlua::Error::CallbackError { cause, .. } => return words(cause),
+            other => other.to_string(),
+        };
+        message.lines().next().unwrap_or_default().to_owned()
+    }
+
+    /// `lua:12: why`
+    fn line_of(words: &str) -> Option<(usize, &str)> {
+        let (line, why) = words.strip_prefix("lua:")?.split_once(": ")?;
+        Some((line.parse().ok()?, why))
+    }
+}
+
+#[cfg(all(test, feature = "lua"))]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: Result<&[u8], &str>) {
+        let script = Script::new(text, 1).expect("it compiles");
+        let arguments = [Argument::Integer(-1), Argument::Bytes(vec![0xff, 0])];
+        let called = script.call("f", &[1, 2, 0xfe], &arguments, 100);
+        let called = called.map_err(|failure| failure.to_string());
+        assert_eq!(called, expected.map(<[u8]>::to_vec).map_err(str::to_owned));
+    }
+
+    #[test]
+    fn a_function_takes_bytes_and_gives_bytes() {
+        check(
+            "function f(bytes, number, more)\n\
+             local out = {}\n\
+             for i = 1, #bytes do out[i] = string.char((bytes:byte(i) + number) & 255) end\n\
+             return table.concat(out) .. more\n\
+             end",
+            Ok(&[0, 1, 0xfd, 0xff, 0]),
+        );
+    }
+
+    #[test]
+    fn errors_name_the_line() {
+        check(
+            "function f(bytes)\n  return bytes + {}\nend",
+            Err("`f`, line 2: attempt to add a 'string' with a 'table'"),
+        );
+        check(
+            "function f() return 5 end",
+            Err("`f` gave integer, not a string"),
+        );
+        check("function g() end", Err("there is no function `f`"));
+        check(
+            "function f() return string.rep('x', 101) end",
+            Err("more than the limit of 100 bytes come out"),
+        );
+        let error = Script::new("function f(\n  5)\nend", 40).expect_err("no parameter");
+        assert_eq!(error.line, 41);
+    }
+
+    #[test]
+    fn nothing_runs_for_ever() {
+        check(
+            "function f() while true do end end",
+            Err("`f`, line 1: more than the limit of 10000000 steps"),
+        );
+        check(
+            "function f() local t = {} while true do t[#t + 1] = string.rep('x', 1000) .. #t end end",
+            Err("`f`: more than the limit of 16777216 bytes of memory"),
+        );
+        check("function f() return string.rep('', 1 << 60) end", Ok(&[]));
+        let error = Script::new("while true do end", 1).expect_err("it does not end");
+        assert_eq!(error.why, "more than the limit of 10000000 steps");
+    }
+
+    #[test]
+    fn nothing_reaches_outside() {
+        for name in [
+            "io",
+            "os",
+            "require",
+            "load",
+            "loadstring",
+            "loadfile",
+            "dofile",
+            "debug",
+            "package",
+            "coroutine",
+            "pcall",
+            "xpcall",
+            "pairs",
+            "next",
+            "print",
+            "collectgarbage",
+            "setmetatable",
+            "getmetatable",
+            "rawget",
+            "_G",
+            "math.random",
+            "math.randomseed",
+            "string.dump",
+            "string.find",
+            "string.format",
+            "string.gsub",
+            "table.move",
+        ] {
+            let text = format!("function f() return type({name}) end");
+            check(&text, Ok(b"nil"));
+        }
+        check("function f() return tostring({}) end", Ok(b"table"));
+        check(
+            "function f(bytes) return bytes:find('x') end",
+            Err("`f`, line 1: attempt to call a nil value (method 'find')"),
+        );
+    }
+
+    #[test]
+    fn a_call_leaves_nothing_behind() {
+        let script = Script::new("n = 0 function f() n = n + 1 return tostring(n) end", 1);
+        let script = script.expect("it compiles");
+        for _ in 0..2 {
+            assert_eq!(script.call("f", &[], &[], 10), Ok(b"1".to_vec()));
+        }
+    }
+}
