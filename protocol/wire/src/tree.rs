@@ -8,6 +8,7 @@ use crate::check::model::{BitOrder, Order};
 use crate::layers::HuffmanTable;
 use crate::program::{Dictionary, FieldInfo, Shown};
 use crate::run::{Mark, show};
+use crate::values::codec::Codec;
 use crate::values::rotation::Axes;
 use crate::values::text::unit_bytes;
 use crate::values::uuid;
@@ -434,13 +435,27 @@ impl<'t> TreeNode<'t> {
         self.bytes(start..end - (end - start) % 8, false)
     }
 
-    /// How many bits a part of it would have in a stream without a code: those of whole bytes.
-    pub(crate) fn whole_bits(self, bits: Range<u32>) -> u32 {
+    /// The order of its stream.
+    pub(crate) fn order(self) -> Order {
         let stream = self.tree.streams.get(usize::from(self.node.stream.0));
-        match stream.is_some_and(|stream| stream.coding.is_some()) {
-            true => 8 * self.bytes(bits, true).len() as u32,
-            false => bits.end - bits.start,
-        }
+        stream.map_or(self.tree.dictionary.order, |stream| stream.order)
+    }
+
+    /// How many bits a codec asks for there. In a coded stream it gets others than it asks for.
+    pub(crate) fn asked_bits(self, codec: Codec, bits: Range<u32>) -> u32 {
+        let stream = self.tree.streams.get(usize::from(self.node.stream.0));
+        let Some(stream) = stream.filter(|stream| stream.coding.is_some()) else {
+            return bits.end - bits.start;
+        };
+        let reader = BitReader::new(&stream.bytes, stream.order);
+        let mut reader = reader.coded(stream.coding.clone());
+        reader.skip(bits.start);
+        let mut asked = 0;
+        let _ = codec.read(stream.order, |bits| {
+            asked += bits;
+            reader.read(bits)
+        });
+        asked
     }
 
     fn bytes(self, bits: Range<u32>, coded: bool) -> Vec<u8> {

@@ -1,5 +1,7 @@
 //! A decoded packet to JSON.
 
+use std::ops::Range;
+
 use serde_json::{Map, Value as Json};
 
 use super::{hex, leaf_of};
@@ -60,8 +62,8 @@ fn field(tree: &Tree, node: TreeNode<'_>) -> Json {
                 true => Json::String(text),
                 false => serde_json::json!({ "raw": hex(&bytes), "value": text }),
             };
-            let prefix = node.whole_bits(node.bits().start..node.raw() as u32);
-            with_width(tree, value, "prefix_bits", info, prefix, bytes.len() as u64)
+            let prefix = node.bits().start..node.raw() as u32;
+            with_width(node, value, "prefix_bits", prefix, bytes.len() as u64)
         }
         Shown::PaddedText(encoding) => {
             let bytes = node.content();
@@ -82,8 +84,7 @@ fn field(tree: &Tree, node: TreeNode<'_>) -> Json {
                 let value = value.map_or(Json::Null, |value| Json::String(value.to_string()));
                 json = serde_json::json!({ "change": json, "value": value });
             }
-            let width = node.whole_bits(node.bits());
-            let json = with_width(tree, json, "bits", info, width, raw);
+            let json = with_width(node, json, "bits", node.bits(), raw);
             match tree.is_kept(node.id()) {
                 true => with_part(json, "override", Json::Bool(true)),
                 false => json,
@@ -93,17 +94,12 @@ fn field(tree: &Tree, node: TreeNode<'_>) -> Json {
 }
 
 /// Says the width of a varint where it is not the one that a writer would choose.
-fn with_width(
-    tree: &Tree,
-    json: Json,
-    key: &str,
-    info: &FieldInfo,
-    width: u32,
-    value: u64,
-) -> Json {
-    let order = tree.dictionary().order;
-    let fewest = info.varint.map(|codec| codec.fewest(value, order));
-    if fewest.is_none_or(|fewest| fewest == Some(width)) {
+fn with_width(node: TreeNode<'_>, json: Json, key: &str, bits: Range<u32>, value: u64) -> Json {
+    let Some(codec) = node.info().and_then(|info| info.varint) else {
+        return json;
+    };
+    let width = node.asked_bits(codec, bits);
+    if codec.fewest(value, node.order()) == Some(width) {
         return json;
     }
     with_part(json, key, Json::from(width))
