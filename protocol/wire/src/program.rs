@@ -101,6 +101,12 @@ pub(crate) enum Operand {
     Constant(u16),
 }
 
+/// In the register of [`Operation::ChecksumUnpacked`]: the field has no layer.
+pub(crate) const PLAIN: i128 = -1;
+
+/// In the register of [`Operation::ChecksumUnpacked`]: nothing has come out of the field's layer.
+pub(crate) const MISSING: i128 = -2;
+
 /// One step. `field` is an index into [`Program::fields`]; `to`, `end` and `body` are indices of
 /// operations; `fact` is what the value means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -371,6 +377,17 @@ pub(crate) enum Operation {
     /// The bits between two marks.
     ChecksumBits {
         from: Register,
+        to: Register,
+    },
+    /// The bytes that [`Operation::KeepStream`] kept under the number in `kept`; the bits between two
+    /// marks where that is [`PLAIN`]; nobody knows what, where it is [`MISSING`].
+    ChecksumUnpacked {
+        kept: Register,
+        from: Register,
+        to: Register,
+    },
+    /// Keeps the bytes of the stream that is read; `to`: their number.
+    KeepStream {
         to: Register,
     },
     /// The lowest bytes of a number.

@@ -205,3 +205,47 @@ fn what_depends_on_an_unset_state_is_not_judged() {
     assert_eq!(told(&[9, 6, 4]), 0, "5 + 4, 5 + 1");
     assert_eq!(told(&[9, 6, 4]), 2, "now the key is 4");
 }
+
+const LAYERED: &str = r#"struct P {
+        sum: u8 derived sum8(unpacked(body));
+        is_packed: u1; unused: u7 = 0;
+        if (is_packed == 1) { body: Body through Key(); } else { body: Body; }
+    }
+    struct Body { a: u8; b: u8; }
+    layer Key() { transform = xor(x"ff"); }"#;
+
+#[test]
+fn a_checksum_may_be_of_what_comes_out_of_a_layer() {
+    let wire = wire(LAYERED);
+    let told = |packet: &[u8]| wire.decode(packet).diagnostics.len();
+    assert_eq!(told(&[0x30, 0x80, 0xef, 0xdf]), 0, "0x10 and 0x20, packed");
+    assert_eq!(
+        told(&[0x30, 0x00, 0x10, 0x20]),
+        0,
+        "the same without the layer"
+    );
+    assert_eq!(told(&[0x31, 0x80, 0xef, 0xdf]), 1);
+    assert_eq!(
+        told(&[0xce, 0x80, 0xef, 0xdf]),
+        1,
+        "that of the packed bytes"
+    );
+}
+
+#[test]
+fn a_checksum_of_what_is_inside_a_layer_is_worked_out_anew() {
+    let json = json!({"packet": {"is_packed": 1, "body": {"a": 1, "b": 2}}});
+    let encoded = wire(LAYERED).encode(&json);
+    let encoded = encoded.unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(encoded.bytes, [3, 0x80, 0xfe, 0xfd]);
+}
+
+#[test]
+fn what_cannot_be_unpacked_is_told_once() {
+    let structs = "struct P { sum: u8 derived sum8(unpacked(body)); body: Body through Packed(); }
+        struct Body { a: u8; }
+        layer Packed() { transform = zlib; }";
+    let told = wire(structs).decode(&[7, 1, 2, 3]).diagnostics;
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert_eq!(told[0].path, "body");
+}

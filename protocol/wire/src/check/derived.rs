@@ -193,10 +193,13 @@ impl<'a> Checker<'a, '_> {
         let ExprKind::Call(name, arguments) = &argument.kind else {
             return self.measured(argument, id).map(Piece::Field);
         };
+        if let ("unpacked", [field]) = (name.text, arguments.as_slice()) {
+            return self.measured(field, id).map(Piece::Unpacked);
+        }
         let known = INTEGERS.iter().find(|(known, ..)| *known == name.text);
         let (Some(&(_, bytes, big)), [value]) = (known, arguments.as_slice()) else {
             self.report(argument.span, "this is no piece of a checksum")
-                .label("expected a field, or `le32(...)`, `be16(...)`");
+                .label("expected a field, `unpacked(FIELD)`, or `le32(...)`, `be16(...)`");
             return None;
         };
         let value = self.derived(value, id)?;

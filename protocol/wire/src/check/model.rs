@@ -213,6 +213,8 @@ pub(crate) enum Measure {
 #[derive(Clone, Debug)]
 pub(crate) enum Piece {
     Field(Vec<FieldId>),
+    /// What comes out of the field's layer; the field itself where it has none.
+    Unpacked(Vec<FieldId>),
     /// A number as bytes: the lowest ones.
     Integer {
         value: Derived,

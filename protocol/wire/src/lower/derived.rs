@@ -1,10 +1,10 @@
 //! Derived fields: measured while their struct is read, judged at its end.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Binding, Bindings, Lowering, TooLarge};
-use crate::check::model::{Derived, Field, FieldId, Measure, Piece, StructId};
-use crate::program::{Operand, Operation, Register};
+use crate::check::model::{Derived, Field, FieldId, Measure, Piece, Struct, StructId};
+use crate::program::{MISSING, Operand, Operation, PLAIN, Register};
 use crate::syntax::ast::{Arithmetic, Compare};
 
 /// Where a struct keeps what its derived fields ask for.
@@ -21,6 +21,8 @@ struct Measured {
     to: Register,
     count: Register,
     present: Register,
+    /// See [`Operation::ChecksumUnpacked`].
+    unpacked: Option<Register>,
 }
 
 /// A derived field, once it was read.
@@ -43,6 +45,7 @@ impl Lowering<'_> {
         if structure.fields.iter().all(is_plain) {
             return Ok(());
         }
+        let unpacked = unpacked_fields(structure);
         let mut by_name: BTreeMap<&str, Measured> = BTreeMap::new();
         for (place, field) in (0u32..).zip(&structure.fields) {
             let field_id = FieldId(place);
@@ -50,7 +53,8 @@ impl Lowering<'_> {
                 let measured = match by_name.get(&*field.name) {
                     Some(&known) => known,
                     None => {
-                        let measured = self.measured_registers(id, field_id)?;
+                        let is_unpacked = unpacked.contains(&field_id);
+                        let measured = self.measured_registers(id, field_id, is_unpacked)?;
                         by_name.insert(&field.name, measured);
                         measured
                     }
@@ -69,7 +73,19 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    fn measured_registers(&mut self, id: StructId, field: FieldId) -> Result<Measured, TooLarge> {
+    fn measured_registers(
+        &mut self,
+        id: StructId,
+        field: FieldId,
+        is_unpacked: bool,
+    ) -> Result<Measured, TooLarge> {
+        let unpacked = match is_unpacked {
+            true => Some(self.register()?),
+            false => None,
+        };
+        if let Some(unpacked) = unpacked {
+            self.copy(unpacked, MISSING)?;
+        }
         let (from, to) = (self.register()?, self.register()?);
         let (count, present) = (self.register()?, self.register()?);
         for register in [from, to, count] {
@@ -83,6 +99,7 @@ impl Lowering<'_> {
             to,
             count,
             present,
+            unpacked,
         })
     }
 
@@ -95,6 +112,7 @@ impl Lowering<'_> {
         &mut self,
         id: FieldId,
         field: u32,
+        is_layered: bool,
         bindings: &Bindings,
     ) -> Result<(), TooLarge> {
         if let Some(&measured) = bindings.derived.measured.get(&id) {
@@ -102,6 +120,11 @@ impl Lowering<'_> {
             self.assembler.push(Operation::Mark { to })?;
             let to = measured.present;
             self.assembler.push(Operation::Meet { to })?;
+            if let Some(unpacked) = measured.unpacked
+                && !is_layered
+            {
+                self.copy(unpacked, PLAIN)?;
+            }
         }
         if let Some(&Kept { slot, .. }) = bindings.derived.derived.get(&id) {
             self.assembler.push(Operation::Derive { slot, field })?;
@@ -114,6 +137,11 @@ impl Lowering<'_> {
             Some(&Measured { to, .. }) => self.assembler.push(Operation::Mark { to }),
             None => Ok(()),
         }
+    }
+
+    /// Where to note what comes out of a field's layer, if something asks for it.
+    pub(super) fn unpacked_register(&self, id: FieldId, bindings: &Bindings) -> Option<Register> {
+        bindings.derived.measured.get(&id)?.unpacked
     }
 
     pub(super) fn count_element(
@@ -205,6 +233,14 @@ impl Lowering<'_> {
                             let (from, to) = (measured.from, measured.to);
                             Operation::ChecksumBits { from, to }
                         }
+                        Piece::Unpacked(fields) => {
+                            let measured = first_measured(fields, bindings)?;
+                            Operation::ChecksumUnpacked {
+                                kept: measured.unpacked.ok_or(TooLarge)?,
+                                from: measured.from,
+                                to: measured.to,
+                            }
+                        }
                         Piece::Integer { value, bytes, big } => Operation::ChecksumInteger {
                             value: self.derived(value, bindings)?,
                             bytes: *bytes,
@@ -269,6 +305,36 @@ impl Lowering<'_> {
             text,
         })
     }
+}
+
+/// The fields of which a checksum of the struct asks what comes out of their layers.
+fn unpacked_fields(structure: &Struct) -> BTreeSet<FieldId> {
+    fn add(derived: &Derived, found: &mut BTreeSet<FieldId>) {
+        match derived {
+            Derived::Arithmetic(_, left, right, _) => {
+                add(left, found);
+                add(right, found);
+            }
+            Derived::Checksum(_, pieces) => {
+                for piece in pieces {
+                    match piece {
+                        Piece::Unpacked(fields) => found.extend(fields),
+                        Piece::Integer { value, .. } => add(value, found),
+                        Piece::Field(_) => {}
+                    }
+                }
+            }
+            Derived::Integer(_) | Derived::Field(_) | Derived::Measure(..) => {}
+        }
+    }
+    let mut found = BTreeSet::new();
+    for field in &structure.fields {
+        field
+            .derived
+            .iter()
+            .for_each(|derived| add(derived, &mut found));
+    }
+    found
 }
 
 fn first_measured(fields: &[FieldId], bindings: &Bindings) -> Result<Measured, TooLarge> {

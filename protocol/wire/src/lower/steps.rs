@@ -234,7 +234,11 @@ impl Lowering<'_> {
             }
         }
         let info = self.field_info(structure, id, false);
-        self.before_field(id, info, bindings)?;
+        let is_layered = field
+            .window
+            .as_ref()
+            .is_some_and(|window| window.layer.is_some());
+        self.before_field(id, info, is_layered, bindings)?;
         let arguments = self.arguments(field, bindings)?;
         let mut window = match &field.window {
             Some(window) => Some(self.confined(window, structure, bindings)?),
@@ -242,6 +246,7 @@ impl Lowering<'_> {
         };
         if let Some(window) = &mut window {
             window.catches = !field.needed_later;
+            window.keep = self.unpacked_register(id, bindings);
         }
         if field.repeat.is_none() && matches!(field.field_type, Type::Struct(_)) {
             if let Some(window) = &mut window {

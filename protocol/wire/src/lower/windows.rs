@@ -5,7 +5,9 @@ use std::sync::Arc;
 use super::assembler::Label;
 use super::{Bindings, FieldKey, Lowering, TooLarge};
 use crate::check::model::{Field, LayerUse, StructId, Window};
-use crate::program::{ArgumentPlan, FieldInfo, LayerPlan, Operand, Operation, Rest, Shown};
+use crate::program::{
+    ArgumentPlan, FieldInfo, LayerPlan, Operand, Operation, Register, Rest, Shown,
+};
 
 /// A window whose size is known to the plan.
 pub(super) struct Confined {
@@ -16,11 +18,14 @@ pub(super) struct Confined {
     /// See [`Operation::WindowBegin`].
     pub(super) field: Option<u32>,
     pub(super) catches: bool,
+    /// Where to note what comes out of the layer.
+    pub(super) keep: Option<Register>,
 }
 
 /// The ends of a window and of the layer in it.
 pub(super) struct Begun {
     layer: Option<Label>,
+    keep: Option<Register>,
     end: Label,
 }
 
@@ -49,6 +54,7 @@ impl Lowering<'_> {
             layer,
             field: None,
             catches: true,
+            keep: None,
         })
     }
 
@@ -142,14 +148,18 @@ impl Lowering<'_> {
                 Some(end)
             }
         };
-        Ok(Some(Begun { layer, end }))
+        let keep = window.keep;
+        Ok(Some(Begun { layer, keep, end }))
     }
 
     pub(super) fn end(&mut self, window: Option<Begun>) -> Result<(), TooLarge> {
-        let Some(Begun { layer, end }) = window else {
+        let Some(Begun { layer, keep, end }) = window else {
             return Ok(());
         };
         if let Some(layer) = layer {
+            if let Some(to) = keep {
+                self.assembler.push(Operation::KeepStream { to })?;
+            }
             self.assembler.push(Operation::LayerEnd)?;
             self.assembler.place(layer)?;
         }

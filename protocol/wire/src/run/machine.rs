@@ -15,7 +15,9 @@ use crate::check::model::{Circumstance, Encoding};
 use crate::context::Context;
 use crate::facts::{KindId, MessageFacts, PacketFacts, RulesId};
 use crate::limits::{DEPTH_MAX, NODES_MAX, PACKET_BYTES_MAX};
-use crate::program::{Extent, NO_FIELD, NO_REGISTER, Operand, Operation, Plan, Program, Register};
+use crate::program::{
+    Extent, MISSING, NO_FIELD, NO_REGISTER, Operand, Operation, Plan, Program, Register,
+};
 use crate::state::ConnectionState;
 use crate::tree::StreamId;
 
@@ -212,6 +214,7 @@ pub(super) fn run<T: Tape, S: Sink, R>(
         fragment: (None, None),
         checksum: None,
         checksum_lacks: None,
+        unpacked: Vec::new(),
         stream: StreamId(0),
         streams_around: 0,
         waits: false,
@@ -249,6 +252,8 @@ pub(super) struct Machine<'p, 'r, T, S> {
     pub(super) checksum: Option<Checksum>,
     /// A number in it that is unresolved.
     pub(super) checksum_lacks: Option<i128>,
+    /// What came out of layers, where a checksum is of that.
+    pub(super) unpacked: Vec<Vec<u8>>,
     /// The stream that the tape runs along.
     pub(super) stream: StreamId,
     /// How many streams it stands in.
@@ -782,6 +787,27 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
                     let (from, to) = (self.register(from) as u32, self.register(to) as u32);
                     if let Some(checksum) = &mut self.checksum {
                         self.tape.with_bytes(from..to, |bytes| checksum.add(bytes));
+                    }
+                }
+                Operation::KeepStream { to } => {
+                    let stream = self.tape.stream();
+                    let bytes = stream.bytes(0, stream.end());
+                    self.unpacked.push(bytes);
+                    self.keep(to, self.unpacked.len() as i128 - 1);
+                }
+                Operation::ChecksumUnpacked { kept, from, to } => {
+                    let kept = self.register(kept);
+                    let (from, to) = (self.register(from) as u32, self.register(to) as u32);
+                    if kept == MISSING && from < to {
+                        // What could not be unpacked was told already.
+                        self.checksum_lacks = Some(arithmetic::unresolved(u16::MAX));
+                    }
+                    let Some(checksum) = &mut self.checksum else {
+                        continue;
+                    };
+                    match usize::try_from(kept).map(|kept| self.unpacked.get(kept)) {
+                        Ok(bytes) => checksum.add(bytes.map_or(&[], Vec::as_slice)),
+                        Err(_) => self.tape.with_bytes(from..to, |bytes| checksum.add(bytes)),
                     }
                 }
                 Operation::ChecksumInteger { value, bytes, big } => {

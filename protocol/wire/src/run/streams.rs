@@ -224,6 +224,7 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
             fragment: self.fragment,
             checksum: None,
             checksum_lacks: None,
+            unpacked: Vec::new(),
             stream,
             streams_around: self.streams_around + 1,
             waits: false,

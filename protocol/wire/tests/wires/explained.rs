@@ -31,35 +31,44 @@ pub fn small(name: &str) -> Recording {
     Recording::open(&Path::new("tests/recordings").join(name))
 }
 
-/// No diagnostic, every bit of the packet in exactly one field, and the same bytes back from JSON.
+/// No diagnostic, every bit of the packet and of the streams inside it in exactly one field, and the
+/// same bytes back from JSON.
 #[track_caller]
 pub fn check_explained(wire: &Wire, packet: &[u8], decoded: &Decoded, place: &str) {
     assert_eq!(decoded.diagnostics, [], "{place}");
-    let mut leaves: Vec<(u32, u32)> = decoded
-        .tree
-        .iter()
-        .filter(|node| node.stream() == StreamId(0) && node.descendants() == 0)
-        .map(|node| {
-            assert!(
-                !node.is_rest(),
-                "{place}: a rest at bit {}",
-                node.bits().start
+    let tree = &decoded.tree;
+    let streams = (0..=u16::MAX).map(StreamId);
+    let streams = streams.map_while(|stream| Some((stream, tree.stream(stream)?)));
+    for (stream, bytes) in streams {
+        let is_here = |id| tree.get(id).is_some_and(|node| node.stream() == stream);
+        let mut leaves: Vec<(u32, u32)> = tree
+            .iter()
+            .filter(|node| node.stream() == stream && !tree.children(node.id()).any(is_here))
+            .map(|node| {
+                assert!(
+                    !node.is_rest(),
+                    "{place}: a rest at bit {}",
+                    node.bits().start
+                );
+                (node.bits().start, node.bits().end)
+            })
+            .filter(|(start, end)| start < end)
+            .collect();
+        leaves.sort_unstable();
+        let mut explained = 0;
+        for (start, end) in leaves {
+            assert_eq!(
+                start, explained,
+                "{place}: a gap or an overlap in {stream:?}"
             );
-            (node.bits().start, node.bits().end)
-        })
-        .filter(|(start, end)| start < end)
-        .collect();
-    leaves.sort_unstable();
-    let mut explained = 0;
-    for (start, end) in leaves {
-        assert_eq!(start, explained, "{place}: a gap or an overlap");
-        explained = end;
+            explained = end;
+        }
+        assert_eq!(
+            explained as usize,
+            bytes.len() * 8,
+            "{place}: {stream:?} not to its end"
+        );
     }
-    assert_eq!(
-        explained as usize,
-        packet.len() * 8,
-        "{place}: not to its end"
-    );
 
     let json = decoded.to_json();
     let encoded = wire
