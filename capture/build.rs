@@ -30,6 +30,7 @@ fn main() {
         .args(["--crate-type", "cdylib", "--cap-lints", "allow"])
         .args(["-C", "opt-level=3", "-C", "codegen-units=1"])
         .args(["-C", "panic=abort", "-C", "strip=symbols"])
+        .args(["--cfg", "feature=\"carried\""])
         .arg("--target")
         .arg(variable("TARGET"))
         .arg("-o")

@@ -7,7 +7,7 @@ use core::ffi::c_void;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use crate::hello::{HELLO_MAGIC, Hello, KIND_ATTACH, KIND_MORE, Welcome};
-use crate::push::{Thread, forget_thread};
+use crate::push::{THREAD_AT, Thread};
 use crate::ring::{RING_PAGE, RingControl, RingHead, RingMemory, RingWriter};
 use crate::sockets;
 use crate::sys::{self, nr};
@@ -39,7 +39,9 @@ static ASKING: AtomicU32 = AtomicU32::new(0);
 static PID: AtomicU32 = AtomicU32::new(0);
 static IDENTITY: AtomicU64 = AtomicU64::new(0);
 static DROP_WHEN_FULL: AtomicU32 = AtomicU32::new(0);
-/// The thread-exit key plus 1; 0 before it was made.
+/// The generation for which there are no more rings.
+static NO_MORE: AtomicU32 = AtomicU32::new(0);
+/// The key of each thread's ring, plus 1; 0 before it was made.
 static KEY: AtomicU32 = AtomicU32::new(0);
 
 /// The longest path of a Unix socket, with its zero byte.
@@ -168,9 +170,10 @@ fn try_attach(forked: bool) -> Option<()> {
     if KEY.load(Ordering::Relaxed) == 0 {
         let mut key = 0;
         // SAFETY: a place for the key, and a function that lives as long as the library.
-        if unsafe { sys::pthread_key_create(&raw mut key, Some(thread_ends)) } == 0 {
-            KEY.store(key + 1, Ordering::Relaxed);
+        if unsafe { sys::pthread_key_create(&raw mut key, Some(thread_ends)) } != 0 {
+            return None;
         }
+        KEY.store(key + 1, Ordering::Relaxed);
     }
     if !forked && welcome.tripwire != 0 {
         crate::tripwire::set(|listener| {
@@ -180,25 +183,47 @@ fn try_attach(forked: bool) -> Option<()> {
     Some(())
 }
 
-/// Gives the thread a ring of its own; `None` where there is none to be had.
-pub fn lease() -> Option<RingWriter> {
+/// What this thread remembers, with a ring of its own; `None` where there is none to be had.
+#[inline]
+pub fn thread(generation: u32) -> Option<*mut Thread> {
+    let key = KEY.load(Ordering::Relaxed);
+    // SAFETY: the key is there before any process is attached.
+    let head = unsafe { sys::pthread_getspecific(key.wrapping_sub(1)) };
+    if !head.is_null() {
+        // SAFETY: `lease` put a `Thread` into the page of the ring that it set as the value. In a
+        // forked child it is the parent's, of another generation.
+        let thread = unsafe { head.byte_add(THREAD_AT) }.cast::<Thread>();
+        if unsafe { &*thread }.is_of(generation) {
+            return Some(thread);
+        }
+    }
+    lease(generation)
+}
+
+#[cold]
+fn lease(generation: u32) -> Option<*mut Thread> {
     loop {
         let count = RING_COUNT.load(Ordering::Acquire);
         for ring in RINGS.iter().take(count) {
             let head = ring.load(Ordering::Relaxed);
             // SAFETY: mapped for as long as the process lives.
             if unsafe { &*head }.try_lease() {
-                return Some(take(head));
+                return Some(take(head, generation));
             }
         }
-        one_more(count)?;
+        if NO_MORE.load(Ordering::Relaxed) == generation {
+            return None;
+        }
+        if one_more(count).is_none() {
+            NO_MORE.store(generation, Ordering::Relaxed);
+        }
     }
 }
 
-fn take(head: *mut RingHead) -> RingWriter {
+fn take(head: *mut RingHead, generation: u32) -> *mut Thread {
     let capacity = CAPACITY.load(Ordering::Relaxed);
     let number = control().threads.0.fetch_add(1, Ordering::Relaxed);
-    // SAFETY: the ring is leased: nobody else writes to it.
+    // SAFETY: the ring is leased: nobody else writes to it, or to the rest of its first page.
     unsafe {
         (*head)
             .thread
@@ -210,11 +235,11 @@ fn take(head: *mut RingHead) -> RingWriter {
             data: head.cast::<u8>().add(RING_PAGE),
             capacity,
         };
+        let thread = head.byte_add(THREAD_AT).cast::<Thread>();
+        thread.write(Thread::new(generation, RingWriter::new(memory)));
         let key = KEY.load(Ordering::Relaxed);
-        if key != 0 {
-            sys::pthread_setspecific(key - 1, head.cast());
-        }
-        RingWriter::new(memory)
+        sys::pthread_setspecific(key.wrapping_sub(1), head.cast());
+        thread
     }
 }
 
@@ -245,11 +270,14 @@ fn one_more(count: usize) -> Option<()> {
 }
 
 unsafe extern "C" fn thread_ends(ring: *mut c_void) {
+    // SAFETY: the value that `take` set: a ring that stays mapped, with a `Thread` in it.
+    let (head, thread) = unsafe {
+        let thread = ring.byte_add(THREAD_AT).cast::<Thread>();
+        (&*ring.cast::<RingHead>(), &*thread)
+    };
     // In a forked child the ring is its parent's, which goes on using it.
-    let is_ours = generation().is_some_and(forget_thread);
-    if is_ours {
-        // SAFETY: the value that `take` set: a ring that stays mapped.
-        unsafe { &*ring.cast::<RingHead>() }.release();
+    if generation().is_some_and(|generation| thread.is_of(generation)) {
+        head.release();
     }
 }
 
@@ -402,10 +430,4 @@ fn recorder_path(into: &mut [u8]) -> Option<usize> {
         }
     }
     None
-}
-
-/// Gives the ring back when the process goes on as another generation.
-pub fn abandon(thread: &mut Thread, generation: u32) {
-    *thread = Thread::NEW;
-    thread.generation = generation;
 }

@@ -7,6 +7,7 @@
 //!
 //! No package depends on this one, and it depends on none: the command carries it inside.
 
+#![cfg_attr(feature = "carried", no_std)]
 // The C library's functions have no words of their own here.
 #![allow(missing_docs)]
 
@@ -30,6 +31,25 @@ mod sockets;
 mod sys;
 mod tripwire;
 mod waits;
+
+/// Nothing here panics on purpose; should it happen, the program ends rather than going on in a
+/// state that nobody knows.
+#[cfg(feature = "carried")]
+#[panic_handler]
+fn panicked(_: &core::panic::PanicInfo<'_>) -> ! {
+    // SAFETY: ends the process.
+    unsafe { sys::abort() }
+}
+
+// The compiled `core` names the function that unwinding would go through. Nothing unwinds here;
+// hidden, so that no Rust program takes this one for its own.
+#[cfg(feature = "carried")]
+core::arch::global_asm!(
+    ".globl rust_eh_personality",
+    ".hidden rust_eh_personality",
+    "rust_eh_personality:",
+    "ret",
+);
 
 /// Meets the recorder before the program's `main`.
 extern "C" fn start() {

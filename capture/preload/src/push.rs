@@ -1,6 +1,5 @@
 //! Pushing events into this thread's ring.
 
-use core::cell::UnsafeCell;
 use core::sync::atomic::Ordering;
 
 use crate::attach;
@@ -8,33 +7,38 @@ use crate::call::{CallId, ClockId};
 use crate::ring::RingWriter;
 use crate::sys::{self, Real, TimeSpec, nr};
 
-/// What a thread remembers.
+/// What a thread remembers. It lies in the page before the thread's ring, behind what the reader
+/// knows of: memory that is there anyway.
 pub struct Thread {
-    pub generation: u32,
+    generation: u32,
     busy: bool,
-    ringless: bool,
-    writer: Option<RingWriter>,
+    writer: RingWriter,
     dropped: u64,
     gave_up_at: u64,
     /// The time of its latest event.
     latest: u64,
 }
 
-impl Thread {
-    pub const NEW: Thread = Thread {
-        generation: 0,
-        busy: false,
-        ringless: false,
-        writer: None,
-        dropped: 0,
-        gave_up_at: u64::MAX,
-        latest: 0,
-    };
-}
+/// Where in a ring's first page a [`Thread`] lies.
+pub const THREAD_AT: usize = 1024;
 
-thread_local! {
-    // Without a destructor, so that it is plain memory of the thread: no allocation.
-    static THREAD: UnsafeCell<Thread> = const { UnsafeCell::new(Thread::NEW) };
+impl Thread {
+    /// A thread that pushes into `writer` from now on.
+    pub fn new(generation: u32, writer: RingWriter) -> Thread {
+        Thread {
+            generation,
+            busy: false,
+            writer,
+            dropped: 0,
+            gave_up_at: u64::MAX,
+            latest: 0,
+        }
+    }
+
+    /// Whether it belongs to this generation: not to the parent of a forked child.
+    pub fn is_of(&self, generation: u32) -> bool {
+        self.generation == generation
+    }
 }
 
 const ON: u32 = 1;
@@ -66,31 +70,19 @@ pub fn pushing() -> Option<Pushing> {
     if attach::control().gate.0.state.load(Ordering::Relaxed) != ON {
         return None;
     }
-    let thread = THREAD.with(UnsafeCell::get);
+    let Some(thread) = attach::thread(generation) else {
+        attach::control().ringless.0.fetch_add(1, Ordering::Relaxed);
+        return None;
+    };
     // SAFETY: memory of this thread; `busy` keeps a signal handler from using it at the same time.
     let state = unsafe { &mut *thread };
-    if state.generation != generation {
-        attach::abandon(state, generation);
-    }
     if state.busy {
         // A signal handler came in the middle of a push.
         attach::control().ringless.0.fetch_add(1, Ordering::Relaxed);
         return None;
     }
     state.busy = true;
-    if state.writer.is_none() && !state.ringless {
-        state.writer = attach::lease();
-        state.ringless = state.writer.is_none();
-    }
     Some(Pushing { thread })
-}
-
-/// The thread ends and gives its ring back; whether it had one of this generation.
-pub fn forget_thread(generation: u32) -> bool {
-    let thread = THREAD.with(UnsafeCell::get);
-    // SAFETY: memory of this thread, which runs nothing else now.
-    let thread = unsafe { &mut *thread };
-    thread.generation == generation && thread.writer.take().is_some()
 }
 
 /// Lets others run for a moment.
@@ -146,16 +138,11 @@ impl Pushing {
     ) -> Option<u64> {
         let thread = self.thread();
         thread.latest = time;
-        let Some(writer) = thread.writer.as_mut() else {
-            attach::control().ringless.0.fetch_add(1, Ordering::Relaxed);
-            return None;
-        };
-        let full = thread.dropped > 0 || !writer.has_room(length);
+        let full = thread.dropped > 0 || !thread.writer.has_room(length);
         if full && !make_room(thread, time, length) {
             return None;
         }
-        let writer = thread.writer.as_mut()?;
-        writer.push_with(time, kind, length, fill)
+        thread.writer.push_with(time, kind, length, fill)
     }
 
     /// Pushes an event whose body is `parts`, one behind the other.
@@ -204,9 +191,7 @@ impl Pushing {
 /// the event was counted as dropped.
 #[cold]
 fn make_room(thread: &mut Thread, time: u64, length: usize) -> bool {
-    let Some(writer) = thread.writer.as_mut() else {
-        return false;
-    };
+    let writer = &mut thread.writer;
     let needed = length + 256;
     let fits = length <= writer.body_max();
     let mut stalled = None;

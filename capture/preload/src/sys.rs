@@ -82,13 +82,17 @@ pub struct EpollEvent {
     pub data: u64,
 }
 
+#[link(name = "c")]
 unsafe extern "C" {
+    #[cfg(feature = "carried")]
+    pub fn abort() -> !;
     pub fn dlsym(handle: *mut c_void, symbol: *const c_char) -> *mut c_void;
     pub fn __errno_location() -> *mut c_int;
     pub fn pthread_key_create(
         key: *mut u32,
         destructor: Option<unsafe extern "C" fn(*mut c_void)>,
     ) -> c_int;
+    pub fn pthread_getspecific(key: u32) -> *mut c_void;
     pub fn pthread_setspecific(key: u32, value: *const c_void) -> c_int;
     pub static environ: *const *const c_char;
 }

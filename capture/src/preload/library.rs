@@ -52,3 +52,30 @@ impl Drop for Unpacked {
         let _ = fs::remove_file(&self.socket);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn holds(text: &[u8]) -> bool {
+        LIBRARY.windows(text.len()).any(|part| part == text)
+    }
+
+    #[test]
+    fn the_library_needs_nothing_but_c_and_names_nothing_that_allocates() {
+        assert!(
+            holds(b"\0sendto\0") && holds(b"\0libc.so.6\0"),
+            "it is the library"
+        );
+        for name in [
+            "malloc",
+            "calloc",
+            "realloc",
+            "pthread_create",
+            "libgcc_s.so.1",
+        ] {
+            let name = [b"\0", name.as_bytes(), b"\0"].concat();
+            assert!(!holds(&name), "{}", String::from_utf8_lossy(&name));
+        }
+    }
+}
