@@ -10,3 +10,4 @@ mod raknet;
 mod recordings;
 mod renet;
 mod round_trip;
+mod teeworlds07;
