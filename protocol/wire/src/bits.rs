@@ -176,6 +176,20 @@ impl<'a> BitReader<'a> {
         true
     }
 
+    /// Steps over what a read of so many bits takes; `false`, and no step, where there are not so
+    /// many.
+    pub(crate) fn skip_read(&mut self, bits: u32) -> bool {
+        if self.coding.is_none() {
+            return self.skip(bits);
+        }
+        let start = self.at;
+        let there = self.skip(bits % 8) && self.skip_bytes(u64::from(bits / 8));
+        if !there {
+            self.at = start;
+        }
+        there
+    }
+
     /// The byte whose first bit is `at`; bits past the end are 0.
     pub(crate) fn byte(&self, at: u32) -> u8 {
         let bits = self.end.saturating_sub(at).min(8);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::check::model::{Checksum, Circumstance, Encoding, Layer, Look, Meaning, Order};
-use crate::layers::Keys;
+use crate::layers::{Keys, Script};
 use crate::state::StateField;
 use crate::syntax::ast::{Arithmetic, Compare};
 use crate::values::codec::Codec;
@@ -59,6 +59,7 @@ pub(crate) struct Plan {
     pub(crate) joins: Vec<JoinPlan>,
     pub(crate) follows: Vec<FollowPlan>,
     pub(crate) layer_uses: Vec<LayerPlan>,
+    pub(crate) scripts: Vec<ScriptPlan>,
     /// Texts and bytes that the wire spells out.
     pub(crate) contents: Vec<Arc<[u8]>>,
     /// Where a packet starts.
@@ -342,6 +343,11 @@ pub(crate) enum Operation {
         left: Operand,
         right: Operand,
     },
+    /// `call` is an index into [`Plan::scripts`].
+    Script {
+        to: Register,
+        call: u16,
+    },
     Copy {
         to: Register,
         from: Operand,
@@ -563,6 +569,15 @@ pub(crate) struct LayerPlan {
     pub(crate) rest: u32,
     /// What JSON calls the packed bytes.
     pub(crate) packed_key: Arc<str>,
+}
+
+/// A call of a Lua function that gives an integer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ScriptPlan {
+    pub(crate) script: Arc<Script>,
+    pub(crate) function: Arc<str>,
+    pub(crate) arguments: Vec<ArgumentPlan>,
+    pub(crate) text: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

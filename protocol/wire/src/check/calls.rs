@@ -5,13 +5,13 @@ use std::sync::Arc;
 use super::Checker;
 use super::expressions::{Scope, Typed, ValueType};
 use super::heads::HeadKind;
-use super::model::{Circumstance, Expression, Look, Measure, Number, Type};
+use super::model::{Circumstance, Expression, Look, Measure, Number, ScriptCall, Type};
 use crate::arithmetic;
 use crate::syntax::ast::{Arithmetic, Expr, ExprKind, Ident};
 use crate::values::codec::Codec;
 
 /// All functions, with what they are called with.
-const FUNCTIONS: [(&str, &str); 12] = [
+const FUNCTIONS: [(&str, &str); 13] = [
     ("left", "left()"),
     ("position", "position()"),
     ("peek", "peek(TYPE)` or `peek(TYPE, BITS_AHEAD)"),
@@ -24,6 +24,7 @@ const FUNCTIONS: [(&str, &str); 12] = [
     ("source_port", "source_port()"),
     ("destination_port", "destination_port()"),
     ("from_first", "from_first()"),
+    ("lua", "lua(\"FUNCTION\", A, ...)"),
 ];
 
 impl<'a> Checker<'a, '_> {
@@ -71,6 +72,10 @@ impl<'a> Checker<'a, '_> {
             )),
             ("peek", [of]) => self.peek(of, None, whole, scope),
             ("peek", [of, ahead]) => self.peek(of, Some(ahead), whole, scope),
+            ("lua", [function, arguments @ ..]) => {
+                let call = self.script_call(function, arguments, whole, scope)?;
+                integer(Expression::Script(Box::new(call)))
+            }
             ("count", [field]) => self.measure(Measure::Count, field, scope),
             ("size", [field]) => self.measure(Measure::Bytes, field, scope),
             ("bits", [field]) => self.measure(Measure::Bits, field, scope),
@@ -82,6 +87,37 @@ impl<'a> Checker<'a, '_> {
                 None
             }
         }
+    }
+
+    fn script_call(
+        &mut self,
+        function: &Expr<'a>,
+        arguments: &[Expr<'a>],
+        whole: &Expr<'a>,
+        scope: Option<&Scope<'a>>,
+    ) -> Option<ScriptCall> {
+        let (script, name) = self.lua_function(function)?;
+        let mut checked = Vec::new();
+        for argument in arguments {
+            let (value, found) = self.typed(argument, scope)?;
+            let is_content = match found {
+                ValueType::Integer | ValueType::Bool => false,
+                ValueType::Text | ValueType::Bytes => true,
+                _ => {
+                    let found = self.shown(found);
+                    self.report(argument.span, format!("this is {found}"))
+                        .label("a Lua function takes integers, truth values, texts and bytes");
+                    return None;
+                }
+            };
+            checked.push((value, is_content));
+        }
+        Some(ScriptCall {
+            script,
+            function: name.into(),
+            arguments: checked,
+            text: whole.span.text(self.text).into(),
+        })
     }
 
     fn folded(

@@ -21,7 +21,7 @@ const LAYER_SETTINGS: [&str; 5] = [
     "inflated_max",
 ];
 
-const TRANSFORMS: [&str; 12] = [
+const TRANSFORMS: [&str; 13] = [
     "zlib",
     "deflate",
     "gzip",
@@ -29,6 +29,7 @@ const TRANSFORMS: [&str; 12] = [
     "lz4_frame",
     "zstd",
     "xor",
+    "xor_text",
     "huffman",
     "chacha20_poly1305",
     "aes128_gcm",
@@ -332,6 +333,11 @@ impl<'a> Checker<'a, '_> {
             ("a nonce", Of::Either),
             ("associated data", Of::Bytes),
         ];
+        let xor_text = [
+            ("a key", Of::Integer),
+            ("a text", Of::Bytes),
+            ("the first byte", Of::Integer),
+        ];
         let (transform, wanted): (Transform, &[(&str, Of)]) = match name.text {
             "zlib" => plain(Transform::Zlib),
             "deflate" => plain(Transform::Deflate),
@@ -340,6 +346,7 @@ impl<'a> Checker<'a, '_> {
             "lz4_frame" => plain(Transform::Lz4Frame),
             "zstd" => plain(Transform::Zstd),
             "xor" => Some((Transform::Xor, &[("a key", Of::Either)][..])),
+            "xor_text" => Some((Transform::XorText, &xor_text[..])),
             "chacha20_poly1305" => Some((Transform::ChaCha20Poly1305, &cipher[..])),
             "aes128_gcm" => Some((Transform::Aes128Gcm, &cipher[..])),
             "aes256_gcm" => Some((Transform::Aes256Gcm, &cipher[..])),
@@ -394,25 +401,7 @@ impl<'a> Checker<'a, '_> {
         };
         let mut found = Vec::new();
         for function in [decode, encode] {
-            let ExprKind::Text(name) = function.kind else {
-                self.report(function.span, "this is not the name of a function")
-                    .label("expected a text, such as `\"decode\"`");
-                return None;
-            };
-            let own = self.file_of(function.span);
-            let imported = &self.imported[own];
-            let mut scripts = self.scripts.iter();
-            let script = scripts
-                .find(|(file, script)| {
-                    (*file == own || imported.contains(file)) && script.has(name)
-                })
-                .map(|(_, script)| script.clone());
-            let Some(script) = script else {
-                self.report(function.span, format!("there is no Lua function `{name}`"))
-                    .label("expected a global function of a `lua` item");
-                return None;
-            };
-            found.push((script, name));
+            found.push(self.lua_function(function)?);
         }
         let [(script, decode), (other, encode)] = &found[..] else {
             return None;
@@ -434,6 +423,26 @@ impl<'a> Checker<'a, '_> {
             transform,
             arguments: checked,
         })
+    }
+
+    /// The function that a text names.
+    pub(super) fn lua_function(&mut self, function: &Expr<'a>) -> Option<(Arc<Script>, &'a str)> {
+        let ExprKind::Text(name) = function.kind else {
+            self.report(function.span, "this is not the name of a function")
+                .label("expected a text, such as `\"decode\"`");
+            return None;
+        };
+        let own = self.file_of(function.span);
+        let imported = &self.imported[own];
+        let mut scripts = self.scripts.iter();
+        let script = scripts
+            .find(|(file, script)| (*file == own || imported.contains(file)) && script.has(name))
+            .map(|(_, script)| script.clone());
+        if script.is_none() {
+            self.report(function.span, format!("there is no Lua function `{name}`"))
+                .label("expected a global function of a `lua` item");
+        }
+        Some((script?, name))
     }
 
     /// An argument of a transform: a parameter of the layer, a constant, or a key of a key log.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 
 use crate::facts::{Kind, Rules};
-use crate::layers::{HuffmanTable, Transform};
+use crate::layers::{HuffmanTable, Script, Transform};
 use crate::state::StateField;
 use crate::syntax::ast::{Arithmetic, Compare};
 use crate::values::codec::Codec;
@@ -518,6 +518,17 @@ pub(crate) enum Expression {
     State(Box<StatePath>),
     /// Whether a value is not unresolved.
     Known(Box<Expression>),
+    Script(Box<ScriptCall>),
+}
+
+/// An integer that a Lua function gives.
+#[derive(Clone, Debug)]
+pub(crate) struct ScriptCall {
+    pub(crate) script: Arc<Script>,
+    pub(crate) function: Arc<str>,
+    /// Each with whether it is a text or bytes.
+    pub(crate) arguments: Vec<(Expression, bool)>,
+    pub(crate) text: Arc<str>,
 }
 
 /// What is asked of what comes.

@@ -7,6 +7,7 @@ mod huffman;
 mod keys;
 mod script;
 mod xor;
+mod xor_text;
 
 use std::fmt;
 use std::sync::Arc;
@@ -34,6 +35,8 @@ pub(crate) enum Transform {
     Zstd,
     /// Exclusive or with a key that repeats.
     Xor,
+    /// Exclusive or with a key that a text changes: the key, the text, the first byte.
+    XorText,
     /// A code for each byte, the bits of each byte in this order.
     Huffman(Arc<HuffmanTable>, BitOrder),
     /// RFC 8439; the tag follows the text. Key, nonce, associated data.
@@ -97,6 +100,7 @@ impl Transform {
             Transform::Lz4Frame => compression::unlz4_frame(packed, max),
             Transform::Zstd => compression::unzstd(packed, max),
             Transform::Xor => xor::xor(packed, &xor::key(arguments)?),
+            Transform::XorText => xor_text::xor_text(packed, arguments),
             Transform::Huffman(table, order) => table.unpack(packed, *order, max),
             Transform::ChaCha20Poly1305 | Transform::Aes128Gcm | Transform::Aes256Gcm => {
                 cipher::open(self.cipher(), arguments, packed)
@@ -124,6 +128,7 @@ impl Transform {
             Transform::Lz4Frame => compression::lz4_frame(inner),
             Transform::Zstd => compression::zstd(inner),
             Transform::Xor => xor::xor(inner, &xor::key(arguments)?),
+            Transform::XorText => xor_text::xor_text(inner, arguments),
             Transform::Huffman(table, order) => table.pack(inner, *order),
             Transform::ChaCha20Poly1305 | Transform::Aes128Gcm | Transform::Aes256Gcm => {
                 cipher::seal(self.cipher(), arguments, inner)
@@ -174,6 +179,10 @@ mod tests {
             (Transform::Zstd, vec![]),
             (Transform::Xor, vec![Argument::Integer(0xdead_beef)]),
             (Transform::Xor, vec![bytes(5)]),
+            (
+                Transform::XorText,
+                vec![Argument::Integer(77), bytes(5), Argument::Integer(2)],
+            ),
             (Transform::Huffman(table.clone(), BitOrder::Lsb), vec![]),
             (Transform::Huffman(table, BitOrder::Msb), vec![]),
             (

@@ -56,6 +56,10 @@ impl Script {
     ) -> Result<Vec<u8>, Failure> {
         Err(Failure::because("this netreel was built without Lua"))
     }
+
+    pub(crate) fn integer(&self, _: &str, _: &[Argument]) -> Result<i64, Failure> {
+        Err(Failure::because("this netreel was built without Lua"))
+    }
 }
 
 #[cfg(feature = "lua")]
@@ -145,6 +149,39 @@ mod sandbox {
             arguments: &[Argument],
             max: usize,
         ) -> Result<Vec<u8>, Failure> {
+            self.with_result(name, Some(bytes), arguments, |result| match result {
+                Value::String(inner) => {
+                    let inner = inner.as_bytes();
+                    match inner.len() <= max {
+                        true => Ok(inner.to_vec()),
+                        false => Err(Failure::TooLong { max }),
+                    }
+                }
+                other => Err(Failure::because(format!(
+                    "`{name}` gave {}, not a string",
+                    other.type_name()
+                ))),
+            })
+        }
+
+        /// Calls a function with arguments; the integer that it gives.
+        pub(crate) fn integer(&self, name: &str, arguments: &[Argument]) -> Result<i64, Failure> {
+            self.with_result(name, None, arguments, |result| match result {
+                Value::Integer(integer) => Ok(*integer),
+                other => Err(Failure::because(format!(
+                    "`{name}` gave {}, not an integer",
+                    other.type_name()
+                ))),
+            })
+        }
+
+        fn with_result<R>(
+            &self,
+            name: &str,
+            bytes: Option<&[u8]>,
+            arguments: &[Argument],
+            take: impl FnOnce(&Value) -> Result<R, Failure>,
+        ) -> Result<R, Failure> {
             let failed = |error: mlua::Error| {
                 let why = words(&error);
                 Failure::Broken(match line_of(&why) {
@@ -155,7 +192,9 @@ mod sandbox {
             let lua = self.world().map_err(failed)?;
             let mut values = mlua::MultiValue::new();
             let text = |bytes: &[u8]| lua.create_string(bytes).map(Value::String);
-            values.push_back(text(bytes).map_err(failed)?);
+            if let Some(bytes) = bytes {
+                values.push_back(text(bytes).map_err(failed)?);
+            }
             for argument in arguments {
                 values.push_back(match argument {
                     Argument::Integer(value) => Value::Integer(
@@ -170,19 +209,7 @@ mod sandbox {
             let Value::Function(function) = function else {
                 return Err(Failure::because(format!("there is no function `{name}`")));
             };
-            match function.call::<Value>(values).map_err(failed)? {
-                Value::String(inner) => {
-                    let inner = inner.as_bytes();
-                    match inner.len() <= max {
-                        true => Ok(inner.to_vec()),
-                        false => Err(Failure::TooLong { max }),
-                    }
-                }
-                other => Err(Failure::because(format!(
-                    "`{name}` gave {}, not a string",
-                    other.type_name()
-                ))),
-            }
+            take(&function.call::<Value>(values).map_err(failed)?)
         }
 
         /// A world in which the script has run once.
@@ -298,6 +325,16 @@ mod tests {
              end",
             Ok(&[0, 1, 0xfd, 0xff, 0]),
         );
+    }
+
+    #[test]
+    fn a_function_can_give_an_integer() {
+        let text = "function f(text, number) return #text + number end function g() return 0.5 end";
+        let script = Script::new(text, 1).expect("it compiles");
+        let arguments = [Argument::Bytes(vec![b'x'; 3]), Argument::Integer(-5)];
+        assert_eq!(script.integer("f", &arguments), Ok(-2));
+        let failure = script.integer("g", &[]).map_err(|why| why.to_string());
+        assert_eq!(failure, Err("`g` gave number, not an integer".to_owned()));
     }
 
     #[test]

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use super::TooLarge;
 use crate::limits::OPERATIONS_MAX;
 use crate::program::{
-    FollowPlan, JoinPlan, LayerPlan, Operand, Operation, Plan, Register, SetPlan, StateSlot,
-    SwitchTable,
+    FollowPlan, JoinPlan, LayerPlan, Operand, Operation, Plan, Register, ScriptPlan, SetPlan,
+    StateSlot, SwitchTable,
 };
 
 /// A place in the plan that jumps can name before it is known.
@@ -173,6 +173,11 @@ impl Assembler {
     pub(super) fn layer_use(&mut self, layer: LayerPlan) -> Result<u16, TooLarge> {
         self.plan.layer_uses.push(layer);
         u16::try_from(self.plan.layer_uses.len() - 1).map_err(|_| TooLarge)
+    }
+
+    pub(super) fn script(&mut self, call: ScriptPlan) -> Result<u16, TooLarge> {
+        self.plan.scripts.push(call);
+        u16::try_from(self.plan.scripts.len() - 1).map_err(|_| TooLarge)
     }
 
     pub(super) fn set(&mut self, set: SetPlan) -> Result<u16, TooLarge> {

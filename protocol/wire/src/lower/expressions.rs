@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{Binding, Bindings, FieldKey, Lowering, TooLarge};
 use crate::check::model::{Expression, FieldId, StructId};
-use crate::program::{FieldInfo, NO_FIELD, Operand, Operation, Shown};
+use crate::program::{FieldInfo, NO_FIELD, Operand, Operation, ScriptPlan, Shown};
 use crate::syntax::ast::Compare;
 
 impl Lowering<'_> {
@@ -56,6 +56,21 @@ impl Lowering<'_> {
                     field,
                     text,
                 })?;
+                Ok(Operand::Register(to))
+            }
+            Expression::Script(call) => {
+                let (arguments, text) = (
+                    self.given(&call.arguments, bindings)?,
+                    self.text(&call.text),
+                );
+                let call = self.assembler.script(ScriptPlan {
+                    script: call.script.clone(),
+                    function: call.function.clone(),
+                    arguments,
+                    text,
+                })?;
+                let to = self.register()?;
+                self.assembler.push(Operation::Script { to, call })?;
                 Ok(Operand::Register(to))
             }
             Expression::Context(what) => {

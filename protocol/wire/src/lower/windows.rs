@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::assembler::Label;
 use super::{Bindings, FieldKey, Lowering, TooLarge};
-use crate::check::model::{Field, LayerUse, StructId, Window};
+use crate::check::model::{Expression, Field, LayerUse, StructId, Window};
 use crate::program::{
     ArgumentPlan, FieldInfo, LayerPlan, Operand, Operation, Register, Rest, Shown,
 };
@@ -76,20 +76,29 @@ impl Lowering<'_> {
         structure: StructId,
         bindings: &Bindings,
     ) -> Result<LayerPlan, TooLarge> {
+        Ok(LayerPlan {
+            layer: through.layer,
+            arguments: self.given(&through.arguments, bindings)?,
+            text: self.text(&through.text),
+            rest: self.rest_info(&through.rest_key, structure, true),
+            packed_key: through.packed_key.clone(),
+        })
+    }
+
+    /// Each with whether it is a text or bytes.
+    pub(super) fn given(
+        &mut self,
+        expressions: &[(Expression, bool)],
+        bindings: &Bindings,
+    ) -> Result<Vec<ArgumentPlan>, TooLarge> {
         let mut arguments = Vec::new();
-        for (argument, is_content) in &through.arguments {
+        for (argument, is_content) in expressions {
             arguments.push(match is_content {
                 true => ArgumentPlan::Content(self.content(argument, bindings)?),
                 false => ArgumentPlan::Integer(self.value(argument, bindings)?),
             });
         }
-        Ok(LayerPlan {
-            layer: through.layer,
-            arguments,
-            text: self.text(&through.text),
-            rest: self.rest_info(&through.rest_key, structure, true),
-            packed_key: through.packed_key.clone(),
-        })
+        Ok(arguments)
     }
 
     fn rest_info(&mut self, key: &Arc<str>, structure: StructId, is_inside: bool) -> u32 {

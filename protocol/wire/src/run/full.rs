@@ -170,6 +170,9 @@ impl<'p> Full<'p> {
             Problem::Unpack { text: index } => {
                 format!("`{}` does not unpack: {}", text(index), self.why)
             }
+            Problem::Script { text: index } => {
+                format!("`{}` has no value: {}", text(index), self.why)
+            }
             Problem::NoCode => "no symbol of the Huffman table begins with these bits".to_owned(),
             Problem::Told => "it cannot be read".to_owned(),
             Problem::VarintTooLong { bits } => {

@@ -6,10 +6,11 @@ use super::keeping::unpacked;
 use super::machine::{Machine, Scope, Sink, Stop};
 use super::problem::Problem;
 use super::tape::{Tape, Through};
+use crate::arithmetic;
 use crate::check::model::{LayerArgument, LayerKind};
 use crate::facts::{InnerContent, Place};
 use crate::layers::{Argument, Failure};
-use crate::program::{ArgumentPlan, ContentOperand};
+use crate::program::{ArgumentPlan, ContentOperand, Register};
 use crate::tree::StreamId;
 
 impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
@@ -86,6 +87,38 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
     pub(super) fn leave_stream(&mut self) {
         self.stream = self.outer_streams.pop().unwrap_or_default();
         self.sink.end_stream(None);
+    }
+
+    /// The integer that a Lua function gives; unresolved, where something that it is told is.
+    pub(super) fn script(&mut self, to: Register, call: u16) -> Result<(), Stop> {
+        let plan = self.plan;
+        let Some(call) = plan.scripts.get(usize::from(call)) else {
+            return Ok(());
+        };
+        let mut arguments = Vec::new();
+        for &argument in &call.arguments {
+            match self.argument(argument) {
+                Ok(argument) => arguments.push(argument),
+                Err(Stop {
+                    problem: Problem::Unresolved { field },
+                    ..
+                }) => {
+                    self.keep(to, arithmetic::unresolved(field));
+                    return Ok(());
+                }
+                Err(stop) => return Err(stop),
+            }
+        }
+        match call.script.integer(&call.function, &arguments) {
+            Ok(value) => {
+                self.keep(to, value.into());
+                Ok(())
+            }
+            Err(failure) => {
+                self.sink.because(failure.to_string());
+                Err(Stop::here(Problem::Script { text: call.text }))
+            }
+        }
     }
 
     fn failed(&mut self, text: u32, failure: &Failure) -> Stop {

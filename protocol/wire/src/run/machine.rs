@@ -747,6 +747,7 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
                     let known = arithmetic::unresolved_field(self.operand(from)).is_none();
                     self.keep(to, i128::from(known));
                 }
+                Operation::Script { to, call } => self.script(to, call)?,
                 Operation::Copy { to, from } => self.keep(to, self.operand(from)),
                 Operation::Mark { to } => self.keep(to, i128::from(self.tape.at())),
                 Operation::Foresee { to, field } => {
@@ -929,7 +930,7 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
     }
 
     #[inline]
-    fn keep(&mut self, to: Register, value: i128) {
+    pub(super) fn keep(&mut self, to: Register, value: i128) {
         if to != NO_REGISTER
             && let Some(register) = self.registers.get_mut(self.base + usize::from(to))
         {

@@ -43,6 +43,10 @@ pub(crate) enum Problem {
     Unpack {
         text: u32,
     },
+    /// The text of a call of a Lua function without a value; the sink was told why.
+    Script {
+        text: u32,
+    },
     /// No symbol of a Huffman table begins with the next bits.
     NoCode,
     /// It was said before.

@@ -253,7 +253,7 @@ impl Tape for Reading<'_> {
             Look::Integer(codec) => codec,
         };
         let mut reader = self.reader.clone();
-        if !u32::try_from(ahead).is_ok_and(|ahead| reader.skip(ahead)) {
+        if !u32::try_from(ahead).is_ok_and(|ahead| reader.skip_read(ahead)) {
             return Ok(None);
         }
         let raw = codec.read(reader.order(), |bits| reader.read(bits));
@@ -306,10 +306,7 @@ impl Tape for Reading<'_> {
     }
 
     fn skip_field(&mut self, bits: u32) -> bool {
-        match self.reader.is_coded() {
-            true => self.reader.read(bits).is_some(),
-            false => self.reader.skip(bits),
-        }
+        self.reader.skip_read(bits)
     }
 
     #[inline]

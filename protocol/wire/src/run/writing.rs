@@ -337,8 +337,8 @@ impl<'j> Writing<'j> {
                 Look::Integer(codec) => {
                     let mut reader = self.writer.reader();
                     let ahead = u32::try_from(look.ahead).ok();
-                    let start = ahead.and_then(|ahead| look.at.checked_add(ahead));
-                    let there = start.is_some_and(|start| reader.skip(start));
+                    let there =
+                        ahead.is_some_and(|ahead| reader.skip(look.at) && reader.skip_read(ahead));
                     let raw = codec.read(reader.order(), |bits| reader.read(bits));
                     raw.ok().filter(|_| there).map(i128::from)
                 }
@@ -447,7 +447,7 @@ impl Tape for Writing<'_> {
             Some(Inside::Struct { fields, used }) => {
                 used.insert(info.name.to_string());
                 let json = fields.and_then(|fields| fields.get(&*info.name));
-                json.and_then(Json::as_u64).map(i128::from)
+                json.and_then(unsigned).map(i128::from)
             }
             _ => None,
         };
@@ -864,5 +864,13 @@ impl Tape for Writing<'_> {
 
     fn is_text(&self, _: Range<u32>, _: Encoding) -> bool {
         true
+    }
+}
+
+/// An integer as JSON has it: a number, or a text where it needs more than 53 bits.
+fn unsigned(json: &Json) -> Option<u64> {
+    match json {
+        Json::String(text) => text.parse().ok(),
+        other => other.as_u64(),
     }
 }

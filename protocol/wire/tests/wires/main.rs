@@ -5,6 +5,7 @@ mod enet;
 mod explained;
 mod kcp;
 mod minetest;
+mod quake3;
 mod raknet;
 #[path = "../recordings/mod.rs"]
 mod recordings;
