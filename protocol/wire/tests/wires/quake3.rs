@@ -16,7 +16,7 @@ const SERVER: u16 = 27960;
 
 #[test]
 fn own_tests_pass() {
-    check_own_tests("quake3.wire", 5);
+    check_own_tests("quake3.wire", 6);
 }
 
 #[test]
