@@ -13,6 +13,10 @@ pub(crate) struct BitWriter {
     bytes: Vec<u8>,
     /// The next bit.
     at: u32,
+    /// The stream's bit that is the first of `bytes`.
+    base: u32,
+    /// What stands elsewhere in the stream, with the bit at which it begins.
+    elsewhere: Vec<(u32, BitWriter)>,
     order: Order,
     /// What whole bytes are written as.
     coding: Option<Arc<HuffmanTable>>,
@@ -25,6 +29,8 @@ impl BitWriter {
         BitWriter {
             bytes: Vec::new(),
             at: 0,
+            base: 0,
+            elsewhere: Vec::new(),
             order,
             coding: None,
             uncoded: None,
@@ -46,7 +52,30 @@ impl BitWriter {
     }
 
     pub(crate) fn at(&self) -> u32 {
-        self.at
+        self.base + self.at
+    }
+
+    /// A writer of what stands elsewhere in the stream, from this bit on.
+    pub(crate) fn elsewhere(&self, start: u32) -> BitWriter {
+        let mut writer = BitWriter::new(self.order).coded(self.coding.clone());
+        writer.base = start - start % 8;
+        writer.at = start % 8;
+        if writer.at > 0 {
+            writer.bytes.push(0);
+        }
+        writer.elsewhere.push((start, BitWriter::new(self.order)));
+        writer
+    }
+
+    /// Takes what such a writer has written: it goes over what stands there when all is written.
+    pub(crate) fn put_elsewhere(&mut self, mut writer: BitWriter) {
+        if writer.elsewhere.is_empty() {
+            return;
+        }
+        let (start, _) = writer.elsewhere.remove(0);
+        self.elsewhere.append(&mut writer.elsewhere);
+        self.uncoded = self.uncoded.or(writer.uncoded);
+        self.elsewhere.push((start, writer));
     }
 
     /// What is there so far; a last part of a byte is filled up with zeros.
@@ -56,12 +85,33 @@ impl BitWriter {
 
     /// What was written; a last part of a byte is filled up with zeros.
     pub(crate) fn into_bytes(self) -> Vec<u8> {
-        self.bytes
+        let (mut bytes, order) = (self.bytes, self.order.bits);
+        let place = |bit: u32| match order {
+            BitOrder::Lsb => (bit as usize / 8, 1u8 << (bit % 8)),
+            BitOrder::Msb => (bit as usize / 8, 0x80u8 >> (bit % 8)),
+        };
+        for (start, writer) in &self.elsewhere {
+            for bit in *start..writer.at() {
+                let (from, from_mask) = place(bit - writer.base);
+                let (to, mask) = place(bit);
+                if to >= bytes.len() {
+                    bytes.resize(to + 1, 0);
+                }
+                let is_set = writer
+                    .bytes
+                    .get(from)
+                    .is_some_and(|byte| byte & from_mask != 0);
+                bytes[to] = bytes[to] & !mask | if is_set { mask } else { 0 };
+            }
+        }
+        bytes
     }
 
     /// Appends the bytes of a range that was written.
     pub(crate) fn copy(&self, bits: Range<u32>, to: &mut Vec<u8>) {
-        self.reader().copy(bits.start, bits.end, to);
+        let start = bits.start.saturating_sub(self.base);
+        let end = bits.end.saturating_sub(self.base);
+        self.reader().copy(start, end, to);
     }
 
     /// The lowest `bits` bits of a value: 1 to 64.

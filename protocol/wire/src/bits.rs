@@ -72,6 +72,12 @@ impl<'a> BitReader<'a> {
         self.end = end;
     }
 
+    /// Moves both: the caller sees to it that they are in the stream, and in order.
+    pub(crate) fn set(&mut self, at: u32, end: u32) {
+        debug_assert!(at <= end && end as usize <= self.bytes.len() * 8);
+        (self.at, self.end) = (at, end);
+    }
+
     /// Goes back to a bit that was read before.
     pub(crate) fn rewind(&mut self, to: u32) {
         debug_assert!(to <= self.at, "a reader rewinds, it does not jump ahead");

@@ -313,6 +313,8 @@ pub(crate) enum Operation {
     /// `rest`. Where something in them cannot be read, and `catches`, the run goes on at `end`, which
     /// is after the end of the window.
     WindowBegin {
+        /// It stands elsewhere: where it begins, in bits from the stream's start.
+        at: Option<Operand>,
         /// `None`: all that is left.
         size: Option<Operand>,
         text: u32,

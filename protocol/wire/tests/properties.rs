@@ -14,7 +14,8 @@ static WIRE: LazyLock<Wire> =
 /// All that holds for a wire and a packet.
 fn check(wire: &Wire, packet: &[u8]) -> Result<(), TestCaseError> {
     let decoded = wire.decode(packet);
-    check_tree(&decoded.tree, packet.len() as u32 * 8)?;
+    let jumps = wire.text().contains("at (");
+    check_tree(&decoded.tree, packet.len() as u32 * 8, jumps)?;
     check_diagnostics(&decoded, packet.len() as u32 * 8)?;
     // What is in `out` before does not matter.
     let mut facts = wire.decode(&[0xa5; 70]).facts;
@@ -22,7 +23,7 @@ fn check(wire: &Wire, packet: &[u8]) -> Result<(), TestCaseError> {
     prop_assert_eq!(&facts, &decoded.facts, "both plans");
     check_round_trip(wire, &decoded, packet)?;
     let joined = wire.decode_message(None, packet);
-    check_tree(&joined.tree, packet.len() as u32 * 8)?;
+    check_tree(&joined.tree, packet.len() as u32 * 8, jumps)?;
     wire.message_facts(None, packet, &mut facts);
     prop_assert_eq!(&facts, &joined.facts, "both plans of a joined message");
     for message in &decoded.facts.messages {
@@ -53,8 +54,8 @@ fn check_round_trip(wire: &Wire, decoded: &Decoded, packet: &[u8]) -> Result<(),
 }
 
 /// In every stream, leaves and `rest` follow each other from the first bit to the last; parents
-/// cover their children; the links between nodes are right.
-fn check_tree(tree: &Tree, bits: u32) -> Result<(), TestCaseError> {
+/// cover their children; the links between nodes are right. `jumps`: but for what stands elsewhere.
+fn check_tree(tree: &Tree, bits: u32, jumps: bool) -> Result<(), TestCaseError> {
     let mut at = vec![0; tree.streams()];
     for node in tree.iter() {
         let (id, bits_of) = (node.id(), node.bits());
@@ -62,7 +63,8 @@ fn check_tree(tree: &Tree, bits: u32) -> Result<(), TestCaseError> {
         let length = tree.stream(node.stream()).map_or(0, <[u8]>::len) as u32 * 8;
         prop_assert!(bits_of.start <= bits_of.end);
         prop_assert!(bits_of.end <= length, "{} ends past the end", tree.path(id));
-        prop_assert_eq!(bits_of.start, at[stream], "{} leaves a hole", tree.path(id));
+        let follows = jumps || bits_of.start == at[stream];
+        prop_assert!(follows, "{} leaves a hole", tree.path(id));
         let children: Vec<_> = tree.children(id).filter_map(|id| tree.get(id)).collect();
         if children.iter().any(|child| child.stream() != node.stream()) {
             // It went through a layer with all whole bytes.
@@ -72,14 +74,15 @@ fn check_tree(tree: &Tree, bits: u32) -> Result<(), TestCaseError> {
         }
         for child in children {
             prop_assert_eq!(child.parent(), Some(id));
-            prop_assert!(child.bits().end <= bits_of.end || child.stream() != node.stream());
+            let is_covered = child.bits().end <= bits_of.end || child.stream() != node.stream();
+            prop_assert!(is_covered || jumps);
         }
         if let (Name::Index(_), Some(parent)) = (node.name(), node.parent()) {
             let place = tree.children(parent).position(|child| child == id);
             prop_assert_eq!(node.name(), Name::Index(place.unwrap_or(usize::MAX) as u32));
         }
     }
-    prop_assert_eq!(at[0], bits, "consumed + rest = input");
+    prop_assert!(at[0] == bits || jumps, "consumed + rest = input");
     Ok(())
 }
 
@@ -131,6 +134,7 @@ enum Part {
     Block(Vec<Part>),
     Layer(&'static str, Option<u8>, Vec<Part>),
     RepeatWindow(&'static str),
+    At(Vec<Part>),
     Message(Vec<Part>),
     Itself,
     Align(u8, &'static str),
@@ -247,6 +251,7 @@ fn part() -> impl Strategy<Value = Part> {
                 .prop_map(|(asked, parts)| Part::Asks(asked, parts)),
             parts().prop_map(Part::Window),
             parts().prop_map(Part::Block),
+            parts().prop_map(Part::At),
             (
                 prop::sample::select(&["Lx", "Ly(3)", "Lz", "Lh", "Lc"][..]),
                 prop::option::of(0u8..12),
@@ -375,6 +380,12 @@ impl Writer {
                 let inner = self.structure(parts, "");
                 let size = size.map(|size| format!("size({size})")).unwrap_or_default();
                 format!("{field}: {inner} {size} through {layer};\n")
+            }
+            Part::At(parts) => {
+                let inner = self.body(parts, own);
+                format!(
+                    "label {field}l; {field}: u6; at ({field} ^ ({field}l & 1)) {{ {inner} }}\n"
+                )
             }
             Part::Block(parts) => {
                 let inner = self.body(parts, own);

@@ -29,6 +29,8 @@ pub(super) struct Body<'a> {
     pub(super) taken: BTreeMap<&'a str, Span>,
     /// How many `size` blocks there are so far.
     pub(super) size_blocks: u32,
+    /// `at` blocks so far.
+    pub(super) at_blocks: u32,
     /// How many `align`s there are so far.
     paddings: u32,
     /// The same names in the order of declaration.
@@ -75,6 +77,7 @@ impl<'a> Checker<'a, '_> {
                 fields: Vec::new(),
                 taken: BTreeMap::new(),
                 size_blocks: 0,
+                at_blocks: 0,
                 paddings: 0,
                 added: Vec::new(),
             };

@@ -65,6 +65,7 @@ type Parameters<'a> = BTreeMap<&'a str, (usize, Of)>;
 /// The window of a field that goes through a layer.
 pub(super) fn layered(window: Option<Window>, layer: LayerUse, name: &str) -> Window {
     let whole = || Window {
+        at: None,
         size: None,
         text: layer.text.clone(),
         rest_key: format!("{name}.rest").into(),

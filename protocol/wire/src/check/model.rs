@@ -342,6 +342,9 @@ pub(crate) enum Repeat {
 /// Bytes that nothing inside reads past.
 #[derive(Clone, Debug)]
 pub(crate) struct Window {
+    /// It does not begin where what is before it ends, but so many bits after the stream's start,
+    /// and goes to the stream's end.
+    pub(crate) at: Option<Expression>,
     /// In bytes; `None`: all that is left.
     pub(crate) size: Option<Expression>,
     /// `size(length)` as the wire spells it.

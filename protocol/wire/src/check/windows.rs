@@ -20,7 +20,21 @@ impl<'a> Checker<'a, '_> {
         let text = size.span.text(self.text).into();
         let size = self.integer(&size.bytes, scope, "a size")?;
         Some(Window {
+            at: None,
             size: Some(size),
+            text,
+            rest_key,
+            layer: None,
+        })
+    }
+
+    /// `at (BIT)`
+    fn place(&mut self, at: &Size<'a>, rest_key: Arc<str>, scope: &Scope<'a>) -> Option<Window> {
+        let text = at.span.text(self.text).into();
+        let at = self.integer(&at.bytes, scope, "a place")?;
+        Some(Window {
+            at: Some(at),
+            size: None,
             text,
             rest_key,
             layer: None,
@@ -47,6 +61,7 @@ impl<'a> Checker<'a, '_> {
         let size = self.integer(bytes, scope, "a number of bytes")?;
         let rest_key = format!("{}.rest", declared.name.text).into();
         Some(Window {
+            at: None,
             size: Some(size),
             text,
             rest_key,
@@ -54,18 +69,25 @@ impl<'a> Checker<'a, '_> {
         })
     }
 
-    /// `size (BYTES) { ... }`
+    /// `size (BYTES) { ... }` or `at (BIT) { ... }`
     pub(super) fn size_step(
         &mut self,
         declared: &SizeBlock<'a>,
         body: &mut Body<'a>,
     ) -> Option<Step> {
-        body.size_blocks += 1;
-        let rest_key = match body.size_blocks {
-            1 => "size.rest".to_owned(),
-            more => format!("size_{more}.rest"),
+        let (word, blocks) = match declared.is_at {
+            true => ("at", &mut body.at_blocks),
+            false => ("size", &mut body.size_blocks),
         };
-        let window = self.window(&declared.size, rest_key.into(), &body.scope);
+        *blocks += 1;
+        let rest_key: Arc<str> = match *blocks {
+            1 => format!("{word}.rest").into(),
+            more => format!("{word}_{more}.rest").into(),
+        };
+        let window = match declared.is_at {
+            true => self.place(&declared.size, rest_key, &body.scope),
+            false => self.window(&declared.size, rest_key, &body.scope),
+        };
         let body = self.steps(&declared.body, body);
         Some(Step::Window {
             window: window?,

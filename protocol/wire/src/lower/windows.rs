@@ -11,6 +11,7 @@ use crate::program::{
 
 /// A window whose size is known to the plan.
 pub(super) struct Confined {
+    at: Option<Operand>,
     size: Option<Operand>,
     text: u32,
     rest: u32,
@@ -37,6 +38,10 @@ impl Lowering<'_> {
         structure: StructId,
         bindings: &Bindings,
     ) -> Result<Confined, TooLarge> {
+        let at = match &window.at {
+            Some(at) => Some(self.value(at, bindings)?),
+            None => None,
+        };
         let size = match &window.size {
             Some(size) => Some(self.value(size, bindings)?),
             None => None,
@@ -48,6 +53,7 @@ impl Lowering<'_> {
         let text = self.text(&window.text);
         let rest = self.rest_info(&window.rest_key, structure, false);
         Ok(Confined {
+            at,
             size,
             text,
             rest,
@@ -137,6 +143,7 @@ impl Lowering<'_> {
         };
         let end = self.assembler.label();
         self.assembler.push(Operation::WindowBegin {
+            at: window.at,
             size: window.size,
             text: window.text,
             field: window.field,

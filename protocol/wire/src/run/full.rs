@@ -281,6 +281,16 @@ impl<'p> Full<'p> {
                     ),
                 }
             }
+            Problem::Nowhere {
+                text: index,
+                at,
+                end,
+            } => {
+                format!(
+                    "`{}` is at bit {at}, which is not in the {end} bits that there are",
+                    text(index)
+                )
+            }
             Problem::NotWritten => "it cannot be written".to_owned(),
             Problem::Unclaimed => "no protocol of this file claims the packet".to_owned(),
             Problem::NoMessages => "the wire has no `@message` struct".to_owned(),

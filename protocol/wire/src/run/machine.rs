@@ -661,6 +661,7 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
                     }
                 }
                 Operation::WindowBegin {
+                    at,
                     size,
                     text,
                     field,
@@ -679,8 +680,12 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
                         depth: self.sink.depth(),
                         is_layer: false,
                     };
+                    let at = at.map(|at| self.needed(at)).transpose()?;
                     let size = size.map(|size| self.needed(size)).transpose()?;
-                    self.begin_window(size, field, scope)?;
+                    match at {
+                        Some(at) => self.begin_elsewhere(at, scope)?,
+                        None => self.begin_window(size, field, scope)?,
+                    }
                 }
                 Operation::WindowEnd => self.end_window()?,
                 Operation::LayerBegin {

@@ -134,6 +134,12 @@ pub(crate) enum Problem {
     },
     /// A joined message of a wire without messages.
     NoMessages,
+    /// A place that is not in the stream; the text of the `at` block.
+    Nowhere {
+        text: u32,
+        at: i128,
+        end: u32,
+    },
     /// What was to be written is not there or does not fit; the tape knows more.
     NotWritten,
 }

@@ -34,6 +34,8 @@ enum Inside<'a> {
         outer_end: u32,
         is_short: bool,
     },
+    /// What stands elsewhere.
+    Elsewhere { outer_at: u32, outer_end: u32 },
     Layer {
         text: u32,
         /// Where the tape stands around it.
@@ -95,6 +97,13 @@ impl<'a> Reading<'a> {
                 self.reader.set_end(outer_end);
                 is_short
             }
+            Some(Inside::Elsewhere {
+                outer_at,
+                outer_end,
+            }) => {
+                self.reader.set(outer_at, outer_end);
+                false
+            }
             Some(Inside::Layer { outer, .. }) => {
                 self.reader = outer;
                 false
@@ -112,7 +121,7 @@ impl<'a> Reading<'a> {
         match self.inside.last() {
             Some(&Inside::Window { text, bytes, .. }) => Limit::Window { text, bytes },
             Some(&Inside::Layer { text, .. }) => Limit::Layer { text },
-            None => Limit::Whole,
+            Some(Inside::Elsewhere { .. }) | None => Limit::Whole,
         }
     }
 }
@@ -388,7 +397,24 @@ impl Tape for Reading<'_> {
         })
     }
 
+    fn jump(&mut self, at: i128, text: u32, _: u32) -> Result<(), Problem> {
+        let (outer_at, outer_end) = (self.reader.at(), self.reader.end());
+        let end = self.reader.all().len() as u32 * 8;
+        match u32::try_from(at).ok().filter(|&at| at <= end) {
+            Some(at) => self.reader.set(at, end),
+            None => return Err(Problem::Nowhere { text, at, end }),
+        }
+        self.inside.push(Inside::Elsewhere {
+            outer_at,
+            outer_end,
+        });
+        Ok(())
+    }
+
     fn rest(&mut self) -> Range<u32> {
+        if let Some(Inside::Elsewhere { .. }) = self.inside.last() {
+            return self.reader.at()..self.reader.at();
+        }
         let from = self.reader.at();
         self.reader.skip(self.reader.left());
         from..self.reader.at()

@@ -103,6 +103,10 @@ pub(crate) trait Tape {
         catches: bool,
     ) -> Result<Opened, Problem>;
 
+    /// What comes until [`Tape::end_window`] stands elsewhere in the stream, so many bits from its
+    /// start; then the tape comes back. `rest` is as for a window.
+    fn jump(&mut self, at: i128, text: u32, rest: u32) -> Result<(), Problem>;
+
     /// What is left in the window, which the tape steps over.
     fn rest(&mut self) -> Range<u32>;
 

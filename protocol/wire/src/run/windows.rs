@@ -35,6 +35,14 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
         Ok(())
     }
 
+    /// What stands somewhere else in the stream begins.
+    pub(super) fn begin_elsewhere(&mut self, at: i128, scope: Scope) -> Result<(), Stop> {
+        let begun = self.tape.jump(at, scope.text, scope.rest);
+        begun.map_err(Stop::here)?;
+        self.scopes.push(scope);
+        Ok(())
+    }
+
     pub(super) fn end_window(&mut self) -> Result<(), Stop> {
         let Some(scope) = self.scopes.pop() else {
             return Ok(());

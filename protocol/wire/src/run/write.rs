@@ -5,6 +5,7 @@ use serde_json::Value as Json;
 use super::full::Full;
 use super::machine::{Entry, Sink, Stop, Surroundings, run};
 use super::problem::Problem;
+use super::tape::Tape as _;
 use super::writing::{Derived, Writing};
 use crate::context::Context;
 use crate::encode::Change;
@@ -122,6 +123,7 @@ fn write_once(
         &mut full,
         |machine, end| {
             let mut tape = machine.tape;
+            tape.unwind(0);
             if let Err(Stop { field, problem }) = end
                 && problem != Problem::NotWritten
                 && rest.is_none()

@@ -76,6 +76,8 @@ struct Open<'j> {
 /// A window that is being filled.
 struct Window {
     from: u32,
+    /// It stands elsewhere, and this is where the tape comes back to.
+    outside: Option<BitWriter>,
     /// `None`: as many as there are.
     bytes: Option<i128>,
     /// What the wire does not explain of it.
@@ -130,6 +132,14 @@ impl<'j> Writing<'j> {
             looks: Vec::new(),
             is_guessed: false,
             refused: Vec::new(),
+        }
+    }
+
+    /// What a window that stands elsewhere holds goes there.
+    fn come_back(&mut self, window: &mut Window) {
+        if let Some(outside) = window.outside.take() {
+            let elsewhere = std::mem::replace(&mut self.writer, outside);
+            self.writer.put_elsewhere(elsewhere);
         }
     }
 
@@ -718,6 +728,7 @@ impl Tape for Writing<'_> {
         };
         self.windows.push(Window {
             from: self.writer.at(),
+            outside: None,
             bytes,
             rest: found,
             catches,
@@ -746,6 +757,7 @@ impl Tape for Writing<'_> {
         let writer = std::mem::replace(&mut self.writer, inner);
         self.windows.push(Window {
             from: 0,
+            outside: None,
             bytes: None,
             rest,
             catches: through.catches,
@@ -799,6 +811,29 @@ impl Tape for Writing<'_> {
         false
     }
 
+    fn jump(&mut self, at: i128, text: u32, rest: u32) -> Result<(), Problem> {
+        let end = PACKET_BYTES_MAX as u32 * 8;
+        let Some(start) = u32::try_from(at).ok().filter(|&at| at <= end) else {
+            return Err(Problem::Nowhere { text, at, end });
+        };
+        let found = match self.rest_beside(rest) {
+            Ok(found) => found,
+            Err(why) => return Err(self.refuse(None, why)),
+        };
+        let elsewhere = self.writer.elsewhere(start);
+        let outside = std::mem::replace(&mut self.writer, elsewhere);
+        self.windows.push(Window {
+            from: start,
+            outside: Some(outside),
+            bytes: None,
+            rest: found,
+            catches: true,
+            depth: self.open.len(),
+            layer: None,
+        });
+        Ok(())
+    }
+
     fn rest(&mut self) -> Range<u32> {
         let from = self.writer.at();
         if let Some(Window {
@@ -812,10 +847,20 @@ impl Tape for Writing<'_> {
     }
 
     fn end_window(&mut self) -> Result<(), Problem> {
-        self.settle_looks(self.writer.at(), self.windows.len());
-        let Some(window) = self.windows.pop() else {
+        let depth = self.windows.len();
+        // What is asked elsewhere is answered by bits that others write, and stays as it was.
+        match self
+            .windows
+            .last()
+            .is_some_and(|window| window.outside.is_some())
+        {
+            true => self.looks.retain(|look| look.depth != depth),
+            false => self.settle_looks(self.writer.at(), depth),
+        }
+        let Some(mut window) = self.windows.pop() else {
             return Ok(());
         };
+        self.come_back(&mut window);
         let Some(bytes) = window.bytes else {
             return Ok(());
         };
@@ -835,11 +880,11 @@ impl Tape for Writing<'_> {
 
     fn unwind(&mut self, depth: usize) {
         while self.windows.len() > depth {
-            if let Some(Window {
-                layer: Some(outside),
-                ..
-            }) = self.windows.pop()
-            {
+            let Some(mut window) = self.windows.pop() else {
+                break;
+            };
+            self.come_back(&mut window);
+            if let Some(outside) = window.layer {
                 self.writer = outside.writer;
             }
         }

@@ -220,9 +220,11 @@ pub(crate) struct Size<'a> {
     pub(crate) span: Span,
 }
 
-/// `size (BYTES) { ... }`
+/// `size (BYTES) { ... }` or `at (BIT) { ... }`
 #[derive(Debug)]
 pub(crate) struct SizeBlock<'a> {
+    /// It stands elsewhere, and the size is where: bits from the stream's start.
+    pub(crate) is_at: bool,
     pub(crate) size: Size<'a>,
     pub(crate) body: Vec<Statement<'a>>,
 }

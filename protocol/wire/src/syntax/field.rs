@@ -1,6 +1,8 @@
 //! Fields: names, types, repeats, values, annotations.
 
-use super::ast::{Annotation, Field, Ident, Repeat, Size, Statement, Struct, TypeRef, Until};
+use super::ast::{
+    Annotation, Expr, ExprKind, Field, Ident, Repeat, Size, Statement, Struct, TypeRef, Until,
+};
 use super::lexer::TokenKind;
 use super::parser::{Failed, Parser};
 
@@ -92,6 +94,37 @@ impl<'a> Parser<'a, '_> {
             derived: None,
             computed,
             annotations,
+        })
+    }
+
+    /// `label NAME;`: a short word for `let NAME = position();`.
+    pub(super) fn label(&mut self) -> Result<Field<'a>, Failed> {
+        let word = self.here();
+        self.advance();
+        let name = self.new_name("a name after `label`")?;
+        self.expect_mark(";", "after the label")?;
+        let position = Ident {
+            text: "position",
+            span: name.span,
+        };
+        let position = Expr::new(ExprKind::Call(position, Vec::new()), name.span);
+        Ok(Field {
+            name,
+            field_type: TypeRef {
+                name: Ident {
+                    text: "let",
+                    span: word,
+                },
+                arguments: None,
+                span: word,
+            },
+            repeat: None,
+            size: None,
+            through: None,
+            constant: None,
+            derived: None,
+            computed: Some(position),
+            annotations: Vec::new(),
         })
     }
 

@@ -287,10 +287,14 @@ impl<'a> Parser<'a, '_> {
             "set" if self.at_statement_word("set") => Ok(Statement::Set(self.set()?)),
             "join" if self.at_statement_word("join") => Ok(Statement::Join(self.join()?)),
             "follow" if self.at_statement_word("follow") => Ok(Statement::Follow(self.follow()?)),
-            "size" if self.peek_second() == TokenKind::Mark("(") => {
+            "label" if self.peek_second() == TokenKind::Name => {
+                Ok(Statement::Field(Box::new(self.label()?)))
+            }
+            "size" | "at" if self.peek_second() == TokenKind::Mark("(") => {
+                let is_at = word == "at";
                 let size = self.size()?;
-                let body = self.braced_body("to begin what stands in these bytes")?;
-                Ok(Statement::Size(SizeBlock { size, body }))
+                let body = self.braced_body("to begin what stands there")?;
+                Ok(Statement::Size(SizeBlock { is_at, size, body }))
             }
             _ => Ok(Statement::Field(Box::new(self.field()?))),
         }
