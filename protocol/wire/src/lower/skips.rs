@@ -71,7 +71,8 @@ fn fixed_bits(field_type: &Type, model: &Model) -> Option<u8> {
             codec: Codec::Ordered { bits, .. },
             ..
         } => Some(bits),
-        Type::Rotation { bits, .. } => Some(2 + 3 * bits),
+        // In a coded stream its parts take other bits than the whole would.
+        Type::Rotation { .. } => None,
         Type::Uuid => Some(128),
         Type::Bool => Some(1),
         Type::Range { low, high, bits } => (high - low + 1 == 1i128 << bits).then_some(bits),
