@@ -192,8 +192,11 @@ pub fn thread(generation: u32) -> Option<*mut Thread> {
     if !head.is_null() {
         // SAFETY: `lease` put a `Thread` into the page of the ring that it set as the value. In a
         // forked child it is the parent's, of another generation.
-        let thread = unsafe { head.byte_add(THREAD_AT) }.cast::<Thread>();
-        if unsafe { &*thread }.is_of(generation) {
+        let (thread, ours) = unsafe {
+            let thread = head.byte_add(THREAD_AT).cast::<Thread>();
+            (thread, (*thread).is_of(generation))
+        };
+        if ours {
             return Some(thread);
         }
     }
