@@ -525,6 +525,17 @@ fn a_child_that_escapes_is_named() {
 }
 
 #[test]
+fn a_child_that_escapes_by_a_call_without_a_hook_is_named() {
+    let bench = Bench::new();
+    let children = bench.compile("children");
+    let Some(idle) = bench.compile_with("idle", "cc", &["-static"]) else {
+        return;
+    };
+    let command = [text(&children), "quietly", text(&idle), "1800"];
+    check_gap(&bench, &command, "into which the recorder was not loaded");
+}
+
+#[test]
 fn a_child_whose_environment_was_cleaned_is_named() {
     let bench = Bench::new();
     let (children, pair) = (bench.compile("children"), bench.compile("pair"));

@@ -34,6 +34,10 @@ pub(super) struct Process {
     /// Marks that were made, each once.
     pub(super) io_uring: bool,
     pub(super) drops: u64,
+    /// Its program.
+    pub(super) program: Option<PathBuf>,
+    /// Whether it was another program than that at the latest look.
+    pub(super) other: bool,
     /// Whether its reel tells of a gap.
     pub(super) marked: bool,
     recorder: Recorder,
@@ -108,6 +112,8 @@ impl Process {
             tripwire: None,
             io_uring: false,
             drops: 0,
+            program: look::path(pid),
+            other: false,
             marked: false,
             tally: recorder.tally(),
             recorder,

@@ -398,6 +398,24 @@ impl Server<'_> {
                 continue;
             };
             process.drops = process.drops.max(found.drops);
+            // One that has just become another program may be about to say so itself.
+            let now = look::path(pid);
+            let other = now.is_some() && process.program.is_some() && now != process.program;
+            let settled = std::mem::replace(&mut process.other, other);
+            if other && settled {
+                let name = process.name.clone();
+                let shown = now.unwrap_or_default().display().to_string();
+                process.program = None;
+                self.gap(
+                    pid,
+                    &format!(
+                        "{name}: it has become {shown}, into which the recorder was not loaded"
+                    ),
+                );
+            }
+            let Some(process) = self.processes.get_mut(&pid) else {
+                continue;
+            };
             if found.io_uring && !process.io_uring {
                 process.io_uring = true;
                 let name = process.name.clone();
