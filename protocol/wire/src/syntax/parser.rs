@@ -290,14 +290,16 @@ impl<'a> Parser<'a, '_> {
             "label" if self.peek_second() == TokenKind::Name => {
                 Ok(Statement::Field(Box::new(self.label()?)))
             }
-            "size" | "at" if self.peek_second() == TokenKind::Mark("(") => {
-                let is_at = word == "at";
-                let size = self.size()?;
-                let body = self.braced_body("to begin what stands there")?;
-                Ok(Statement::Size(SizeBlock { is_at, size, body }))
-            }
+            "size" if self.peek_second() == TokenKind::Mark("(") => self.size_block(false),
+            "at" if self.peek_second() == TokenKind::Mark("(") => self.size_block(true),
             _ => Ok(Statement::Field(Box::new(self.field()?))),
         }
+    }
+
+    fn size_block(&mut self, is_at: bool) -> Result<Statement<'a>, Failed> {
+        let size = self.size()?;
+        let body = self.braced_body("to begin what stands there")?;
+        Ok(Statement::Size(SizeBlock { is_at, size, body }))
     }
 
     fn if_statement(&mut self) -> Result<If<'a>, Failed> {

@@ -48,7 +48,7 @@ fn every_packet_is_explained() {
 fn views_follow_from_user_commands() {
     assert_eq!(check_views(&small("quake3.pcap")), 10);
     if let Some((recording, _)) = capture_and_demo() {
-        assert_eq!(check_views(&recording), 52);
+        assert_eq!(check_views(&recording), 62);
     }
 }
 
