@@ -20,6 +20,7 @@ mod json;
 mod layers;
 mod limits;
 mod lower;
+mod operation;
 mod program;
 mod run;
 mod select;

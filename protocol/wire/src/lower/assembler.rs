@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use super::TooLarge;
 use crate::limits::OPERATIONS_MAX;
+use crate::operation::Operation;
 use crate::program::{
-    FollowPlan, JoinPlan, LayerPlan, Operand, Operation, Plan, Register, ScriptPlan, SetPlan,
-    StateSlot, SwitchTable,
+    FollowPlan, JoinPlan, LayerPlan, Operand, Plan, Register, ScriptPlan, SetPlan, StateSlot,
+    SwitchTable,
 };
 
 /// A place in the plan that jumps can name before it is known.

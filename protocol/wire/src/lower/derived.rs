@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Binding, Bindings, Lowering, TooLarge};
 use crate::check::model::{Derived, Field, FieldId, Measure, Piece, Struct, StructId};
-use crate::program::{MISSING, Operand, Operation, PLAIN, Register};
+use crate::operation::Operation;
+use crate::program::{MISSING, Operand, PLAIN, Register};
 use crate::syntax::ast::{Arithmetic, Compare};
 
 /// Where a struct keeps what its derived fields ask for.

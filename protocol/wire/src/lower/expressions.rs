@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use super::{Binding, Bindings, FieldKey, Lowering, TooLarge};
 use crate::check::model::{Expression, FieldId, StructId};
-use crate::program::{FieldInfo, NO_FIELD, Operand, Operation, ScriptPlan, Shown};
+use crate::operation::Operation;
+use crate::program::{FieldInfo, NO_FIELD, Operand, ScriptPlan, Shown};
 use crate::syntax::ast::Compare;
 
 impl Lowering<'_> {

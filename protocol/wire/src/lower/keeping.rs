@@ -2,7 +2,8 @@
 
 use super::{Bindings, Lowering, TooLarge};
 use crate::check::model::{Expression, SetStep, StatePath};
-use crate::program::{ContentOperand, Operand, Operation, Register, SetPlan, SetValue, StateSlot};
+use crate::operation::Operation;
+use crate::program::{ContentOperand, Operand, Register, SetPlan, SetValue, StateSlot};
 
 impl Lowering<'_> {
     /// The index of a field of the state, or of an entry of a table there, once the operations

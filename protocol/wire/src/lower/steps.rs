@@ -8,9 +8,8 @@ use super::{Binding, Bindings, FieldKey, Lowering, Sinks, TooLarge};
 use crate::check::model::{
     Expression, Field, FieldId, Length, Meaning, Number, Repeat, Step, StructId, Type,
 };
-use crate::program::{
-    Extent, FieldInfo, NO_REGISTER, Operand, Operation, Padding, Register, Shown,
-};
+use crate::operation::Operation;
+use crate::program::{Extent, FieldInfo, NO_REGISTER, Operand, Padding, Register, Shown};
 use crate::values::codec::Codec;
 use crate::values::quantized::Quantized;
 

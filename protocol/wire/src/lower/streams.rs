@@ -2,7 +2,8 @@
 
 use super::{Bindings, Lowering, Sinks, TooLarge};
 use crate::check::model::{Expression, FollowStep, JoinStep, StructId, Type};
-use crate::program::{ContentOperand, FollowPlan, JoinPlan, Operand, Operation, Register};
+use crate::operation::Operation;
+use crate::program::{ContentOperand, FollowPlan, JoinPlan, Operand, Register};
 
 impl Lowering<'_> {
     pub(super) fn join(

@@ -5,9 +5,8 @@ use std::sync::Arc;
 use super::assembler::Label;
 use super::{Bindings, FieldKey, Lowering, TooLarge};
 use crate::check::model::{Expression, Field, LayerUse, StructId, Window};
-use crate::program::{
-    ArgumentPlan, FieldInfo, LayerPlan, Operand, Operation, Register, Rest, Shown,
-};
+use crate::operation::Operation;
+use crate::program::{ArgumentPlan, FieldInfo, LayerPlan, Operand, Register, Rest, Shown};
 
 /// A window whose size is known to the plan.
 pub(super) struct Confined {

@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
-use super::machine::{Machine, Sink, Stop};
+use super::machine::{Machine, Stop};
 use super::problem::Problem;
+use super::sink::Sink;
 use super::tape::Tape;
 use crate::arithmetic;
 use crate::check::model::Meaning;

@@ -3,8 +3,9 @@
 use std::ops::Range;
 
 use super::keeping::unpacked;
-use super::machine::{Machine, Scope, Sink, Stop};
+use super::machine::{Machine, Scope, Stop};
 use super::problem::Problem;
+use super::sink::Sink;
 use super::tape::{Tape, Through};
 use crate::arithmetic;
 use crate::check::model::{LayerArgument, LayerKind};

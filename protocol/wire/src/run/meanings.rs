@@ -1,6 +1,7 @@
 //! What values mean: the facts, as the interpreter comes by them.
 
-use super::machine::{Machine, Sink};
+use super::machine::Machine;
+use super::sink::Sink;
 use super::tape::Tape;
 use crate::check::model::Meaning;
 use crate::facts::{MessageFacts, PacketFacts, Sequence};

@@ -1,7 +1,8 @@
 //! Steps that read: lengths, padding, counts; and why they cannot.
 
-use super::machine::{Machine, Sink, Stop};
+use super::machine::{Machine, Stop};
 use super::problem::Problem;
+use super::sink::Sink;
 use super::tape::{Content, Tape};
 use crate::arithmetic;
 use crate::check::model::{Encoding, Meaning};

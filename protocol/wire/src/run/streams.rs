@@ -2,9 +2,10 @@
 
 use super::arena::Arena;
 use super::keeping::unpacked;
-use super::machine::{Machine, Rest, Sink, Stop};
+use super::machine::{Machine, Stop};
 use super::problem::{Limit, Problem};
 use super::reading::Reading;
+use super::sink::{Rest, Sink};
 use super::tape::Tape;
 use crate::arithmetic;
 use crate::bits::BitReader;
@@ -16,7 +17,7 @@ use crate::tree::StreamId;
 
 /// What to go back to where a record of a stream is not complete.
 struct Before {
-    sink: super::machine::Mark,
+    sink: super::sink::Mark,
     messages: usize,
     ack_ranges: usize,
     nack_ranges: usize,

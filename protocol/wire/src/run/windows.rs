@@ -1,8 +1,9 @@
 //! Windows: bytes that nothing inside reads past, and where a run goes on when something inside
 //! cannot be read.
 
-use super::machine::{Machine, Rest, Scope, Sink, Stop};
+use super::machine::{Machine, Scope, Stop};
 use super::problem::Problem;
+use super::sink::{Rest, Sink};
 use super::streams::is_cut;
 use super::tape::{Opened, Tape};
 

@@ -3,10 +3,12 @@
 use serde_json::Value as Json;
 
 use super::full::Full;
-use super::machine::{Entry, Sink, Stop, Surroundings, run};
+use super::machine::{Entry, Stop, Surroundings, run};
 use super::problem::Problem;
+use super::sink::Sink;
 use super::tape::Tape as _;
-use super::writing::{Derived, Writing};
+use super::writing::Writing;
+use super::writing::derived::Derived;
 use crate::context::Context;
 use crate::encode::Change;
 use crate::facts::PacketFacts;

@@ -3,10 +3,12 @@
 pub(crate) mod ast;
 mod expression;
 mod field;
+mod item;
 mod layer;
 mod lexer;
 mod parser;
 mod state;
+mod statement;
 mod test;
 
 pub(crate) use lexer::Span;

@@ -5,10 +5,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::Span;
-use super::ast::{
-    Align, Arm, Block, Constant, Enum, Expr, ExprKind, File, Ident, If, Import, Member, Parameter,
-    Setting, SizeBlock, Statement, Struct, Switch,
-};
+use super::ast::{File, Ident, Struct};
 use super::lexer::{Token, TokenKind, tokens};
 use crate::error::Report;
 use crate::limits::MISTAKES_MAX;
@@ -59,7 +56,7 @@ pub(super) struct Parser<'a, 'r> {
     /// The structs that vectors stand for, since the last item.
     pub(super) vectors: Vec<Struct<'a>>,
     pub(super) vector_names: BTreeSet<&'a str>,
-    reports: &'r mut Vec<Report>,
+    pub(super) reports: &'r mut Vec<Report>,
 }
 
 impl<'a> Parser<'a, '_> {
@@ -109,278 +106,6 @@ impl<'a> Parser<'a, '_> {
             report.help(suggestion);
         }
         Failed
-    }
-
-    fn block(&mut self) -> Result<Block<'a>, Failed> {
-        self.advance();
-        let name = self.new_name("a name")?;
-        self.settings(name)
-    }
-
-    /// The settings of a block, with their braces.
-    pub(super) fn settings(&mut self, name: Ident<'a>) -> Result<Block<'a>, Failed> {
-        self.expect_mark("{", "to begin the settings")?;
-        let mut settings = Vec::new();
-        while !self.at_mark("}") {
-            let name = self.any_name("a setting, or `}`")?;
-            self.expect_mark("=", "after the setting's name")?;
-            let value = self.setting_value()?;
-            let mut more = Vec::new();
-            while self.take_mark(",") {
-                more.push(self.setting_value()?);
-            }
-            self.expect_mark(";", "after the setting")?;
-            settings.push(Setting { name, value, more });
-        }
-        self.advance();
-        Ok(Block { name, settings })
-    }
-
-    /// An expression, or `LOW..=HIGH`.
-    fn setting_value(&mut self) -> Result<Expr<'a>, Failed> {
-        let low = self.expression()?;
-        if !self.take_mark("..=") {
-            return Ok(low);
-        }
-        let high = self.expression()?;
-        let span = low.span.to(high.span);
-        let kind = ExprKind::Interval(Box::new(low), Box::new(high));
-        Ok(Expr::new(kind, span))
-    }
-
-    fn import(&mut self) -> Result<Import<'a>, Failed> {
-        self.advance();
-        let span = self.here();
-        if self.peek() != TokenKind::Text {
-            return Err(self.unexpected("the path of a file: `import \"other.wire\";`"));
-        }
-        self.advance();
-        let quoted = span.text(self.text);
-        let path = quoted.strip_prefix('"').unwrap_or(quoted);
-        let path = path.strip_suffix('"').unwrap_or(path);
-        self.expect_mark(";", "after the path")?;
-        Ok(Import { path, span })
-    }
-
-    fn constant(&mut self) -> Result<Constant<'a>, Failed> {
-        self.advance();
-        let name = self.new_name("the constant's name")?;
-        self.expect_mark("=", "after the constant's name")?;
-        let value = self.expression()?;
-        self.expect_mark(";", "after the constant")?;
-        Ok(Constant { name, value })
-    }
-
-    fn enumeration(&mut self, is_flags: bool) -> Result<Enum<'a>, Failed> {
-        self.advance();
-        let (name, holds) = match is_flags {
-            true => ("the flags' name", "the flags"),
-            false => ("the enum's name", "the enum"),
-        };
-        let name = self.new_name(name)?;
-        let holds = format!("and the integer type that holds {holds}, such as `u8`");
-        self.expect_mark(":", &holds)?;
-        let base = self.type_ref()?;
-        self.expect_mark("{", "to begin the members")?;
-        let mut members = Vec::new();
-        while !self.at_mark("}") {
-            let name = self.new_name("a member, or `}`")?;
-            let value = if self.take_mark("=") {
-                Some(self.expression()?)
-            } else {
-                None
-            };
-            let annotations = self.annotations()?;
-            members.push(Member {
-                name,
-                value,
-                annotations,
-            });
-            if !self.take_mark(",") {
-                break;
-            }
-        }
-        self.expect_mark("}", "or `,` after the member")?;
-        Ok(Enum {
-            name,
-            is_flags,
-            base,
-            members,
-        })
-    }
-
-    fn structure(&mut self) -> Result<Struct<'a>, Failed> {
-        self.advance();
-        let name = self.new_name("the struct's name")?;
-        let parameters = match self.take_mark("(") {
-            true => self.parameters()?,
-            false => Vec::new(),
-        };
-        let annotations = self.annotations()?;
-        self.expect_mark("{", "to begin the fields")?;
-        let body = self.body()?;
-        Ok(Struct {
-            name,
-            parameters,
-            is_vector: false,
-            annotations,
-            body,
-        })
-    }
-
-    /// Up to and including `)`.
-    fn parameters(&mut self) -> Result<Vec<Parameter<'a>>, Failed> {
-        let mut parameters = Vec::new();
-        while !self.at_mark(")") {
-            let name = self.new_name("a parameter")?;
-            self.expect_mark(":", "between the parameter's name and its type")?;
-            let type_name = self.new_name("`int`, `bool` or an enum")?;
-            parameters.push(Parameter { name, type_name });
-            if !self.take_mark(",") {
-                break;
-            }
-        }
-        self.expect_mark(")", "after the last parameter")?;
-        Ok(parameters)
-    }
-
-    /// Statements up to and including `}`.
-    fn body(&mut self) -> Result<Vec<Statement<'a>>, Failed> {
-        let open = self.previous();
-        let mut body = Vec::new();
-        while !self.at_mark("}") {
-            if self.peek() == TokenKind::End {
-                let failed = self.unexpected("a field, or `}`");
-                if let Some(report) = self.reports.last_mut() {
-                    report.related(open, "this has no `}`");
-                }
-                return Err(failed);
-            }
-            match self.statement() {
-                Ok(statement) => body.push(statement),
-                Err(Failed) => self.skip_to_statement()?,
-            }
-        }
-        self.advance();
-        Ok(body)
-    }
-
-    fn braced_body(&mut self, after: &str) -> Result<Vec<Statement<'a>>, Failed> {
-        self.expect_mark("{", after)?;
-        self.nested(Self::body)
-    }
-
-    fn statement(&mut self) -> Result<Statement<'a>, Failed> {
-        let word = match self.peek() {
-            TokenKind::Name => self.here().text(self.text),
-            _ => return Err(self.unexpected("a field, `if`, `switch`, `align` or `}`")),
-        };
-        match word {
-            "if" => Ok(Statement::If(self.if_statement()?)),
-            "switch" => Ok(Statement::Switch(self.switch()?)),
-            "align" if self.peek_second() == TokenKind::Mark("(") => {
-                Ok(Statement::Align(self.align()?))
-            }
-            "let" if self.peek_second() == TokenKind::Name => {
-                Ok(Statement::Field(Box::new(self.computed()?)))
-            }
-            "set" if self.at_statement_word("set") => Ok(Statement::Set(self.set()?)),
-            "join" if self.at_statement_word("join") => Ok(Statement::Join(self.join()?)),
-            "follow" if self.at_statement_word("follow") => Ok(Statement::Follow(self.follow()?)),
-            "label" if self.peek_second() == TokenKind::Name => {
-                Ok(Statement::Field(Box::new(self.label()?)))
-            }
-            "size" if self.peek_second() == TokenKind::Mark("(") => self.size_block(false),
-            "at" if self.peek_second() == TokenKind::Mark("(") => self.size_block(true),
-            _ => Ok(Statement::Field(Box::new(self.field()?))),
-        }
-    }
-
-    fn size_block(&mut self, is_at: bool) -> Result<Statement<'a>, Failed> {
-        let size = self.size()?;
-        let body = self.braced_body("to begin what stands there")?;
-        Ok(Statement::Size(SizeBlock { is_at, size, body }))
-    }
-
-    fn if_statement(&mut self) -> Result<If<'a>, Failed> {
-        self.advance();
-        self.expect_mark("(", "before the condition")?;
-        let condition = self.expression()?;
-        self.expect_mark(")", "after the condition")?;
-        let then = self.braced_body("to begin the fields of the `if`")?;
-        let mut otherwise = Vec::new();
-        if self.at_word("else") {
-            self.advance();
-            if self.at_word("if") {
-                otherwise.push(Statement::If(self.nested(Self::if_statement)?));
-            } else {
-                otherwise = self.braced_body("to begin the fields of the `else`, or `if`")?;
-            }
-        }
-        Ok(If {
-            condition,
-            then,
-            otherwise,
-        })
-    }
-
-    fn switch(&mut self) -> Result<Switch<'a>, Failed> {
-        let start = self.here();
-        self.advance();
-        self.expect_mark("(", "before what the switch looks at")?;
-        let on = self.expression()?;
-        self.expect_mark(")", "after what the switch looks at")?;
-        let span = start.to(self.previous());
-        self.expect_mark("{", "to begin the arms")?;
-        let arms = self.nested(Self::arms)?;
-        Ok(Switch { on, arms, span })
-    }
-
-    fn arms(&mut self) -> Result<Vec<Arm<'a>>, Failed> {
-        let mut arms = Vec::new();
-        while !self.at_mark("}") {
-            let start = self.here();
-            let mut patterns = Vec::new();
-            if self.at_word("default") {
-                self.advance();
-            } else {
-                patterns.push(self.expression()?);
-                while self.take_mark(",") {
-                    patterns.push(self.expression()?);
-                }
-            }
-            let span = start.to(self.previous());
-            self.expect_mark("=>", "between the value and what follows it")?;
-            let body = if self.take_mark("{") {
-                self.nested(Self::body)?
-            } else {
-                vec![self.nested(Self::statement)?]
-            };
-            self.take_mark(",");
-            arms.push(Arm {
-                patterns,
-                body,
-                span,
-            });
-        }
-        self.advance();
-        Ok(arms)
-    }
-
-    fn align(&mut self) -> Result<Align<'a>, Failed> {
-        let start = self.here();
-        self.advance();
-        self.advance();
-        let bits = self.expression()?;
-        self.expect_mark(")", "after the number of bits")?;
-        let span = start.to(self.previous());
-        let pad = if self.take_mark("=") {
-            Some(self.expression()?)
-        } else {
-            None
-        };
-        self.expect_mark(";", "after `align`")?;
-        Ok(Align { bits, pad, span })
     }
 
     pub(super) fn any_name(&mut self, expected: &str) -> Result<Ident<'a>, Failed> {
@@ -523,7 +248,7 @@ impl<'a> Parser<'a, '_> {
     }
 
     /// After a mistake in a statement: past the next `;`, or to the `}` that ends the body.
-    fn skip_to_statement(&mut self) -> Result<(), Failed> {
+    pub(super) fn skip_to_statement(&mut self) -> Result<(), Failed> {
         let mut depth = 0usize;
         loop {
             match self.peek() {

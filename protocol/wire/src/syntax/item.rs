@@ -1,0 +1,142 @@
+//! The items of a file: blocks of settings, imports, constants, enums and structs.
+
+use super::ast::{
+    Block, Constant, Enum, Expr, ExprKind, Ident, Import, Member, Parameter, Setting, Struct,
+};
+use super::lexer::TokenKind;
+use super::parser::{Failed, Parser};
+
+impl<'a> Parser<'a, '_> {
+    pub(super) fn block(&mut self) -> Result<Block<'a>, Failed> {
+        self.advance();
+        let name = self.new_name("a name")?;
+        self.settings(name)
+    }
+
+    /// The settings of a block, with their braces.
+    pub(super) fn settings(&mut self, name: Ident<'a>) -> Result<Block<'a>, Failed> {
+        self.expect_mark("{", "to begin the settings")?;
+        let mut settings = Vec::new();
+        while !self.at_mark("}") {
+            let name = self.any_name("a setting, or `}`")?;
+            self.expect_mark("=", "after the setting's name")?;
+            let value = self.setting_value()?;
+            let mut more = Vec::new();
+            while self.take_mark(",") {
+                more.push(self.setting_value()?);
+            }
+            self.expect_mark(";", "after the setting")?;
+            settings.push(Setting { name, value, more });
+        }
+        self.advance();
+        Ok(Block { name, settings })
+    }
+
+    /// An expression, or `LOW..=HIGH`.
+    fn setting_value(&mut self) -> Result<Expr<'a>, Failed> {
+        let low = self.expression()?;
+        if !self.take_mark("..=") {
+            return Ok(low);
+        }
+        let high = self.expression()?;
+        let span = low.span.to(high.span);
+        let kind = ExprKind::Interval(Box::new(low), Box::new(high));
+        Ok(Expr::new(kind, span))
+    }
+
+    pub(super) fn import(&mut self) -> Result<Import<'a>, Failed> {
+        self.advance();
+        let span = self.here();
+        if self.peek() != TokenKind::Text {
+            return Err(self.unexpected("the path of a file: `import \"other.wire\";`"));
+        }
+        self.advance();
+        let quoted = span.text(self.text);
+        let path = quoted.strip_prefix('"').unwrap_or(quoted);
+        let path = path.strip_suffix('"').unwrap_or(path);
+        self.expect_mark(";", "after the path")?;
+        Ok(Import { path, span })
+    }
+
+    pub(super) fn constant(&mut self) -> Result<Constant<'a>, Failed> {
+        self.advance();
+        let name = self.new_name("the constant's name")?;
+        self.expect_mark("=", "after the constant's name")?;
+        let value = self.expression()?;
+        self.expect_mark(";", "after the constant")?;
+        Ok(Constant { name, value })
+    }
+
+    pub(super) fn enumeration(&mut self, is_flags: bool) -> Result<Enum<'a>, Failed> {
+        self.advance();
+        let (name, holds) = match is_flags {
+            true => ("the flags' name", "the flags"),
+            false => ("the enum's name", "the enum"),
+        };
+        let name = self.new_name(name)?;
+        let holds = format!("and the integer type that holds {holds}, such as `u8`");
+        self.expect_mark(":", &holds)?;
+        let base = self.type_ref()?;
+        self.expect_mark("{", "to begin the members")?;
+        let mut members = Vec::new();
+        while !self.at_mark("}") {
+            let name = self.new_name("a member, or `}`")?;
+            let value = if self.take_mark("=") {
+                Some(self.expression()?)
+            } else {
+                None
+            };
+            let annotations = self.annotations()?;
+            members.push(Member {
+                name,
+                value,
+                annotations,
+            });
+            if !self.take_mark(",") {
+                break;
+            }
+        }
+        self.expect_mark("}", "or `,` after the member")?;
+        Ok(Enum {
+            name,
+            is_flags,
+            base,
+            members,
+        })
+    }
+
+    pub(super) fn structure(&mut self) -> Result<Struct<'a>, Failed> {
+        self.advance();
+        let name = self.new_name("the struct's name")?;
+        let parameters = match self.take_mark("(") {
+            true => self.parameters()?,
+            false => Vec::new(),
+        };
+        let annotations = self.annotations()?;
+        self.expect_mark("{", "to begin the fields")?;
+        let body = self.body()?;
+        Ok(Struct {
+            name,
+            parameters,
+            is_vector: false,
+            annotations,
+            body,
+        })
+    }
+
+    /// Up to and including `)`.
+    fn parameters(&mut self) -> Result<Vec<Parameter<'a>>, Failed> {
+        let mut parameters = Vec::new();
+        while !self.at_mark(")") {
+            let name = self.new_name("a parameter")?;
+            self.expect_mark(":", "between the parameter's name and its type")?;
+            let type_name = self.new_name("`int`, `bool` or an enum")?;
+            parameters.push(Parameter { name, type_name });
+            if !self.take_mark(",") {
+                break;
+            }
+        }
+        self.expect_mark(")", "after the last parameter")?;
+        Ok(parameters)
+    }
+}

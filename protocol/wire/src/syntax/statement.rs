@@ -1,0 +1,146 @@
+//! The statements of a struct: fields, branches, windows.
+
+use super::ast::{Align, Arm, If, SizeBlock, Statement, Switch};
+use super::lexer::TokenKind;
+use super::parser::{Failed, Parser};
+
+impl<'a> Parser<'a, '_> {
+    /// Statements up to and including `}`.
+    pub(super) fn body(&mut self) -> Result<Vec<Statement<'a>>, Failed> {
+        let open = self.previous();
+        let mut body = Vec::new();
+        while !self.at_mark("}") {
+            if self.peek() == TokenKind::End {
+                let failed = self.unexpected("a field, or `}`");
+                if let Some(report) = self.reports.last_mut() {
+                    report.related(open, "this has no `}`");
+                }
+                return Err(failed);
+            }
+            match self.statement() {
+                Ok(statement) => body.push(statement),
+                Err(Failed) => self.skip_to_statement()?,
+            }
+        }
+        self.advance();
+        Ok(body)
+    }
+
+    fn braced_body(&mut self, after: &str) -> Result<Vec<Statement<'a>>, Failed> {
+        self.expect_mark("{", after)?;
+        self.nested(Self::body)
+    }
+
+    fn statement(&mut self) -> Result<Statement<'a>, Failed> {
+        let word = match self.peek() {
+            TokenKind::Name => self.here().text(self.text),
+            _ => return Err(self.unexpected("a field, `if`, `switch`, `align` or `}`")),
+        };
+        match word {
+            "if" => Ok(Statement::If(self.if_statement()?)),
+            "switch" => Ok(Statement::Switch(self.switch()?)),
+            "align" if self.peek_second() == TokenKind::Mark("(") => {
+                Ok(Statement::Align(self.align()?))
+            }
+            "let" if self.peek_second() == TokenKind::Name => {
+                Ok(Statement::Field(Box::new(self.computed()?)))
+            }
+            "set" if self.at_statement_word("set") => Ok(Statement::Set(self.set()?)),
+            "join" if self.at_statement_word("join") => Ok(Statement::Join(self.join()?)),
+            "follow" if self.at_statement_word("follow") => Ok(Statement::Follow(self.follow()?)),
+            "label" if self.peek_second() == TokenKind::Name => {
+                Ok(Statement::Field(Box::new(self.label()?)))
+            }
+            "size" if self.peek_second() == TokenKind::Mark("(") => self.size_block(false),
+            "at" if self.peek_second() == TokenKind::Mark("(") => self.size_block(true),
+            _ => Ok(Statement::Field(Box::new(self.field()?))),
+        }
+    }
+
+    fn size_block(&mut self, is_at: bool) -> Result<Statement<'a>, Failed> {
+        let size = self.size()?;
+        let body = self.braced_body("to begin what stands there")?;
+        Ok(Statement::Size(SizeBlock { is_at, size, body }))
+    }
+
+    fn if_statement(&mut self) -> Result<If<'a>, Failed> {
+        self.advance();
+        self.expect_mark("(", "before the condition")?;
+        let condition = self.expression()?;
+        self.expect_mark(")", "after the condition")?;
+        let then = self.braced_body("to begin the fields of the `if`")?;
+        let mut otherwise = Vec::new();
+        if self.at_word("else") {
+            self.advance();
+            if self.at_word("if") {
+                otherwise.push(Statement::If(self.nested(Self::if_statement)?));
+            } else {
+                otherwise = self.braced_body("to begin the fields of the `else`, or `if`")?;
+            }
+        }
+        Ok(If {
+            condition,
+            then,
+            otherwise,
+        })
+    }
+
+    fn switch(&mut self) -> Result<Switch<'a>, Failed> {
+        let start = self.here();
+        self.advance();
+        self.expect_mark("(", "before what the switch looks at")?;
+        let on = self.expression()?;
+        self.expect_mark(")", "after what the switch looks at")?;
+        let span = start.to(self.previous());
+        self.expect_mark("{", "to begin the arms")?;
+        let arms = self.nested(Self::arms)?;
+        Ok(Switch { on, arms, span })
+    }
+
+    fn arms(&mut self) -> Result<Vec<Arm<'a>>, Failed> {
+        let mut arms = Vec::new();
+        while !self.at_mark("}") {
+            let start = self.here();
+            let mut patterns = Vec::new();
+            if self.at_word("default") {
+                self.advance();
+            } else {
+                patterns.push(self.expression()?);
+                while self.take_mark(",") {
+                    patterns.push(self.expression()?);
+                }
+            }
+            let span = start.to(self.previous());
+            self.expect_mark("=>", "between the value and what follows it")?;
+            let body = if self.take_mark("{") {
+                self.nested(Self::body)?
+            } else {
+                vec![self.nested(Self::statement)?]
+            };
+            self.take_mark(",");
+            arms.push(Arm {
+                patterns,
+                body,
+                span,
+            });
+        }
+        self.advance();
+        Ok(arms)
+    }
+
+    fn align(&mut self) -> Result<Align<'a>, Failed> {
+        let start = self.here();
+        self.advance();
+        self.advance();
+        let bits = self.expression()?;
+        self.expect_mark(")", "after the number of bits")?;
+        let span = start.to(self.previous());
+        let pad = if self.take_mark("=") {
+            Some(self.expression()?)
+        } else {
+            None
+        };
+        self.expect_mark(";", "after `align`")?;
+        Ok(Align { bits, pad, span })
+    }
+}
