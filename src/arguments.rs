@@ -87,6 +87,9 @@ pub struct WireDecode {
     /// The wire file.
     #[arg(value_name = "FILE.wire")]
     pub wire: PathBuf,
+    /// A key log for encrypted layers; without it `keys.log` beside what is read, where there is one.
+    #[arg(long, value_name = "FILE")]
+    pub keys: Option<PathBuf>,
     /// The packet in hexadecimal digits. Without it, and without FILE or PATH: the bytes of the
     /// standard input.
     #[arg(value_name = "HEX", conflicts_with_all = ["file", "from"])]
@@ -113,6 +116,9 @@ pub struct WireEncode {
     /// The wire file.
     #[arg(value_name = "FILE.wire")]
     pub wire: PathBuf,
+    /// A key log for encrypted layers; without it `keys.log` beside what is read, where there is one.
+    #[arg(long, value_name = "FILE")]
+    pub keys: Option<PathBuf>,
     /// JSON: one packet, or the lines of a session as `decode --from CAPTURE --json` prints them;
     /// without it the standard input.
     #[arg(value_name = "FILE.json")]
@@ -213,6 +219,9 @@ pub struct Source {
     /// Reels, or folders of reels.
     #[arg(required = true, value_name = "PATH")]
     pub paths: Vec<PathBuf>,
+    /// A key log for encrypted layers; without it `keys.log` beside what is read, where there is one.
+    #[arg(long, value_name = "FILE")]
+    pub keys: Option<PathBuf>,
     /// Decode with this wire instead of the one inside the reels.
     #[arg(long, value_name = "FILE")]
     pub wire: Option<PathBuf>,

@@ -1,13 +1,13 @@
 //! From paths on the command line to a story.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use netreel_protocol::history::History;
 use netreel_protocol::query::Query;
 use netreel_protocol::session::{ReelInput, Session, SessionTime};
 use netreel_reel::{CutWhy, Ending};
-use netreel_wire::{CompileError, Wire};
+use netreel_wire::{CompileError, Keys, Wire};
 
 use crate::arguments::Source;
 use crate::outcome::Failure;
@@ -34,11 +34,40 @@ const WIRE_BYTES_MAX: u64 = 1 << 20;
 /// Opens what `source` names. What is missing is said on the error output.
 pub fn story(source: &Source) -> Result<Story, Failure> {
     let wire = source.wire.as_deref().map(wire).transpose()?;
-    build(reels(&source.paths)?, wire)
+    let keys = keys(source.keys.as_deref(), &source.paths)?;
+    build_with_keys(reels(&source.paths)?, wire, keys)
+}
+
+/// The key log that is named, or the one that lies beside what is read: `keys.log`.
+pub fn keys(named: Option<&Path>, beside: &[impl AsRef<Path>]) -> Result<Keys, Failure> {
+    let mut keys = Keys::default();
+    let found = beside.iter().map(|path| {
+        let path = path.as_ref();
+        let folder = if path.is_dir() {
+            Some(path)
+        } else {
+            path.parent()
+        };
+        folder.unwrap_or(path).join("keys.log")
+    });
+    let found: Vec<PathBuf> = match named {
+        Some(named) => vec![named.to_owned()],
+        None => found.filter(|path| path.is_file()).collect(),
+    };
+    for path in found {
+        let failed = |why: String| Failure::new(format!("{}: {why}", path.display()));
+        let text = wire_text(&path).map_err(failed)?;
+        keys.extend(Keys::parse(&text).map_err(|error| failed(error.to_string()))?);
+    }
+    Ok(keys)
 }
 
 /// Makes a story of reels. What is missing is said on the error output.
 pub fn build(reels: Reels, wire: Option<Arc<Wire>>) -> Result<Story, Failure> {
+    build_with_keys(reels, wire, Keys::default())
+}
+
+fn build_with_keys(reels: Reels, wire: Option<Arc<Wire>>, keys: Keys) -> Result<Story, Failure> {
     let Reels { inputs, unread } = reels;
     let rings = inputs.iter().filter_map(|input| {
         let problem = input.reel.recovery().rings?;
@@ -53,7 +82,7 @@ pub fn build(reels: Reels, wire: Option<Arc<Wire>>) -> Result<Story, Failure> {
         Some(format!("{}.ring: {problem}", input.name))
     });
     let rings = rings.collect::<Vec<_>>();
-    let mut session = Session::build(inputs, wire).map_err(Failure::new)?;
+    let mut session = Session::build_with_keys(inputs, wire, keys).map_err(Failure::new)?;
     session.warnings.extend(rings);
     session.warnings.extend(unread.iter().cloned());
     for warning in &session.warnings {

@@ -462,3 +462,43 @@ fn an_edited_packet_of_a_capture_is_told() {
         Some("80000001")
     );
 }
+
+const SECRET: &str = r#"wire secret { byte_order = little; bit_order = lsb; root = Packet; }
+layer Sealed(id: int, nonce: bytes) { transform = chacha20_poly1305(keylog("SESSION", id), nonce, x""); }
+struct Packet { id: u8; nonce: bytes(12); body: Body through Sealed(id, nonce); }
+struct Body { a: u8; b: u16; }
+"#;
+
+#[test]
+fn keys_beside_the_packet_open_what_is_sealed() {
+    let folder = Folder::new();
+    folder.write("secret.wire", SECRET);
+    let key = "07".repeat(32);
+    folder.write("keys.log", format!("# of one session\nSESSION 05 {key}\n"));
+    let fields = json!({"packet": {"id": 5, "nonce": "00".repeat(12), "body": {"a": 1, "b": 2}}});
+    folder.write("packet.json", fields.to_string());
+    let sealed = folder
+        .run(&["encode", "secret.wire", "packet.json"])
+        .expect(0);
+    let bytes = sealed.out.trim();
+    // The id, the nonce, three bytes and the tag.
+    assert_eq!(bytes.len(), 2 * (1 + 12 + 3 + 16));
+    let opened = folder
+        .run(&["decode", "secret.wire", bytes, "--json"])
+        .expect(0);
+    assert_eq!(opened.json()["packet"]["body"], json!({"a": 1, "b": 2}));
+    folder.write("empty.log", "");
+    let locked = folder
+        .run(&["decode", "secret.wire", bytes, "--keys", "empty.log"])
+        .expect(1);
+    assert!(locked.out.contains("unresolved"), "{}", locked.out);
+    folder.write("broken.log", "SESSION 05\n");
+    let broken = folder
+        .run(&["decode", "secret.wire", bytes, "--keys", "broken.log"])
+        .expect(2);
+    assert!(
+        broken.err.contains("line 1: expected `LABEL ID KEY`"),
+        "{}",
+        broken.err
+    );
+}

@@ -9,12 +9,15 @@ use serde_json::{Value as Json, json};
 use super::packets::{Given, each_packet};
 use super::source::Source;
 use crate::arguments::WireDecode;
+use crate::open;
 use crate::outcome::{Answer, Failure};
 use crate::packets;
 use crate::show;
 
 pub fn run(arguments: &WireDecode, out: &mut dyn Write) -> Result<Answer, Failure> {
-    let wire = Arc::new(Source::read(&arguments.wire).wire()?);
+    let beside = [arguments.from.as_deref().unwrap_or(&arguments.wire)];
+    let keys = open::keys(arguments.keys.as_deref(), &beside)?;
+    let wire = Arc::new(Source::read(&arguments.wire).wire()?.with_keys(keys));
     // A packet is read after those before it: each connection keeps what they left.
     let mut connections = Connections::new(&wire);
     let mut facts = PacketFacts::default();

@@ -7,6 +7,7 @@ use serde_json::Value as Json;
 
 use super::source::Source;
 use crate::arguments::WireEncode;
+use crate::open;
 use crate::outcome::{Answer, Failure};
 use crate::packets;
 use crate::text;
@@ -15,7 +16,9 @@ use crate::text;
 const JSON_BYTES_MAX: u64 = 256 << 20;
 
 pub fn run(arguments: &WireEncode, out: &mut dyn Write) -> Result<Answer, Failure> {
-    let wire = Source::read(&arguments.wire).wire()?;
+    let beside = [arguments.json.as_deref().unwrap_or(&arguments.wire)];
+    let keys = open::keys(arguments.keys.as_deref(), &beside)?;
+    let wire = Source::read(&arguments.wire).wire()?.with_keys(keys);
     let (name, text) = match &arguments.json {
         Some(path) => (path.display().to_string(), std::fs::read_to_string(path)),
         None => {

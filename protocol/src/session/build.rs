@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use netreel_reel::{Header, Time};
-use netreel_wire::{Context, PacketFacts, RulesId, Wire};
+use netreel_wire::{Context, Keys, PacketFacts, RulesId, Wire};
 
 use super::cast::{Cast, utc_ns};
 use super::clock::{Alignment, align};
@@ -30,6 +30,18 @@ impl Session {
     /// There is no reel, the reels belong to different sessions or never met, or there is more in
     /// them than ids can number. All else that is wrong is in [`Session::warnings`].
     pub fn build(reels: Vec<ReelInput>, wire: Option<Arc<Wire>>) -> Result<Session, SessionError> {
+        Session::build_with_keys(reels, wire, Keys::default())
+    }
+
+    /// The same, with keys for the wire's encrypted layers.
+    ///
+    /// # Errors
+    /// As for [`Session::build`].
+    pub fn build_with_keys(
+        reels: Vec<ReelInput>,
+        wire: Option<Arc<Wire>>,
+        keys: Keys,
+    ) -> Result<Session, SessionError> {
         let mut warnings = Vec::new();
         let mut sources = sources(reels, &mut warnings);
         if sources.is_empty() {
@@ -37,6 +49,10 @@ impl Session {
         }
         one_session(&sources)?;
         let wire = wire.or_else(|| wire_inside(&sources, &mut warnings));
+        let wire = match keys == Keys::default() {
+            true => wire,
+            false => wire.map(|wire| Arc::new(Arc::unwrap_or_clone(wire).with_keys(keys))),
+        };
         drop_copies(&mut sources, &mut warnings);
         let scans: Vec<Scan> = sources
             .iter_mut()

@@ -31,7 +31,8 @@ pub(crate) fn takes(
         }
         None => true,
     };
-    (selection.ports.is_empty() || is_port()) && packet.starts_with(&selection.magic) && holds()
+    let has_magic = selection.magic.is_empty() || packet.starts_with(&selection.magic);
+    (selection.ports.is_empty() || is_port()) && has_magic && holds()
 }
 
 /// What a condition may ask about.

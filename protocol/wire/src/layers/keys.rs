@@ -62,6 +62,11 @@ impl Keys {
         Ok(keys)
     }
 
+    /// Adds all keys of another log; of two with one label and id the later one counts.
+    pub fn extend(&mut self, other: Keys) {
+        self.keys.extend(other.keys);
+    }
+
     /// Adds a key.
     pub fn insert(&mut self, label: &str, id: &[u8], key: &[u8]) {
         self.keys
