@@ -36,6 +36,7 @@ impl<'a> BitReader<'a> {
         BitReader { coding, ..self }
     }
 
+    #[inline]
     pub(crate) fn is_coded(&self) -> bool {
         self.coding.is_some()
     }
@@ -49,6 +50,7 @@ impl<'a> BitReader<'a> {
         self.bytes
     }
 
+    #[inline]
     pub(crate) fn at(&self) -> u32 {
         self.at
     }
@@ -62,6 +64,7 @@ impl<'a> BitReader<'a> {
         self.end
     }
 
+    #[inline]
     pub(crate) fn left(&self) -> u32 {
         self.end - self.at
     }
@@ -118,6 +121,7 @@ impl<'a> BitReader<'a> {
         Some(value)
     }
 
+    #[cold]
     fn read_coded(&mut self, bits: u32) -> Option<u64> {
         let (low, start) = (bits % 8, self.at);
         if low > self.left() {
@@ -290,6 +294,7 @@ impl<'a> BitReader<'a> {
     }
 
     /// The two orders in which bits run one way and bytes the other, group by group.
+    #[inline(never)]
     fn mixed(&self, at: u32, bits: u32) -> u64 {
         let (whole, part) = (bits / 8, bits % 8);
         let mut value = 0;

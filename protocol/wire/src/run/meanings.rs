@@ -9,21 +9,33 @@ use crate::program::{EnumMember, Register};
 
 /// Empties the facts and keeps their memory.
 pub(super) fn clear(facts: &mut PacketFacts) {
-    let mut messages = std::mem::take(&mut facts.messages);
-    messages.clear();
-    let mut ack_ranges = std::mem::take(&mut facts.ack_ranges);
-    ack_ranges.clear();
-    let mut nack_ranges = std::mem::take(&mut facts.nack_ranges);
-    nack_ranges.clear();
-    let mut streams = std::mem::take(&mut facts.streams);
-    streams.clear();
-    *facts = PacketFacts {
-        messages,
+    let PacketFacts {
+        protocol,
+        sequence,
+        ack,
+        ack_bits,
+        nack,
         ack_ranges,
         nack_ranges,
+        range_bits,
+        sender,
+        host,
+        tick,
+        rules,
+        messages,
         streams,
-        ..PacketFacts::default()
-    };
+        contents,
+        diagnostics,
+    } = facts;
+    (*protocol, *rules) = (None, None);
+    (*sequence, *ack, *ack_bits, *nack) = (None, None, None, None);
+    (*sender, *host, *tick) = (None, None, None);
+    (*range_bits, *diagnostics) = (0, 0);
+    ack_ranges.clear();
+    nack_ranges.clear();
+    messages.clear();
+    streams.clear();
+    contents.clear();
 }
 
 /// Says where the range that began last ends.
