@@ -394,3 +394,28 @@ fn layers_stand_only_so_deep_in_each_other() {
     assert_eq!(deepest.stream, StreamId(8));
     check_round_trip(&wire, &decoded, &[1; 20]);
 }
+
+#[test]
+fn the_layers_of_joined_messages_count_as_the_packets_own() {
+    const ZEROS: &str = "layer Z { transform = zlib; inflated_max = 1048576; }\n\
+                         struct Zeros { a: bytes(1048576); }\n";
+    let packer = wire(&format!("{ZEROS}struct P {{ zeros: Zeros through Z; }}"));
+    let json = serde_json::json!({ "packet": { "zeros": { "a": "00".repeat(1 << 20) } } });
+    let packed = packer.encode(&json).expect("all is there").bytes;
+
+    let head = HEAD.replace("root = P;", "root = P; state = S;");
+    let text = format!(
+        "{head}{ZEROS}state S {{ whole: parts[4]; }}\n\
+         struct P {{ pieces: Piece[6]; }}\n\
+         struct Piece {{ n: u16; data: bytes(n); join all: B from state.whole[0] (0, 1, data); }}\n\
+         struct B {{ zeros: Zeros through Z; }}"
+    );
+    let wire = Wire::compile("layers.wire", &text).unwrap_or_else(|error| panic!("{error}"));
+    let mut piece = (packed.len() as u16).to_le_bytes().to_vec();
+    piece.extend_from_slice(&packed);
+    let decoded = wire.decode(&piece.repeat(6));
+    let too_much = "the layers of the packet give more than the limit of 4194304 bytes together";
+    let messages = decoded.diagnostics.iter().map(|d| d.message.as_str());
+    let refused = messages.filter(|message| message.contains(too_much));
+    assert_eq!(refused.count(), 2, "{:?}", decoded.diagnostics);
+}

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::arena::Arena;
 use super::problem::{Limit, Problem};
-use super::tape::{Content, Opened, Tape, Through};
+use super::tape::{Content, Inflated, Opened, Tape, Through};
 use crate::bits::BitReader;
 use crate::check::model::{Encoding, Look};
 use crate::layers::Failure;
@@ -20,9 +20,7 @@ pub(crate) struct Reading<'a> {
     /// The windows and layers that the tape is in.
     inside: Vec<Inside<'a>>,
     arena: &'a Arena,
-    /// How many layers were opened, and how many bytes came out of them.
-    layers: usize,
-    inflated: usize,
+    inflated: Inflated,
 }
 
 /// Something that the tape is in.
@@ -51,8 +49,7 @@ impl<'a> Reading<'a> {
             prefix_at: 0,
             inside: Vec::new(),
             arena,
-            layers: 0,
-            inflated: 0,
+            inflated: Inflated::default(),
         }
     }
 
@@ -64,20 +61,20 @@ impl<'a> Reading<'a> {
                 format!("layers stand deeper in each other than the limit of {LAYER_DEPTH_MAX}");
             return Err(Failure::Broken(why));
         }
-        if self.layers >= LAYERS_MAX {
+        if self.inflated.layers >= LAYERS_MAX {
             let why = format!("the packet has more layers than the limit of {LAYERS_MAX}");
             return Err(Failure::Broken(why));
         }
-        self.layers += 1;
+        self.inflated.layers += 1;
         let Some(transform) = through.transform(self.reader.order()) else {
             return Ok(packed);
         };
-        let left = INFLATED_MAX - self.inflated;
+        let left = INFLATED_MAX.saturating_sub(self.inflated.bytes);
         let max = through.layer.inflated_max.min(left);
         let inner = transform.unpack(&through.arguments, &packed, max);
         match inner {
             Ok(inner) => {
-                self.inflated += inner.len();
+                self.inflated.bytes += inner.len();
                 Ok(inner)
             }
             Err(Failure::TooLong { max }) if max == left => Err(Failure::Broken(format!(
@@ -449,6 +446,14 @@ impl Tape for Reading<'_> {
     fn end_layer(&mut self) -> Result<(), Failure> {
         self.leave_innermost();
         Ok(())
+    }
+
+    fn inflated(&self) -> Inflated {
+        self.inflated
+    }
+
+    fn set_inflated(&mut self, inflated: Inflated) {
+        self.inflated = inflated;
     }
 
     fn stream(&self) -> BitReader<'_> {

@@ -6,7 +6,7 @@ use super::machine::{Machine, Stop};
 use super::problem::{Limit, Problem};
 use super::reading::Reading;
 use super::sink::{Rest, Sink};
-use super::tape::Tape;
+use super::tape::{Inflated, Tape};
 use crate::arithmetic;
 use crate::bits::BitReader;
 use crate::check::model::Order;
@@ -28,6 +28,14 @@ struct Before {
     in_message: bool,
     /// Where a record can change it.
     state: Option<ConnectionState>,
+}
+
+/// What a machine that ran inside another one hands over.
+struct Left {
+    nodes: u32,
+    in_message: bool,
+    fragment: (Option<u64>, Option<u64>),
+    inflated: Inflated,
 }
 
 impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
@@ -210,10 +218,12 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
         stream: StreamId,
         arena: &'s Arena,
     ) -> Machine<'s, 's, Reading<'s>, S> {
+        let mut tape = Reading::new(BitReader::new(bytes, order), arena);
+        tape.set_inflated(self.tape.inflated());
         Machine {
             program: self.program,
             plan: self.plan,
-            tape: Reading::new(BitReader::new(bytes, order), arena),
+            tape,
             registers: &mut *self.registers,
             base: self.base,
             frames: Vec::new(),
@@ -237,12 +247,20 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
     }
 
     /// What a machine around this one takes over.
-    fn left(&self) -> (u32, bool, (Option<u64>, Option<u64>)) {
-        (self.nodes_left, self.in_message, self.fragment)
+    fn left(&self) -> Left {
+        Left {
+            nodes: self.nodes_left,
+            in_message: self.in_message,
+            fragment: self.fragment,
+            inflated: self.tape.inflated(),
+        }
     }
 
-    fn take_over(&mut self, left: (u32, bool, (Option<u64>, Option<u64>))) {
-        (self.nodes_left, self.in_message, self.fragment) = left;
+    fn take_over(&mut self, left: Left) {
+        self.nodes_left = left.nodes;
+        self.in_message = left.in_message;
+        self.fragment = left.fragment;
+        self.tape.set_inflated(left.inflated);
     }
 
     fn before(&self, changes_state: bool) -> Before {

@@ -120,6 +120,12 @@ pub(crate) trait Tape {
     /// The stream inside ends, wherever the tape stands in it.
     fn end_layer(&mut self) -> Result<(), Failure>;
 
+    /// What layers gave so far.
+    fn inflated(&self) -> Inflated;
+
+    /// Layers gave so much before the tape begins, or in a stream inside.
+    fn set_inflated(&mut self, inflated: Inflated);
+
     /// The stream that is being read, from its start.
     fn stream(&self) -> BitReader<'_>;
 
@@ -137,6 +143,13 @@ pub(crate) trait Tape {
 
     /// Whether bytes of the current stream are text.
     fn is_text(&self, bits: Range<u32>, encoding: Encoding) -> bool;
+}
+
+/// What the layers of a packet gave, those in streams inside it included.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Inflated {
+    pub(crate) layers: usize,
+    pub(crate) bytes: usize,
 }
 
 /// A layer with what it takes to go through it.

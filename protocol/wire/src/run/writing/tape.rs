@@ -15,7 +15,7 @@ use crate::layers::Failure;
 use crate::limits::{PACKET_BYTES_MAX, REPEAT_MAX};
 use crate::program::Shown;
 use crate::run::problem::{Limit, Problem};
-use crate::run::tape::{Content, Opened, Tape, Through};
+use crate::run::tape::{Content, Inflated, Opened, Tape, Through};
 use crate::suggest::did_you_mean;
 use crate::values::codec::Codec;
 use crate::values::text::{before_zero, unit_bytes};
@@ -444,6 +444,13 @@ impl Tape for Writing<'_> {
         self.writer.write_part(&packed, 8 * packed.len() as u32);
         Ok(())
     }
+
+    /// What comes from JSON is as long as that.
+    fn inflated(&self) -> Inflated {
+        Inflated::default()
+    }
+
+    fn set_inflated(&mut self, _: Inflated) {}
 
     fn stream(&self) -> BitReader<'_> {
         self.writer.reader()
