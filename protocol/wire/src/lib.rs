@@ -1,7 +1,33 @@
 //! The wire language: a protocol's bytes, described once.
 //!
 //! A [`Wire`] is compiled from text at run time. It gives the facts of a packet quickly
-//! ([`Wire::facts`]) or every field of it ([`Wire::decode`]).
+//! ([`Wire::facts`]) or every field of it ([`Wire::decode`]), and writes packets from JSON
+//! ([`Wire::encode`]).
+//!
+//! ```
+//! use netreel_wire::{PacketFacts, Wire};
+//!
+//! let text = "
+//!     wire ping { version = 1; byte_order = big; bit_order = msb; root = Packet; }
+//!     struct Packet { sequence: u16 @sequence; hops: u8; }
+//! ";
+//! let wire = Wire::compile("ping.wire", text)?;
+//!
+//! let mut facts = PacketFacts::default();
+//! wire.facts(&[1, 2, 3], &mut facts);
+//! assert_eq!(facts.sequence.map(|sequence| sequence.value), Some(0x0102));
+//!
+//! let decoded = wire.decode(&[1, 2]);
+//! assert_eq!(decoded.diagnostics[0].path, "hops");
+//! # Ok::<(), netreel_wire::CompileError>(())
+//! ```
+//!
+//! The way of a text: `files` gathers what is imported, `syntax` makes a tree of it, `check` a
+//! model of what it means, and `lower` two plans of `operation`s, one for the facts and one for
+//! every field; `program` is what these refer to. The way of a packet: `run` takes a plan along a
+//! tape, which reads bits or writes them. `values` and `layers` say how single values and whole
+//! streams are laid out, `state` what a connection keeps from one packet to the next, `limits` what
+//! none of it goes past. `tree` and `facts` are what comes out, `json` is the tree as text.
 
 mod arithmetic;
 mod bit_writer;
