@@ -117,3 +117,50 @@ fn the_tests_of_the_worked_example_pass_and_fail_as_the_text_says() {
     assert_eq!(told, ["messages[0].y: expected 2.0, found -2"]);
     assert!(REFERENCE.contains(&told[0]), "the page says so too");
 }
+
+/// The name by which a link within the page finds a heading.
+fn anchor(heading: &str) -> String {
+    let plain = heading.trim_start_matches('#').trim().to_lowercase();
+    let kept = plain.chars().filter_map(|sign| match sign {
+        ' ' => Some('-'),
+        '-' | '_' => Some(sign),
+        _ => sign.is_alphanumeric().then_some(sign),
+    });
+    kept.collect()
+}
+
+#[test]
+fn every_link_within_the_page_finds_its_heading() {
+    let headings: Vec<String> = REFERENCE
+        .lines()
+        .filter(|line| line.starts_with('#'))
+        .map(anchor)
+        .collect();
+    let links: Vec<&str> = REFERENCE
+        .split("](#")
+        .skip(1)
+        .filter_map(|rest| rest.split(')').next())
+        .collect();
+    assert!(links.len() > 10, "the page has its contents");
+    for link in links {
+        assert!(headings.iter().any(|heading| heading == link), "#{link}");
+    }
+}
+
+#[test]
+fn what_a_field_can_have_is_in_the_reference() {
+    let parts = [
+        "`delta(type, base)`",
+        "`size(length)`",
+        "`size (length) { ... }`",
+        "`through Layer`",
+        "`derived count(messages)`",
+        "`align(8) = 0;`",
+        "`label heap;`",
+        "`join`",
+        "`follow`",
+    ];
+    for part in parts {
+        assert!(REFERENCE.contains(part), "{part}");
+    }
+}
