@@ -223,6 +223,10 @@ impl<'a> Checker<'a, '_> {
             .filter(|(_, head)| head.name == name.text && head.kind != HeadKind::Broken)
             .map(|(place, _)| FieldId(place))
             .collect();
+        if fields.is_empty() && heads.iter().any(|head| head.name == name.text) {
+            // What is wrong with its type was reported there.
+            return None;
+        }
         if fields.is_empty() {
             let names: Vec<&str> = heads.iter().map(|head| head.name).collect();
             let suggestion = crate::suggest::did_you_mean(name.text, names);

@@ -224,7 +224,11 @@ impl<'a> Checker<'a, '_> {
         names.extend(["u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64"]);
         names.extend(self.struct_names.seen(self.seen_from(span)));
         names.extend(self.enum_names.seen(self.seen_from(span)));
-        let suggestion = crate::suggest::did_you_mean(name, names);
+        let meant = of_another_language(name);
+        let suggestion = match meant {
+            Some(meant) => Some(format!("did you mean {meant}?")),
+            None => crate::suggest::did_you_mean(name, names),
+        };
         let report = self
             .report(span, format!("there is no type `{name}`"))
             .label("expected a built-in type, an enum or a struct");
@@ -349,4 +353,45 @@ pub(super) fn is_word(argument: &Expr<'_>, word: &str) -> bool {
         ExprKind::Path(path) => path.len() == 1 && path.iter().all(|name| name.text == word),
         _ => false,
     }
+}
+
+/// What is called so in C, C# or Java.
+fn of_another_language(name: &str) -> Option<String> {
+    let lower = name.to_ascii_lowercase();
+    let known = match lower.as_str() {
+        "byte" | "uchar" => "`u8`",
+        "sbyte" => "`i8`",
+        "short" => "`i16`",
+        "ushort" => "`u16`",
+        "int" => "`i32`",
+        "uint" => "`u32`",
+        "long" => "`i32` or `i64`",
+        "ulong" => "`u32` or `u64`",
+        "half" => "`f16`",
+        "float" => "`f32`",
+        "double" => "`f64`",
+        "boolean" => "`bool`",
+        "str" | "char" => "`string(LENGTH, ENCODING)`",
+        _ => "",
+    };
+    if !known.is_empty() {
+        return Some(known.to_owned());
+    }
+    // `U16`, `uint16_t`, `Int16`.
+    let plain = lower.strip_suffix("_t").unwrap_or(&lower);
+    let (letter, bits) = match plain.strip_prefix("uint").or(plain.strip_prefix('u')) {
+        Some(bits) => ('u', bits),
+        None => match plain.strip_prefix("int").or(plain.strip_prefix('i')) {
+            Some(bits) => ('i', bits),
+            None => (
+                'f',
+                plain.strip_prefix("float").or(plain.strip_prefix('f'))?,
+            ),
+        },
+    };
+    let may_be: &[&str] = match letter {
+        'f' => &["16", "32", "64"],
+        _ => &["8", "16", "24", "32", "64"],
+    };
+    may_be.contains(&bits).then(|| format!("`{letter}{bits}`"))
 }

@@ -238,7 +238,10 @@ fn raw_of_value(json: &Json, shown: Shown, dictionary: &Dictionary) -> Result<u6
         Shown::Rotation { bits, .. } => {
             let parts = ["x", "y", "z", "w"].map(|part| json.get(part).and_then(to_float));
             let [Some(x), Some(y), Some(z), Some(w)] = parts else {
-                return Err("a rotation has `x`, `y`, `z` and `w`".to_owned());
+                return Err(
+                    "the `value` of a rotation is `{x, y, z, w}`, all four of them numbers"
+                        .to_owned(),
+                );
             };
             let raw = rotation::raw([x, y, z, w], bits);
             raw.ok_or_else(|| "the rotation is not of unit length".to_owned())

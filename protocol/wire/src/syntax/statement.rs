@@ -67,6 +67,13 @@ impl<'a> Parser<'a, '_> {
         self.advance();
         self.expect_mark("(", "before the condition")?;
         let condition = self.expression()?;
+        if self.at_mark("=") {
+            let failed = self.unexpected("`)` after the condition");
+            if let Some(report) = self.reports.last_mut() {
+                report.help("values are compared with `==`");
+            }
+            return Err(failed);
+        }
         self.expect_mark(")", "after the condition")?;
         let then = self.braced_body("to begin the fields of the `if`")?;
         let mut otherwise = Vec::new();
