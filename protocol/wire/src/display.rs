@@ -65,7 +65,8 @@ impl fmt::Display for Value {
                 } else {
                     ""
                 };
-                write!(f, "{more}({} bytes)", bytes.len())
+                let plural = if bytes.len() == 1 { "" } else { "s" };
+                write!(f, "{more}({} byte{plural})", bytes.len())
             }
         }
     }

@@ -84,6 +84,6 @@ fn each_element_of_a_repeat_has_to_be_the_constant() {
     check(
         "struct Packet { magic: bytes(1)[2] = x\"07\"; }",
         &[7, 8],
-        &["magic[1] (bit 8): the bytes should be 07 (1 bytes)"],
+        &["magic[1] (bit 8): the bytes should be 07 (1 byte)"],
     );
 }

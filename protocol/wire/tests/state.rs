@@ -116,7 +116,7 @@ fn lengths_counts_and_switches_need_their_value() {
         check(
             &wire,
             &[(FIRST, &[1, 2])],
-            &["a = 1", "unresolved = 02 (1 bytes)"],
+            &["a = 1", "unresolved = 02 (1 byte)"],
             &[&format!("{path} @8: {says}")],
         );
     }
@@ -132,7 +132,7 @@ fn a_window_holds_what_is_unresolved_in_it() {
     check(
         &wire,
         &[(FIRST, &[1, 2, 3])],
-        &["a = 1", "unresolved = 02 (1 bytes)", "last = 3"],
+        &["a = 1", "unresolved = 02 (1 byte)", "last = 3"],
         &["P @8: `state.mode` has no value: no packet so far has set it"],
     );
 }
@@ -492,7 +492,7 @@ fn a_joined_message_that_does_not_fit_leaves_the_packet_whole() {
     check_inside(
         &wire,
         &[part(7, 0, 1, &[1, 0, 2, 3])],
-        &["whole.a = 1", "whole.b = 2", "whole.rest = 03 (1 bytes)"],
+        &["whole.a = 1", "whole.b = 2", "whole.rest = 03 (1 byte)"],
         &["whole @24: 8 bits are left after the last field"],
     );
 }
@@ -687,7 +687,7 @@ fn a_record_that_cannot_be_read_ends_the_look_at_what_is_there() {
         &[
             "records[0].n = 1",
             "records[1].n = 9",
-            "records.rest = 01 (1 bytes)",
+            "records.rest = 01 (1 byte)",
         ],
         &["records[1] @16: `switch (n)` has no arm for 9"],
     );
