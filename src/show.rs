@@ -118,15 +118,15 @@ pub fn tree(tree: &Tree, out: &mut dyn Write) -> Result<(), Failure> {
         depths.push(depth);
         let label = format!("{:indent$}{}", "", name(node), indent = depth * 2);
         let annotation = node.annotation().map(|word| format!("  @{word}"));
-        writeln!(
-            out,
+        let line = format!(
             "{label:<36} {:>6}..{:<6} {:<14} {}{}",
             node.bits().start,
             node.bits().end,
             node.type_name(),
             node.value(),
             annotation.unwrap_or_default(),
-        )?;
+        );
+        writeln!(out, "{}", line.trim_end())?;
     }
     Ok(())
 }
