@@ -24,12 +24,12 @@ pub fn run(arguments: &WireCheck, out: &mut dyn Write) -> Result<Answer, Failure
     let mut sources = read();
     loop {
         print(&sources, arguments.json, out)?;
+        out.flush()?;
         for source in &sources {
             if let Err(why) = &source.wire {
                 anstream::eprintln!("netreel: {}: {why}", source.path.display());
             }
         }
-        out.flush()?;
         while !have_changed(&sources) {
             std::thread::sleep(LOOK_EVERY);
         }
