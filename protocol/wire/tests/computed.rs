@@ -17,10 +17,18 @@ fn a_let_takes_no_bits_and_can_be_read_and_mean_something() {
             let kind: Kind = low & 1;
             if (big) { x: u8; }
             let back = low - high;
+            let same = kind;
         }";
     let wire = wire(body);
     let decoded = decode(&wire, &[1, 2, 9]);
     assert_eq!(decoded.diagnostics, []);
+    let types: Vec<&str> = decoded
+        .tree
+        .iter()
+        .map(|node| node.type_name())
+        .filter(|name| !matches!(*name, "P" | "u8"))
+        .collect();
+    assert_eq!(types, ["u16", "bool", "Kind", "int", "Kind"]);
     assert_eq!(
         lines(&decoded),
         [
@@ -30,7 +38,8 @@ fn a_let_takes_no_bits_and_can_be_read_and_mean_something() {
             "big = true",
             "kind = small (0)",
             "x = 9",
-            "back = 1"
+            "back = 1",
+            "same = small (0)"
         ]
     );
     assert_eq!(

@@ -172,7 +172,11 @@ impl<'a> Checker<'a, '_> {
         body.fields.push(Field {
             name: declared.name.text.into(),
             type_text: match declared.computed.is_some() && declared.field_type.name.text == "let" {
-                true => "int".into(),
+                true => match field_type {
+                    Type::Bool => "bool".into(),
+                    Type::Enum(id) => self.file.enums[id.0 as usize].name.text.into(),
+                    _ => "int".into(),
+                },
                 false => declared.field_type.span.text(self.text).into(),
             },
             field_type,
