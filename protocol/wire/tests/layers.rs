@@ -419,3 +419,27 @@ fn the_layers_of_joined_messages_count_as_the_packets_own() {
     let refused = messages.filter(|message| message.contains(too_much));
     assert_eq!(refused.count(), 2, "{:?}", decoded.diagnostics);
 }
+
+#[test]
+fn the_scripts_of_a_packet_share_their_steps() {
+    let text = r#"wire w { byte_order = little; bit_order = lsb; root = P; }
+        lua """
+        function slow(a) local n = 0 for i = 1, 1000000 do n = n + 1 end return n end
+        """
+        struct P { parts: Part[until end]; }
+        struct Part { x: u8; let h = lua("slow", x); }"#;
+    let wire = Wire::compile("w.wire", text).unwrap_or_else(|error| panic!("{error}"));
+    let decoded = wire.decode(&[1; 200]);
+    let told: Vec<&str> = decoded
+        .diagnostics
+        .iter()
+        .map(|told| told.message.as_str())
+        .collect();
+    assert!(
+        told.iter()
+            .any(|told| told.contains("more than the limit of 10000000 steps")),
+        "{told:?}"
+    );
+    // The next packet has its own.
+    assert_eq!(wire.decode(&[1, 1]).diagnostics, []);
+}

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 pub(crate) use huffman::{CODE_BITS_MAX, CodeConflict, HuffmanTable, SYMBOLS_MAX};
 pub use keys::{Keys, KeysError};
-pub(crate) use script::Script;
+pub(crate) use script::{Script, begin_packet};
 
 use crate::check::model::BitOrder;
 

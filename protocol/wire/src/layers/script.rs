@@ -24,6 +24,7 @@ pub(crate) struct ScriptError {
 impl Script {
     /// A script whose text begins in this line of the wire, from 1.
     pub(crate) fn new(text: &str, line: usize) -> Result<Script, ScriptError> {
+        begin_packet();
         let before = "\n".repeat(line.saturating_sub(1));
         let script = Script {
             text: format!("{before}{text}"),
@@ -32,6 +33,13 @@ impl Script {
         Ok(script)
     }
 }
+
+#[cfg(feature = "lua")]
+pub(crate) use sandbox::begin_packet;
+
+/// A packet begins: its scripts have taken no steps.
+#[cfg(not(feature = "lua"))]
+pub(crate) fn begin_packet() {}
 
 #[cfg(not(feature = "lua"))]
 impl Script {
@@ -70,8 +78,10 @@ mod sandbox {
 
     use super::{Argument, Failure, Script, ScriptError};
 
-    /// How many steps of the Lua machine one call may take.
+    /// How many steps of the Lua machine all calls of one packet may take together.
     const STEPS_MAX: u64 = 10_000_000;
+    /// What a call counts before its first step: it makes a world.
+    const CALL_STEPS: u64 = 20_000;
     /// How often they are counted.
     const STEPS_BETWEEN: u32 = 1000;
     /// How many bytes the Lua machine may take.
@@ -218,17 +228,11 @@ mod sandbox {
             let lua = Lua::new_with(libraries, LuaOptions::default())?;
             lua.set_memory_limit(MEMORY_MAX)?;
             confine(&lua)?;
-            let steps = Cell::new(0u64);
+            spend(CALL_STEPS, 0)?;
             let triggers = HookTriggers::new().every_nth_instruction(STEPS_BETWEEN);
             lua.set_hook(triggers, move |_, debug| {
-                steps.set(steps.get() + u64::from(STEPS_BETWEEN));
-                match steps.get() > STEPS_MAX {
-                    true => Err(mlua::Error::runtime(format!(
-                        "lua:{}: more than the limit of {STEPS_MAX} steps",
-                        debug.current_line().unwrap_or(0)
-                    ))),
-                    false => Ok(VmState::Continue),
-                }
+                let line = debug.current_line().unwrap_or(0);
+                spend(u64::from(STEPS_BETWEEN), line).map(|()| VmState::Continue)
             })?;
             // Only text: a compiled chunk could do anything.
             lua.load(&self.text)
@@ -236,6 +240,26 @@ mod sandbox {
                 .set_mode(mlua::chunk::ChunkMode::Text)
                 .exec()?;
             Ok(lua)
+        }
+    }
+
+    thread_local! {
+        /// Steps that the scripts of this thread's packet have taken.
+        static SPENT: Cell<u64> = const { Cell::new(0) };
+    }
+
+    /// A packet begins: its scripts have taken no steps.
+    pub(crate) fn begin_packet() {
+        SPENT.set(0);
+    }
+
+    fn spend(steps: u64, line: usize) -> mlua::Result<()> {
+        SPENT.set(SPENT.get().saturating_add(steps));
+        match SPENT.get() > STEPS_MAX {
+            true => Err(mlua::Error::runtime(format!(
+                "lua:{line}: more than the limit of {STEPS_MAX} steps"
+            ))),
+            false => Ok(()),
         }
     }
 

@@ -10,6 +10,7 @@ use super::tape::Tape;
 use crate::bits::BitReader;
 use crate::context::Context;
 use crate::facts::PacketFacts;
+use crate::layers::begin_packet;
 use crate::limits::{NODES_MAX, PACKET_BYTES_MAX};
 use crate::program::{NO_REGISTER, Operand, Plan, Program, Register};
 use crate::state::ConnectionState;
@@ -44,6 +45,7 @@ pub(crate) fn read<S: Sink>(
     sink: &mut S,
 ) {
     clear(facts);
+    begin_packet();
     let looked_at = &packet[..packet.len().min(PACKET_BYTES_MAX)];
     let arena = Arena::default();
     let reader = BitReader::new(looked_at, program.dictionary.order);

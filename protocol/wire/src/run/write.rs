@@ -12,6 +12,7 @@ use super::writing::derived::Derived;
 use crate::context::Context;
 use crate::encode::Change;
 use crate::facts::PacketFacts;
+use crate::layers::begin_packet;
 use crate::program::Program;
 use crate::state::ConnectionState;
 
@@ -102,6 +103,7 @@ fn write_once(
     settled: &[i128],
     state: &mut ConnectionState,
 ) -> Run {
+    begin_packet();
     let Source {
         root,
         rest,
