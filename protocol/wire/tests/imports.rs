@@ -307,3 +307,47 @@ fn files_have_a_limit_in_number_and_size() {
         "the wire has more than 1048576 bytes"
     );
 }
+
+/// A protocol that keeps what its first byte says, in a state that is called as everybody's is.
+fn keeping(wire: &str, magic: u8) -> String {
+    format!(
+        "wire {wire} {{ byte_order = little; bit_order = lsb; root = Packet; magic = x\"{magic:02x}\"; \
+         state = Connection; }}
+        state Connection {{ each last: u8 = 0; }}
+        struct Packet {{ magic: u8; value: u8; let before = state.last; \
+         set state.last = value; }}"
+    )
+}
+
+#[test]
+fn protocols_of_several_files_keep_states_of_the_same_name_apart() {
+    let (one, two) = (keeping("one", 1), keeping("two", 2));
+    let main = "import \"one.wire\";\nimport \"two.wire\";\n";
+    let wire = compiled(main, &[("one.wire", &one), ("two.wire", &two)]);
+    let mut state = wire.new_state();
+    let mut before = Vec::new();
+    for packet in [[1, 5], [2, 7], [1, 5], [2, 7]] {
+        let context = netreel_wire::Context::default();
+        let json = wire.decode_in(&context, &mut state, &packet).to_json();
+        before.push(json["packet"]["before"].as_i64());
+    }
+    assert_eq!(before, [Some(0), Some(0), Some(5), Some(7)]);
+    let bundled = Wire::compile("bundle.wire", wire.text());
+    assert!(bundled.is_ok(), "{bundled:?}");
+}
+
+#[test]
+fn a_state_field_that_two_imported_files_declare_is_a_mistake_where_it_is_used() {
+    let state = "state Kept { last: u8; }";
+    let main = "import \"a.wire\";\nimport \"b.wire\";\n\
+        wire w { byte_order = little; bit_order = lsb; root = Packet; state = Kept; }\n\
+        struct Packet { a: u8; set state.last = a; }";
+    let error = compile(main, &[("a.wire", state), ("b.wire", state)]).0;
+    let error = error.expect_err("two").to_string();
+    for twice in [
+        "`Kept` stands for two things",
+        "`last` stands for two things",
+    ] {
+        assert!(error.contains(twice), "{error}");
+    }
+}

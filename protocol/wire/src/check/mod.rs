@@ -70,6 +70,8 @@ pub(crate) fn check<'a>(
         looks: BTreeMap::new(),
         measured: BTreeSet::new(),
         kept: Vec::new(),
+        state_names: Names::default(),
+        kept_names: Names::default(),
         state_uses: Vec::new(),
         keepers: Vec::new(),
         needed_later: BTreeSet::new(),
@@ -111,6 +113,10 @@ struct Checker<'a, 'c> {
     measured: BTreeSet<(StructId, FieldId)>,
     /// The fields of all `state` blocks; `None`: declared with a mistake.
     kept: Vec<Option<Kept<'a>>>,
+    /// The `state` blocks.
+    state_names: Names<'a, usize>,
+    /// The same fields.
+    kept_names: Names<'a, (usize, Span)>,
     /// Which struct uses which of them, and where.
     state_uses: Vec<(StructId, usize, Span)>,
     /// The root of each protocol, its name, and the `state` block that it keeps.

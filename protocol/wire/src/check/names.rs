@@ -85,7 +85,17 @@ impl Checker<'_, '_> {
 
     /// Whether a name at a place stands for two things; says so if it does.
     pub(super) fn is_ambiguous(&mut self, name: &str, span: Span) -> bool {
-        let mut declared = self.declared.all(name, self.seen_from(span));
+        let declared = self.declared.all(name, self.seen_from(span));
+        self.stands_for_two(name, span, declared)
+    }
+
+    /// Whether a name is declared at more than one of the places that can be seen; says so if it is.
+    pub(super) fn stands_for_two(
+        &mut self,
+        name: &str,
+        span: Span,
+        mut declared: Vec<Span>,
+    ) -> bool {
         declared.sort_unstable_by_key(|span| span.start);
         let [first, second, ..] = declared[..] else {
             return false;

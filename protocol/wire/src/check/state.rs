@@ -42,15 +42,19 @@ impl<'a> Checker<'a, '_> {
     /// Fills in what the `state` blocks declare.
     pub(super) fn check_states(&mut self) {
         let file = self.file;
-        let mut taken = BTreeMap::new();
-        let mut blocks = BTreeMap::new();
+        let mut taken = vec![BTreeMap::new(); self.files.len()];
+        let mut blocks = vec![BTreeMap::new(); self.files.len()];
         for (block, declared) in file.states.iter().enumerate() {
-            self.claim(&mut blocks, declared.name);
+            let of = self.file_of(declared.name.span);
+            self.claim(&mut blocks[of], declared.name);
+            self.state_names.insert(declared.name.text, of, block);
             for field in &declared.fields {
                 if self.has_enough() {
                     return;
                 }
-                self.claim(&mut taken, field.name);
+                self.claim(&mut taken[of], field.name);
+                let named = (self.kept.len(), field.name.span);
+                self.kept_names.insert(field.name.text, of, named);
                 if field.name.text == "other" {
                     self.report(field.name.span, "`other` means the other direction")
                         .label("expected another name");
@@ -199,11 +203,16 @@ impl<'a> Checker<'a, '_> {
     /// The setting `state = NAME;` of a `wire` block: which block.
     pub(super) fn state_setting(&mut self, setting: &Setting<'a>) -> Option<usize> {
         let spelled = setting.value.span.text(self.text);
-        let blocks = || self.file.states.iter().map(|block| block.name.text);
-        if let Some(place) = blocks().position(|name| name == spelled) {
-            return Some(place);
+        let seen = self.seen_from(setting.value.span);
+        let found = self.state_names.all(spelled, seen);
+        if let Some(&block) = found.first() {
+            let states = &self.file.states;
+            let declared = found.iter().filter_map(|&block| states.get(block));
+            let declared = declared.map(|block| block.name.span).collect();
+            let is_two = self.stands_for_two(spelled, setting.value.span, declared);
+            return (!is_two).then_some(block);
         }
-        let names: Vec<&str> = blocks().collect();
+        let names: Vec<&str> = self.state_names.seen(seen).collect();
         let message = format!("there is no state `{spelled}`");
         self.report_choice(setting.value.span, message, spelled, names);
         None
@@ -356,15 +365,14 @@ impl<'a> Checker<'a, '_> {
     }
 
     fn state_field_named(&mut self, name: Ident<'a>) -> Option<usize> {
-        let names = || {
-            let fields = self.file.states.iter().flat_map(|block| &block.fields);
-            fields.map(|field| field.name.text)
-        };
-        if let Some(place) = names().position(|known| known == name.text) {
-            return Some(place);
+        let seen = self.seen_from(name.span);
+        let found = self.kept_names.all(name.text, seen);
+        if let Some(&(place, _)) = found.first() {
+            let declared = found.iter().map(|&(_, span)| span).collect();
+            return (!self.stands_for_two(name.text, name.span, declared)).then_some(place);
         }
-        let suggestion = did_you_mean(name.text, names());
-        let has_state = !self.file.states.is_empty();
+        let suggestion = did_you_mean(name.text, self.kept_names.seen(seen));
+        let has_state = self.kept_names.seen(seen).next().is_some();
         let report = self.report(name.span, format!("connections keep no `{}`", name.text));
         match (suggestion, has_state) {
             (Some(suggestion), _) => {
