@@ -265,7 +265,8 @@ impl BlockEncoder {
             | Event::Switched { .. }
             | Event::Dropped { .. }
             | Event::Stalled { .. }
-            | Event::WriteFailed { .. } => self.plain(record),
+            | Event::WriteFailed { .. }
+            | Event::Triggered { .. } => self.plain(record),
         }
     }
 

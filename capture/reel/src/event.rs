@@ -1,6 +1,6 @@
 //! What a reel holds: everything that crossed the boundary of a network layer, on both sides.
 
-use crate::{CallId, ClockId, Endpoint, EventNumber, SocketId, ThreadId, Time};
+use crate::{CallId, ClockId, Endpoint, EventNumber, SocketId, ThreadId, Time, Trigger};
 
 /// One event with its place in the order and on the clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,6 +74,9 @@ pub enum Event<'a> {
         result: i32,
         details: &'a [u8],
     },
+    /// A moment around which the recording was to be kept, and what was said of it. UTF-8, shown
+    /// lossily.
+    Triggered { trigger: Trigger, text: &'a [u8] },
 }
 
 /// What a send call returned.
@@ -111,11 +114,12 @@ pub enum EventKind {
     WriteFailed = 17,
     ClockRead = 18,
     Called = 19,
+    Triggered = 23,
 }
 
 impl EventKind {
     /// Every kind, in the order of its number.
-    pub const ALL: [EventKind; 19] = [
+    pub const ALL: [EventKind; 20] = [
         EventKind::SocketOpened,
         EventKind::SocketClosed,
         EventKind::Sent,
@@ -135,13 +139,14 @@ impl EventKind {
         EventKind::WriteFailed,
         EventKind::ClockRead,
         EventKind::Called,
+        EventKind::Triggered,
     ];
 
     /// The kind with this number, as it stands in a reel; `None` for one that is not known here.
     pub fn from_number(number: u8) -> Option<EventKind> {
         EventKind::ALL
-            .get(usize::from(number).checked_sub(1)?)
-            .copied()
+            .into_iter()
+            .find(|&kind| kind as u8 == number)
     }
 }
 
@@ -168,6 +173,7 @@ impl Event<'_> {
             Event::WriteFailed { .. } => EventKind::WriteFailed,
             Event::ClockRead { .. } => EventKind::ClockRead,
             Event::Called { .. } => EventKind::Called,
+            Event::Triggered { .. } => EventKind::Triggered,
         }
     }
 }

@@ -23,6 +23,7 @@ pub mod ring;
 mod scan;
 mod tag;
 mod time;
+mod trigger;
 mod varint;
 mod writer;
 
@@ -40,4 +41,5 @@ pub use read_at::{ReadAt, ReadError};
 pub use recover::RingError;
 pub use reel::{Block, BlockError, Reel, Walk};
 pub use time::{Duration, Time};
+pub use trigger::{Trigger, TriggerCause};
 pub use writer::{Append, AppendError, ReelWriter, WriteError};

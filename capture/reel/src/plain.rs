@@ -7,7 +7,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
 
 use crate::varint::Cursor;
 use crate::{
-    CallId, ClockId, Endpoint, Event, EventKind, EventNumber, SendOutcome, SocketId, Time,
+    CallId, ClockId, Endpoint, Event, EventKind, EventNumber, SendOutcome, SocketId, Time, Trigger,
+    TriggerCause,
 };
 
 /// The longest fixed part of a body: a socket and an IPv6 endpoint.
@@ -122,6 +123,14 @@ pub fn plain_parts<'a>(event: &Event<'a>) -> (PlainHead, &'a [u8]) {
             head.put(&result.to_le_bytes());
             tail = details;
         }
+        Event::Triggered { trigger, text } => {
+            head.put(&[trigger.cause.0, u8::from(trigger.from_peer)]);
+            head.put(&trigger.id.to_le_bytes());
+            head.put(&trigger.utc_ns.to_le_bytes());
+            head.put(&trigger.before_ms.to_le_bytes());
+            head.put(&trigger.after_ms.to_le_bytes());
+            tail = text;
+        }
     }
     (head, tail)
 }
@@ -209,6 +218,17 @@ fn read_known<'a>(kind: EventKind, from: &mut Cursor<'a>) -> Option<Event<'a>> {
             call: CallId(from.u8()?),
             result: from.u32()? as i32,
             details: from.rest(),
+        },
+        EventKind::Triggered => Event::Triggered {
+            trigger: Trigger {
+                cause: TriggerCause(from.u8()?),
+                from_peer: from.u8()? != 0,
+                id: from.u64()?,
+                utc_ns: from.u64()? as i64,
+                before_ms: from.u32()?,
+                after_ms: from.u32()?,
+            },
+            text: from.rest(),
         },
     })
 }
@@ -362,6 +382,17 @@ mod tests {
                 call: CallId::SLEEP,
                 result: -4,
                 details: &[1, 2, 3],
+            },
+            Event::Triggered {
+                trigger: Trigger {
+                    cause: TriggerCause::KEY,
+                    id: u64::MAX,
+                    utc_ns: -5,
+                    before_ms: 10_000,
+                    after_ms: 2_000,
+                    from_peer: true,
+                },
+                text: b"t was pressed",
             },
         ] {
             check_round_trip(event);

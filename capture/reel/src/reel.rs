@@ -174,7 +174,8 @@ impl Reel {
             Event::Input { call: bytes }
             | Event::Note { text: bytes }
             | Event::Snapshot { state: bytes }
-            | Event::Called { details: bytes, .. } => payload_bytes += bytes.len() as u64,
+            | Event::Called { details: bytes, .. }
+            | Event::Triggered { text: bytes, .. } => payload_bytes += bytes.len() as u64,
             _ => {}
         });
         let over = bytes as f64 - payload_bytes as f64;

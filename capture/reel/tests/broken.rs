@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use netreel_reel::{
     Append, AppendError, CallId, ClockId, CutWhy, Ending, Event, EventNumber, GapWhy, Header,
     OpenError, OwnedRecord, ReadAt, ReadError, Record, Reel, ReelWriter, SendOutcome, SocketId,
-    ThreadId, Time, WireText, WriteError, block_frame,
+    ThreadId, Time, Trigger, TriggerCause, WireText, WriteError, block_frame,
 };
 use proptest::prelude::*;
 
@@ -175,6 +175,21 @@ fn sample(payload: &[u8]) -> Vec<(u64, u16, Event<'_>)> {
             },
         ),
         (16_666_990, 0, Event::Snapshot { state: payload }),
+        (
+            16_666_990,
+            1,
+            Event::Triggered {
+                trigger: Trigger {
+                    cause: TriggerCause::SIGNAL,
+                    id: 77,
+                    utc_ns: 1_700_000_000_000_000_000,
+                    before_ms: 10_000,
+                    after_ms: 0,
+                    from_peer: false,
+                },
+                text: payload,
+            },
+        ),
         (16_667_000, 0, Event::Switched { on: false }),
         (16_667_000, 0, Event::Switched { on: true }),
         (

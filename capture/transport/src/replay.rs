@@ -94,6 +94,7 @@ impl Step {
             | Event::Dropped { .. }
             | Event::Stalled { .. }
             | Event::WriteFailed { .. }
+            | Event::Triggered { .. }
             // The driver replays engines; these come from unmodified programs.
             | Event::ClockRead { .. }
             | Event::Called { .. } => return None,
