@@ -174,15 +174,16 @@ fn every_way_to_send_to_receive_and_to_draw_is_recorded() {
     let mut words = Vec::new();
     reel.for_each(|record| match record.event {
         Event::Sent { payload, .. } => words.push(format!(">{}", String::from_utf8_lossy(payload))),
-        Event::Received { payload, .. } => {
+        Event::Received { payload, from, .. } => {
+            assert!(from.ip().is_loopback() && from.port() != 0, "{from}");
             words.push(format!("<{}", String::from_utf8_lossy(payload)));
         }
         _ => {}
     });
     let expected = ">one >one >self >one >one >one >one >one >one \
-        <one <one <self <one <one <one <one <one <one >one >one";
+        <one <one <self <one <one <one <one <one >one >one <one <one <one >one >one";
     assert_eq!(words.join(" "), expected);
-    assert_eq!(count(&reel, EventKind::SendResult), 11);
+    assert_eq!(count(&reel, EventKind::SendResult), 13);
     assert_eq!(count(&reel, EventKind::PollEmpty), 1);
     assert_eq!(count(&reel, EventKind::SocketClosed), 1);
     let calls = calls(&reel);

@@ -51,6 +51,11 @@ int main(int argc, char **argv) {
   CHECK(recvmsg(a, &into, 0) == 3);
   struct mmsghdr manyinto[4] = {{.msg_hdr = into}, {.msg_hdr = into}};
   CHECK(recvmmsg(a, manyinto, 2, 0, 0) == 2);
+  struct mmsghdr unasked[2] = {{.msg_hdr = {.msg_iov = parts, .msg_iovlen = 2}}, {.msg_hdr = {.msg_iov = parts, .msg_iovlen = 2, .msg_namelen = 7}}};
+  CHECK(send(b, "one", 3, 0) == 3);
+  CHECK(send(b, "one", 3, 0) == 3);
+  CHECK(recvmmsg(a, unasked, 2, MSG_DONTWAIT, 0) == 2);
+  CHECK(!unasked[0].msg_hdr.msg_name && !unasked[1].msg_hdr.msg_name && unasked[1].msg_hdr.msg_namelen == 7);
   CHECK(syscall(SYS_recvfrom, a, buffer, sizeof buffer, 0, 0, 0) == 3);
   CHECK(recv(a, buffer, sizeof buffer, MSG_DONTWAIT) == -1);
 

@@ -135,6 +135,7 @@ struct Source {
 }
 
 static RECVFROM: Real = Real::new(c"recvfrom");
+static RECVMSG: Real = Real::new(c"recvmsg");
 
 impl Source {
     /// Receives with the kernel's word on the source where the socket has no one peer; by `plain`
@@ -178,12 +179,112 @@ impl Source {
         (result, source)
     }
 
+    /// The same for several buffers.
+    ///
+    /// # Safety
+    /// `iov` leads to `count` buffers.
+    unsafe fn receive_parts(
+        fd: i32,
+        iov: *const IoVec,
+        count: i32,
+        plain: impl FnOnce() -> isize,
+    ) -> (isize, Source) {
+        let mut source = Source {
+            address: [0; 28],
+            length: 0,
+        };
+        let found = RECVMSG.get();
+        let many = sockets::udp(fd).is_some_and(|socket| !sockets::has_peer(fd, socket));
+        let count = usize::try_from(count).unwrap_or(0);
+        if !many || found.is_null() || count == 0 {
+            return (plain(), source);
+        }
+        let mut message = MsgHdr {
+            name: source.address.as_mut_ptr(),
+            name_length: 28,
+            iov: iov.cast_mut(),
+            iov_count: count,
+            control: core::ptr::null_mut(),
+            control_length: 0,
+            flags: 0,
+        };
+        // SAFETY: the C library's function of this name; the caller vouches for the buffers.
+        let result = unsafe {
+            let receive: unsafe extern "C" fn(i32, *mut MsgHdr, i32) -> isize =
+                core::mem::transmute(found);
+            receive(fd, &raw mut message, 0)
+        };
+        if result >= 0 {
+            source.length = message.name_length.min(28);
+        }
+        (result, source)
+    }
+
     /// # Safety
     /// As [`after`], for one buffer.
     unsafe fn tell(&self, fd: i32, buffer: *mut u8, length: usize, flags: i32, result: isize) {
         let (address, length_at) = (self.address.as_ptr(), &raw const self.length);
         // SAFETY: the caller vouches for it.
         unsafe { after_one(fd, buffer, length, flags, address, length_at, result) };
+    }
+}
+
+/// How many messages of one `recvmmsg` are lent a place for their source: 7 KiB of stack.
+const LENT_MAX: usize = 256;
+
+/// Lends a place for the source to each of the first [`LENT_MAX`] messages that has none, and
+/// takes it back after `receive`, whose messages `tell` is shown before that.
+///
+/// # Safety
+/// `messages` are the program's own, for the call that `receive` makes.
+#[inline(never)]
+unsafe fn with_sources(
+    messages: &mut [MMsgHdr],
+    receive: impl FnOnce(*mut MMsgHdr) -> i32,
+    tell: impl FnOnce(&[MMsgHdr], i32),
+) -> i32 {
+    let mut addresses = [[0u8; 28]; LENT_MAX];
+    let mut asked = [None; LENT_MAX];
+    let places = addresses.iter_mut().zip(&mut asked);
+    for (message, (address, asked)) in messages.iter_mut().zip(places) {
+        let header = &mut message.header;
+        if header.name.is_null() {
+            *asked = Some(header.name_length);
+            (header.name, header.name_length) = (address.as_mut_ptr(), 28);
+        }
+    }
+    let result = receive(messages.as_mut_ptr());
+    tell(messages, result);
+    for (message, asked) in messages.iter_mut().zip(asked) {
+        if let Some(asked) = asked {
+            message.header.name = core::ptr::null_mut();
+            message.header.name_length = asked;
+        }
+    }
+    result
+}
+
+/// Says what came of a `recvmmsg`.
+///
+/// # Safety
+/// As [`after`], for each of the messages.
+unsafe fn after_many(fd: i32, messages: &[MMsgHdr], flags: i32, result: i32) {
+    let none = Taken {
+        iov: core::ptr::null(),
+        count: 0,
+        address: core::ptr::null(),
+        address_length: 0,
+        flags,
+    };
+    let Ok(got) = usize::try_from(result) else {
+        // SAFETY: there is no memory to vouch for.
+        unsafe { after(fd, &none, -1) };
+        return;
+    };
+    for message in messages.iter().take(got) {
+        let taken = taken_by(&message.header, flags);
+        // SAFETY: the caller vouches for it.
+        unsafe { after(fd, &taken, message.length as isize) };
     }
 }
 
@@ -257,12 +358,12 @@ hook! {
     fn readv[real](fd: i32, iov: *const IoVec, count: i32) -> isize {
         // SAFETY: as the program vouches for its own call.
         unsafe {
-            let result = real(fd, iov, count);
+            let (result, source) = Source::receive_parts(fd, iov, count, || real(fd, iov, count));
             let taken = Taken {
                 iov,
                 count: count.max(0) as usize,
-                address: core::ptr::null(),
-                address_length: 0,
+                address: source.address.as_ptr(),
+                address_length: source.length,
                 flags: 0,
             };
             after(fd, &taken, result);
@@ -297,28 +398,17 @@ hook! {
     fn recvmmsg[real](fd: i32, messages: *mut MMsgHdr, count: u32, flags: i32, timeout: *mut TimeSpec) -> i32 {
         // SAFETY: as the program vouches for its own call.
         unsafe {
-            let result = real(fd, messages, count, flags, timeout);
             if messages.is_null() {
-                return result;
+                return real(fd, messages, count, flags, timeout);
             }
-            match usize::try_from(result) {
-                Ok(got) => {
-                    for message in core::slice::from_raw_parts(messages, got) {
-                        let taken = taken_by(&message.header, flags);
-                        after(fd, &taken, message.length as isize);
-                    }
-                }
-                Err(_) => {
-                    let none = Taken {
-                        iov: core::ptr::null(),
-                        count: 0,
-                        address: core::ptr::null(),
-                        address_length: 0,
-                        flags,
-                    };
-                    after(fd, &none, -1);
-                }
+            let list = core::slice::from_raw_parts_mut(messages, count as usize);
+            let many = sockets::udp(fd).is_some_and(|socket| !sockets::has_peer(fd, socket));
+            if many && list.iter().any(|message| message.header.name.is_null()) {
+                let receive = |messages| real(fd, messages, count, flags, timeout);
+                return with_sources(list, receive, |list, result| after_many(fd, list, flags, result));
             }
+            let result = real(fd, messages, count, flags, timeout);
+            after_many(fd, list, flags, result);
             result
         }
     }
