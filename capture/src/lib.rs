@@ -6,11 +6,15 @@ mod file;
 mod open;
 pub mod pcap;
 pub mod preload;
+mod progress;
 mod recorder;
 mod rings;
+mod signals;
 
 pub use anchor::clock_anchor;
 pub use file::{FileAppend, FileSource};
 pub use netreel_transport::{MemoryRecorder, Pusher, Recorded, WhenFull};
 pub use open::{OpenError, OpenWhy, OpenedReel, OpenedSession, open, open_session};
+pub use progress::Progress;
 pub use recorder::{Options, RecordError, Recorder, Summary, ring_path};
+pub use signals::Signals;

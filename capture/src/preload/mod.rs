@@ -10,7 +10,6 @@ mod library;
 mod look;
 mod process;
 mod serve;
-mod signals;
 mod tripwire;
 
 #[allow(missing_docs)]
@@ -20,12 +19,12 @@ mod hello;
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitStatus;
-use std::time::Duration;
 
 use netreel_transport::WhenFull;
 
 pub use escape::{Escape, check_program, find_program};
 
+use crate::progress::Progress;
 use crate::recorder::RecordError;
 
 /// What to record, and how.
@@ -85,23 +84,6 @@ pub enum PreloadError {
     Reel(#[from] RecordError),
 }
 
-/// How far a recording is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Live {
-    /// Since the start.
-    pub time: Duration,
-    /// Sent and received, of all processes.
-    pub packets: u64,
-    /// Of their payloads.
-    pub bytes: u64,
-    /// Events that could not be recorded.
-    pub dropped: u64,
-    /// Packets that the kernel dropped because a receive buffer was full.
-    pub kernel_drops: u64,
-    /// Processes under way.
-    pub processes: usize,
-}
-
 /// What happens while recording.
 #[derive(Debug)]
 pub enum Report {
@@ -115,7 +97,7 @@ pub enum Report {
     /// Something that is not in a reel; a sentence.
     Gap(String),
     /// Where the recording is, ten times a second.
-    Live(Live),
+    Live(Progress),
     /// A reel was ended.
     Ended {
         /// Program and process id.
@@ -137,7 +119,7 @@ pub struct Outcome {
     /// How the program ended; `None` where recording ended before it.
     pub status: Option<ExitStatus>,
     /// The last of [`Report::Live`].
-    pub live: Live,
+    pub live: Progress,
     /// How many sentences told of gaps.
     pub gaps: u64,
     /// How many reels could not be made, or stopped.

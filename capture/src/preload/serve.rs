@@ -20,10 +20,11 @@ use super::escape::{check_program, find_program, has_system_calls};
 use super::hello::{HELLO_MAGIC, Hello, KIND_ATTACH, KIND_MORE, KIND_TRIPWIRE, VARIABLE, Welcome};
 use super::library::Unpacked;
 use super::process::{Doing, Process};
-use super::signals::Signals;
 use super::tripwire::Tripwire;
-use super::{Live, Outcome, PreloadError, Report, Wanted, look};
+use super::{Outcome, PreloadError, Report, Wanted, look};
+use crate::progress::Progress;
 use crate::recorder::{Options, RecordError};
+use crate::signals::Signals;
 use netreel_transport::WhenFull;
 
 /// How often the recording's state is told.
@@ -71,7 +72,7 @@ pub(super) fn record(
         doings,
         loaded: false,
         refused: None,
-        ended: Live::default(),
+        ended: Progress::default(),
         gaps: 0,
         failed: 0,
         not_followed: 0,
@@ -160,7 +161,7 @@ struct Server<'a> {
     /// Why the program's first reel could not be made.
     refused: Option<RecordError>,
     /// What the processes that have ended came to.
-    ended: Live,
+    ended: Progress,
     gaps: u64,
     failed: u64,
     not_followed: u64,
@@ -521,10 +522,9 @@ impl Server<'_> {
         }
     }
 
-    fn live(&self) -> Live {
-        let mut live = Live {
+    fn live(&self) -> Progress {
+        let mut live = Progress {
             time: self.begun.elapsed(),
-            processes: self.processes.len(),
             ..self.ended
         };
         for process in self.processes.values() {

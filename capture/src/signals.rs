@@ -1,4 +1,7 @@
 //! Being told to stop.
+//!
+//! The first Ctrl-C ends a recording cleanly (or goes to the recorded program); what a second one
+//! means is for each way of recording to say.
 
 use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 
@@ -7,11 +10,25 @@ static FORWARD: AtomicI32 = AtomicI32::new(0);
 
 const WATCHED: [i32; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
 
-/// Catches the signals that ask a program to stop, until this is dropped.
-pub(super) struct Signals(Vec<(i32, libc::sigaction)>);
+/// Catches the signals that ask a program to stop (SIGINT, SIGTERM, SIGHUP), until this is dropped.
+///
+/// A call that waits in the operating system is interrupted by them. There should be one at a
+/// time: all share one count.
+#[derive(Debug)]
+pub struct Signals(Vec<(i32, Before)>);
+
+/// What a signal did before.
+struct Before(libc::sigaction);
+
+impl std::fmt::Debug for Before {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("sigaction")
+    }
+}
 
 impl Signals {
-    pub(super) fn catch() -> Signals {
+    /// Starts to catch them, and counts from 0.
+    pub fn catch() -> Signals {
         ASKED.store(0, Ordering::Relaxed);
         FORWARD.store(0, Ordering::Relaxed);
         let mut before = Vec::new();
@@ -23,7 +40,7 @@ impl Signals {
                 action.sa_flags = libc::SA_SIGINFO;
                 let mut old: libc::sigaction = std::mem::zeroed();
                 if libc::sigaction(signal, &raw const action, &raw mut old) == 0 {
-                    before.push((signal, old));
+                    before.push((signal, Before(old)));
                 }
             }
         }
@@ -31,12 +48,12 @@ impl Signals {
     }
 
     /// How often it was asked to stop.
-    pub(super) fn asked(&self) -> u32 {
+    pub fn asked(&self) -> u32 {
         ASKED.load(Ordering::Relaxed)
     }
 
     /// A signal that the recorded program has not got itself, once.
-    pub(super) fn to_forward(&self) -> Option<i32> {
+    pub(crate) fn to_forward(&self) -> Option<i32> {
         let signal = FORWARD.swap(0, Ordering::Relaxed);
         (signal != 0).then_some(signal)
     }
@@ -44,7 +61,7 @@ impl Signals {
 
 impl Drop for Signals {
     fn drop(&mut self) {
-        for (signal, action) in &self.0 {
+        for (signal, Before(action)) in &self.0 {
             // SAFETY: what was there before.
             unsafe { libc::sigaction(*signal, action, std::ptr::null_mut()) };
         }

@@ -1,20 +1,21 @@
-//! `netreel record`: runs an unmodified program and records it.
+//! `netreel record -- CMD`: runs an unmodified program and records it.
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
-use std::path::PathBuf;
+use std::path::Path;
 
 use netreel_capture::WhenFull;
-use netreel_capture::preload::{self, Live, Report, Wanted};
+use netreel_capture::preload::{self, Report, Wanted};
 
+use super::line::{LiveLine, came_to};
 use crate::arguments::Record;
 use crate::outcome::{Answer, Failure};
 use crate::text;
 
-pub fn run(arguments: &Record, out: &mut dyn Write) -> Result<Answer, Failure> {
+pub fn run(arguments: &Record, folder: &Path, out: &mut dyn Write) -> Result<Answer, Failure> {
     let wanted = Wanted {
         command: arguments.command.clone(),
-        out: arguments.out.clone().unwrap_or_else(new_folder),
+        out: folder.to_owned(),
         children: !arguments.no_children,
         when_full: if arguments.drop {
             WhenFull::Drop
@@ -50,14 +51,7 @@ pub fn run(arguments: &Record, out: &mut dyn Write) -> Result<Answer, Failure> {
     line.clear();
     let outcome = outcome.map_err(Failure::new)?;
     let live = outcome.live;
-    writeln!(
-        out,
-        "{} packets, {} in {} s: {}",
-        live.packets,
-        text::bytes(live.bytes),
-        seconds(&live),
-        wanted.out.display()
-    )?;
+    writeln!(out, "{}: {}", came_to(&live), folder.display())?;
     if live.kernel_drops > 0 {
         writeln!(
             out,
@@ -88,54 +82,5 @@ pub fn run(arguments: &Record, out: &mut dyn Write) -> Result<Answer, Failure> {
         Ok(Answer::Clean)
     } else {
         Ok(Answer::Wrong)
-    }
-}
-
-fn new_folder() -> PathBuf {
-    let now = chrono::Local::now().format("netreel-%Y%m%d-%H%M%S");
-    PathBuf::from(now.to_string())
-}
-
-fn seconds(live: &Live) -> String {
-    format!("{:.1}", live.time.as_secs_f64())
-}
-
-/// The line on a terminal that tells how far the recording is.
-struct LiveLine {
-    terminal: bool,
-    shown: bool,
-}
-
-impl LiveLine {
-    fn new() -> LiveLine {
-        LiveLine {
-            terminal: std::io::stderr().is_terminal(),
-            shown: false,
-        }
-    }
-
-    fn show(&mut self, live: &Live) {
-        if !self.terminal {
-            return;
-        }
-        let drops = live.dropped + live.kernel_drops;
-        anstream::eprint!(
-            "\r\x1b[Krecording  {} packets  {}  {drops} drops  {} s",
-            live.packets,
-            text::bytes(live.bytes),
-            seconds(live),
-        );
-        self.shown = true;
-    }
-
-    fn say(&mut self, sentence: &str) {
-        self.clear();
-        anstream::eprintln!("netreel: {sentence}");
-    }
-
-    fn clear(&mut self) {
-        if std::mem::take(&mut self.shown) {
-            anstream::eprint!("\r\x1b[K");
-        }
     }
 }
