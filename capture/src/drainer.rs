@@ -22,6 +22,8 @@ pub(crate) struct Shared {
 pub(crate) struct Tally {
     pub(crate) sent: AtomicU64,
     pub(crate) received: AtomicU64,
+    /// Packets that passed an observer.
+    pub(crate) seen: AtomicU64,
     /// Of the payloads.
     pub(crate) bytes: AtomicU64,
     pub(crate) dropped: AtomicU64,
@@ -41,6 +43,10 @@ impl Tally {
             }
             Event::Received { payload, .. } => {
                 add(&self.received, 1);
+                add(&self.bytes, payload.len() as u64);
+            }
+            Event::Seen { payload, .. } => {
+                add(&self.seen, 1);
                 add(&self.bytes, payload.len() as u64);
             }
             Event::Dropped { count } => {

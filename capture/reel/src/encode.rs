@@ -266,6 +266,9 @@ impl BlockEncoder {
             | Event::Dropped { .. }
             | Event::Stalled { .. }
             | Event::WriteFailed { .. }
+            | Event::Seen { .. }
+            | Event::CaptureDrops { .. }
+            | Event::Cut { .. }
             | Event::Triggered { .. } => self.plain(record),
         }
     }

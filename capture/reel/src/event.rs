@@ -74,6 +74,18 @@ pub enum Event<'a> {
         result: i32,
         details: &'a [u8],
     },
+    /// A packet passed an observer, who took no part in it. The thread is the interface that it
+    /// was seen at.
+    Seen {
+        from: Endpoint,
+        to: Endpoint,
+        payload: &'a [u8],
+    },
+    /// `count` packets went past an observer since the last such event (or since it began) without
+    /// being seen: the kernel or the interface dropped its copies. The game lost nothing by it.
+    CaptureDrops { count: u64 },
+    /// The reel holds only the first bytes of packet `of`, which had `length` bytes of payload.
+    Cut { of: EventNumber, length: u32 },
     /// A moment around which the recording was to be kept, and what was said of it. UTF-8, shown
     /// lossily.
     Triggered { trigger: Trigger, text: &'a [u8] },
@@ -114,12 +126,15 @@ pub enum EventKind {
     WriteFailed = 17,
     ClockRead = 18,
     Called = 19,
+    Seen = 20,
+    CaptureDrops = 22,
     Triggered = 23,
+    Cut = 28,
 }
 
 impl EventKind {
     /// Every kind, in the order of its number.
-    pub const ALL: [EventKind; 20] = [
+    pub const ALL: [EventKind; 23] = [
         EventKind::SocketOpened,
         EventKind::SocketClosed,
         EventKind::Sent,
@@ -139,7 +154,10 @@ impl EventKind {
         EventKind::WriteFailed,
         EventKind::ClockRead,
         EventKind::Called,
+        EventKind::Seen,
+        EventKind::CaptureDrops,
         EventKind::Triggered,
+        EventKind::Cut,
     ];
 
     /// The kind with this number, as it stands in a reel; `None` for one that is not known here.
@@ -173,6 +191,9 @@ impl Event<'_> {
             Event::WriteFailed { .. } => EventKind::WriteFailed,
             Event::ClockRead { .. } => EventKind::ClockRead,
             Event::Called { .. } => EventKind::Called,
+            Event::Seen { .. } => EventKind::Seen,
+            Event::CaptureDrops { .. } => EventKind::CaptureDrops,
+            Event::Cut { .. } => EventKind::Cut,
             Event::Triggered { .. } => EventKind::Triggered,
         }
     }

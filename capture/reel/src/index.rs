@@ -78,10 +78,12 @@ impl Totals {
         self.dropped
     }
 
-    /// How many packets were sent and received.
+    /// How many packets were sent, received and seen.
     pub fn packets(&self) -> u64 {
         let count = |kind| self.kinds.get(&(kind as u8)).copied().unwrap_or(0);
-        count(EventKind::Sent).saturating_add(count(EventKind::Received))
+        [EventKind::Sent, EventKind::Received, EventKind::Seen]
+            .into_iter()
+            .fold(0, |sum, kind| sum.saturating_add(count(kind)))
     }
 
     pub(crate) fn holes(&self) -> &[(EventNumber, u64)] {

@@ -11,8 +11,8 @@ use crate::{
     TriggerCause,
 };
 
-/// The longest fixed part of a body: a socket and an IPv6 endpoint.
-const HEAD_MAX: usize = 32;
+/// The longest fixed part of a body: two IPv6 endpoints.
+const HEAD_MAX: usize = 54;
 
 /// The fixed part of a body. The variable part is the event's own bytes, which follow it.
 #[derive(Clone, Copy)]
@@ -123,6 +123,16 @@ pub fn plain_parts<'a>(event: &Event<'a>) -> (PlainHead, &'a [u8]) {
             head.put(&result.to_le_bytes());
             tail = details;
         }
+        Event::Seen { from, to, payload } => {
+            head.put_endpoint(from);
+            head.put_endpoint(to);
+            tail = payload;
+        }
+        Event::CaptureDrops { count } => head.put(&count.to_le_bytes()),
+        Event::Cut { of, length } => {
+            head.put(&of.0.to_le_bytes());
+            head.put(&length.to_le_bytes());
+        }
         Event::Triggered { trigger, text } => {
             head.put(&[trigger.cause.0, u8::from(trigger.from_peer)]);
             head.put(&trigger.id.to_le_bytes());
@@ -218,6 +228,16 @@ fn read_known<'a>(kind: EventKind, from: &mut Cursor<'a>) -> Option<Event<'a>> {
             call: CallId(from.u8()?),
             result: from.u32()? as i32,
             details: from.rest(),
+        },
+        EventKind::Seen => Event::Seen {
+            from: endpoint(from)?,
+            to: endpoint(from)?,
+            payload: from.rest(),
+        },
+        EventKind::CaptureDrops => Event::CaptureDrops { count: from.u64()? },
+        EventKind::Cut => Event::Cut {
+            of: EventNumber(from.u64()?),
+            length: from.u32()?,
         },
         EventKind::Triggered => Event::Triggered {
             trigger: Trigger {
@@ -383,6 +403,18 @@ mod tests {
                 result: -4,
                 details: &[1, 2, 3],
             },
+            Event::Seen {
+                from: v6,
+                to: v4,
+                payload: b"abc",
+            },
+            Event::Seen {
+                from: v6,
+                to: v6,
+                payload: b"",
+            },
+            Event::CaptureDrops { count: 5 },
+            Event::Cut { of, length: 1200 },
             Event::Triggered {
                 trigger: Trigger {
                     cause: TriggerCause::KEY,

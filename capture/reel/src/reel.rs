@@ -168,7 +168,9 @@ impl Reel {
         };
         let mut payload_bytes = 0;
         self.for_each(|record| match record.event {
-            Event::Sent { payload, .. } | Event::Received { payload, .. } => {
+            Event::Sent { payload, .. }
+            | Event::Received { payload, .. }
+            | Event::Seen { payload, .. } => {
                 payload_bytes += payload.len() as u64;
             }
             Event::Input { call: bytes }

@@ -226,6 +226,24 @@ fn sample(payload: &[u8]) -> Vec<(u64, u16, Event<'_>)> {
         (16_869_200, 1, called(CallId::POLL, 0, b"")),
         (16_869_900, 0, called(CallId::POLL, 0, b"")),
         (16_869_900, 0, called(CallId::POLL, -4, payload)),
+        (
+            16_869_900,
+            3,
+            Event::Seen {
+                from: v6,
+                to: v4(7001),
+                payload,
+            },
+        ),
+        (
+            16_869_900,
+            3,
+            Event::Cut {
+                of: of(20),
+                length: 1400,
+            },
+        ),
+        (16_869_900, 0, Event::CaptureDrops { count: 12 }),
     ]
 }
 

@@ -97,7 +97,11 @@ impl Step {
             | Event::Triggered { .. }
             // The driver replays engines; these come from unmodified programs.
             | Event::ClockRead { .. }
-            | Event::Called { .. } => return None,
+            | Event::Called { .. }
+            // These are an observer's, who takes no part.
+            | Event::Seen { .. }
+            | Event::CaptureDrops { .. }
+            | Event::Cut { .. } => return None,
         })
     }
 }
