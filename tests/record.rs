@@ -537,6 +537,31 @@ fn a_child_that_escapes_by_a_call_without_a_hook_is_named() {
 }
 
 #[test]
+fn a_short_lived_child_that_escapes_is_named_however_its_arguments_were_listed() {
+    let bench = Bench::new();
+    let children = bench.compile("children");
+    let Some(idle) = bench.compile_with("idle", "cc", &["-static"]) else {
+        return;
+    };
+    for call in ["execl", "execlp", "execle"] {
+        let command = [text(&children), call, text(&idle), "0"];
+        check_gap(&bench, &command, "is statically linked");
+        std::fs::remove_dir_all(bench.out()).unwrap();
+    }
+}
+
+#[test]
+fn arguments_listed_in_the_call_reach_the_program() {
+    let bench = Bench::new();
+    let children = bench.compile("children");
+    for call in ["execl", "execle"] {
+        let ran = bench.record(&[], &[text(&children), call, "/bin/echo", "b"]);
+        assert_eq!(ran.expect(0).out.lines().next(), Some("b c d e f g h"));
+        std::fs::remove_dir_all(bench.out()).unwrap();
+    }
+}
+
+#[test]
 fn a_child_whose_environment_was_cleaned_is_named() {
     let bench = Bench::new();
     let (children, pair) = (bench.compile("children"), bench.compile("pair"));

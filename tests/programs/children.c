@@ -1,10 +1,13 @@
 /* The parent sends "parent", a forked child "child" on a socket from before the fork; then both
    become, or start, what the arguments say. */
+#define _GNU_SOURCE
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,7 +23,14 @@ int main(int argc, char **argv) {
       char *none[] = {0};
       execve(argv[2], argv + 2, none);
     } else if (argc > 3 && !strcmp(argv[1], "quietly")) {
-      execl(argv[2], argv[2], argv[3], (char *)0);
+      int program = open(argv[2], O_RDONLY);
+      syscall(SYS_execveat, program, "", argv + 2, environ, AT_EMPTY_PATH);
+    } else if (argc > 3 && !strcmp(argv[1], "execl")) {
+      execl(argv[2], argv[2], argv[3], "c", "d", "e", "f", "g", "h", (char *)0);
+    } else if (argc > 3 && !strcmp(argv[1], "execlp")) {
+      execlp(argv[2], argv[2], argv[3], (char *)0);
+    } else if (argc > 3 && !strcmp(argv[1], "execle")) {
+      execle(argv[2], argv[2], argv[3], "c", "d", "e", "f", "g", "h", (char *)0, environ);
     } else if (argc > 1) {
       execv(argv[1], argv + 1);
     }

@@ -21,6 +21,7 @@ mod ring;
 mod attach;
 mod clocks;
 mod descriptors;
+mod exec_list;
 mod hello;
 mod processes;
 mod push;

@@ -427,6 +427,7 @@ hook! {
                 nr::SOCKET => crate::descriptors::socket(a as i32, b as i32, c as i32) as isize,
                 nr::CLOSE => crate::descriptors::close(a as i32) as isize,
                 nr::CONNECT => crate::descriptors::connect(a as i32, b as *const u8, c as u32) as isize,
+                nr::EXECVE => crate::processes::execve(a as *const _, b as *const _, c as *const _) as isize,
                 nr::GETRANDOM => crate::randomness::getrandom(a as *mut c_void, b, c as u32),
                 nr::CLOCK_GETTIME => crate::clocks::clock_gettime(a as i32, b as *mut TimeSpec) as isize,
                 _ => real(number, a, b, c, d, e, f),

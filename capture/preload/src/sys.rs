@@ -119,6 +119,7 @@ pub mod nr {
     pub const RECVMMSG: usize = 299;
     pub const SENDMMSG: usize = 307;
     pub const GETRANDOM: usize = 318;
+    pub const EXECVE: usize = 59;
     pub const IO_URING_SETUP: usize = 425;
     pub const SECCOMP: usize = 317;
     pub const PRCTL: usize = 157;
@@ -148,6 +149,7 @@ pub mod nr {
     pub const RECVMMSG: usize = 243;
     pub const SENDMMSG: usize = 269;
     pub const GETRANDOM: usize = 278;
+    pub const EXECVE: usize = 221;
     pub const IO_URING_SETUP: usize = 425;
     pub const SECCOMP: usize = 277;
     pub const PRCTL: usize = 167;
