@@ -269,6 +269,8 @@ impl BlockEncoder {
             | Event::Seen { .. }
             | Event::CaptureDrops { .. }
             | Event::Cut { .. }
+            | Event::Fault { .. }
+            | Event::Relay { .. }
             | Event::Triggered { .. } => self.plain(record),
         }
     }

@@ -1,6 +1,8 @@
 //! What a reel holds: everything that crossed the boundary of a network layer, on both sides.
 
-use crate::{CallId, ClockId, Endpoint, EventNumber, SocketId, ThreadId, Time, Trigger};
+use crate::{
+    CallId, ClockId, Endpoint, EventNumber, FaultVerdict, SocketId, ThreadId, Time, Trigger,
+};
 
 /// One event with its place in the order and on the clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,12 +85,25 @@ pub enum Event<'a> {
     },
     /// `count` packets went past an observer since the last such event (or since it began) without
     /// being seen: the kernel or the interface dropped its copies. The game lost nothing by it.
+    /// In the reel of a proxy they were on their way through it, and are lost.
     CaptureDrops { count: u64 },
     /// The reel holds only the first bytes of packet `of`, which had `length` bytes of payload.
     Cut { of: EventNumber, length: u32 },
     /// A moment around which the recording was to be kept, and what was said of it. UTF-8, shown
     /// lossily.
     Triggered { trigger: Trigger, text: &'a [u8] },
+    /// A proxy did not simply pass on the packet that it received as event `of`.
+    Fault {
+        of: EventNumber,
+        verdict: FaultVerdict,
+    },
+    /// A proxy opened `socket` to pass on what `client` sends to its socket `listener`: what it
+    /// sends there stands for packets of the client, and what it receives there is for the client.
+    Relay {
+        socket: SocketId,
+        listener: SocketId,
+        client: Endpoint,
+    },
 }
 
 /// What a send call returned.
@@ -127,14 +142,16 @@ pub enum EventKind {
     ClockRead = 18,
     Called = 19,
     Seen = 20,
+    Fault = 21,
     CaptureDrops = 22,
     Triggered = 23,
     Cut = 28,
+    Relay = 29,
 }
 
 impl EventKind {
     /// Every kind, in the order of its number.
-    pub const ALL: [EventKind; 23] = [
+    pub const ALL: [EventKind; 25] = [
         EventKind::SocketOpened,
         EventKind::SocketClosed,
         EventKind::Sent,
@@ -155,9 +172,11 @@ impl EventKind {
         EventKind::ClockRead,
         EventKind::Called,
         EventKind::Seen,
+        EventKind::Fault,
         EventKind::CaptureDrops,
         EventKind::Triggered,
         EventKind::Cut,
+        EventKind::Relay,
     ];
 
     /// The kind with this number, as it stands in a reel; `None` for one that is not known here.
@@ -194,6 +213,8 @@ impl Event<'_> {
             Event::Seen { .. } => EventKind::Seen,
             Event::CaptureDrops { .. } => EventKind::CaptureDrops,
             Event::Cut { .. } => EventKind::Cut,
+            Event::Fault { .. } => EventKind::Fault,
+            Event::Relay { .. } => EventKind::Relay,
             Event::Triggered { .. } => EventKind::Triggered,
         }
     }

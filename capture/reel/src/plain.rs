@@ -7,8 +7,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
 
 use crate::varint::Cursor;
 use crate::{
-    CallId, ClockId, Endpoint, Event, EventKind, EventNumber, SendOutcome, SocketId, Time, Trigger,
-    TriggerCause,
+    CallId, ClockId, Endpoint, Event, EventKind, EventNumber, FaultVerdict, SendOutcome, SocketId,
+    Time, Trigger, TriggerCause,
 };
 
 /// The longest fixed part of a body: two IPv6 endpoints.
@@ -133,6 +133,21 @@ pub fn plain_parts<'a>(event: &Event<'a>) -> (PlainHead, &'a [u8]) {
             head.put(&of.0.to_le_bytes());
             head.put(&length.to_le_bytes());
         }
+        Event::Fault { of, verdict } => {
+            let (number, nanos) = verdict.to_numbers();
+            head.put(&of.0.to_le_bytes());
+            head.put(&[number]);
+            head.put(&nanos.to_le_bytes());
+        }
+        Event::Relay {
+            socket,
+            listener,
+            client,
+        } => {
+            head.put(&socket.0.to_le_bytes());
+            head.put(&listener.0.to_le_bytes());
+            head.put_endpoint(client);
+        }
         Event::Triggered { trigger, text } => {
             head.put(&[trigger.cause.0, u8::from(trigger.from_peer)]);
             head.put(&trigger.id.to_le_bytes());
@@ -238,6 +253,15 @@ fn read_known<'a>(kind: EventKind, from: &mut Cursor<'a>) -> Option<Event<'a>> {
         EventKind::Cut => Event::Cut {
             of: EventNumber(from.u64()?),
             length: from.u32()?,
+        },
+        EventKind::Fault => Event::Fault {
+            of: EventNumber(from.u64()?),
+            verdict: FaultVerdict::from_numbers(from.u8()?, from.u64()?)?,
+        },
+        EventKind::Relay => Event::Relay {
+            socket: socket(from)?,
+            listener: socket(from)?,
+            client: endpoint(from)?,
         },
         EventKind::Triggered => Event::Triggered {
             trigger: Trigger {
@@ -415,6 +439,39 @@ mod tests {
             },
             Event::CaptureDrops { count: 5 },
             Event::Cut { of, length: 1200 },
+            Event::Fault {
+                of,
+                verdict: FaultVerdict::Lost,
+            },
+            Event::Fault {
+                of,
+                verdict: FaultVerdict::Delayed { nanos: u64::MAX },
+            },
+            Event::Fault {
+                of,
+                verdict: FaultVerdict::Reordered { nanos: 2 },
+            },
+            Event::Fault {
+                of,
+                verdict: FaultVerdict::Duplicated { nanos: 3 },
+            },
+            Event::Fault {
+                of,
+                verdict: FaultVerdict::Queued { nanos: 4 },
+            },
+            Event::Fault {
+                of,
+                verdict: FaultVerdict::QueueFull { nanos: 5 },
+            },
+            Event::Fault {
+                of,
+                verdict: FaultVerdict::Refused,
+            },
+            Event::Relay {
+                socket,
+                listener: SocketId(u16::MAX),
+                client: v6,
+            },
             Event::Triggered {
                 trigger: Trigger {
                     cause: TriggerCause::KEY,

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use netreel_reel::{
-    Append, AppendError, CallId, ClockId, CutWhy, Ending, Event, EventNumber, GapWhy, Header,
-    OpenError, OwnedRecord, ReadAt, ReadError, Record, Reel, ReelWriter, SendOutcome, SocketId,
-    ThreadId, Time, Trigger, TriggerCause, WireText, WriteError, block_frame,
+    Append, AppendError, CallId, ClockId, CutWhy, Ending, Event, EventNumber, FaultVerdict, GapWhy,
+    Header, OpenError, OwnedRecord, ReadAt, ReadError, Record, Reel, ReelWriter, SendOutcome,
+    SocketId, ThreadId, Time, Trigger, TriggerCause, WireText, WriteError, block_frame,
 };
 use proptest::prelude::*;
 
@@ -188,6 +188,23 @@ fn sample(payload: &[u8]) -> Vec<(u64, u16, Event<'_>)> {
                     from_peer: false,
                 },
                 text: payload,
+            },
+        ),
+        (
+            16_666_990,
+            0,
+            Event::Relay {
+                socket: SocketId(1),
+                listener: SocketId(0),
+                client: "10.0.0.7:50000".parse().unwrap(),
+            },
+        ),
+        (
+            16_666_990,
+            0,
+            Event::Fault {
+                of: EventNumber(3),
+                verdict: FaultVerdict::Delayed { nanos: 50_000_000 },
             },
         ),
         (16_667_000, 0, Event::Switched { on: false }),

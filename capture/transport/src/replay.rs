@@ -94,6 +94,8 @@ impl Step {
             | Event::Dropped { .. }
             | Event::Stalled { .. }
             | Event::WriteFailed { .. }
+            | Event::Fault { .. }
+            | Event::Relay { .. }
             | Event::Triggered { .. }
             // The driver replays engines; these come from unmodified programs.
             | Event::ClockRead { .. }
