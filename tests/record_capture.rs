@@ -5,6 +5,7 @@
 mod support;
 
 use std::collections::BTreeMap;
+use std::io::BufRead;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -330,4 +331,79 @@ fn a_session_of_godot_is_recorded_packet_for_packet() {
         compared.sent,
         compared.received + compared.drops + compared.unread
     );
+}
+
+/// A virtual display inside a network.
+struct Display(Child, String);
+
+impl Display {
+    fn new(network: &Network) -> Option<Display> {
+        let child = Command::new("ip")
+            .args(["netns", "exec", &network.name, "Xvfb", "-displayfd", "1"])
+            .args(["-screen", "0", "640x480x24"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn();
+        let mut display = Display(child.ok()?, String::new());
+        let out = display.0.stdout.take()?;
+        std::io::BufReader::new(out)
+            .read_line(&mut display.1)
+            .ok()?;
+        (!display.1.trim().is_empty()).then_some(display)
+    }
+}
+
+impl Drop for Display {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_match_of_ioquake3_is_recorded_packet_for_packet_and_read_by_its_wire() {
+    let (server, client) = ("/usr/lib/ioquake3/ioq3ded", "/usr/lib/ioquake3/ioquake3");
+    let data = ["/usr/lib/openarena-server", "/usr/lib/openarena"];
+    if ![server, client]
+        .iter()
+        .chain(&data)
+        .all(|path| Path::new(path).exists())
+    {
+        println!("skipped: needs the packages ioquake3, openarena-server, openarena and xvfb");
+        return;
+    }
+    let Some(network) = Network::new("ioquake3") else {
+        return;
+    };
+    let Some(display) = Display::new(&network) else {
+        println!("skipped: Xvfb does not start");
+        return;
+    };
+    let home = format!("HOME={}", network.folder.path().display());
+    let display = format!("DISPLAY=:{}", display.1.trim());
+    let node = |program: &str, data: &str, seconds: &str, more: &str| {
+        let command = format!(
+            "env {home} {display} timeout -s INT {seconds} {program} +set com_basegame baseoa \
+             +set com_legacyprotocol 71 +set com_protocol 71 +set fs_basepath {data} \
+             +set com_homepath game +set net_enabled 1 +set net_ip 127.0.0.1 {more}"
+        );
+        network.record(&command.split_whitespace().collect::<Vec<_>>())
+    };
+    let bots = "+set ttycon 0 +set dedicated 1 +set sv_pure 0 +set sv_master1 0 +set bot_enable 1 \
+        +set bot_minplayers 4 +map oa_dm1";
+    let window = "+set r_fullscreen 0 +set r_mode 3 +set s_initsound 0 +connect 127.0.0.1";
+    let mut nodes = [
+        node(server, data[0], "22", bots),
+        node(client, data[1], "18", window),
+    ];
+    for node in &mut nodes {
+        node.wait().unwrap();
+    }
+    let out = network.out();
+    let wire = Path::new(env!("CARGO_MANIFEST_DIR")).join("samples/wires/quake3.wire");
+    let (out, wire) = (out.to_str().unwrap(), wire.to_str().unwrap());
+    support::netreel(&["check", out, "--wire", wire]).expect(0);
+    let compared = network.compare();
+    println!("{compared:?}");
+    assert!(compared.sent > 300, "{compared:?}");
 }
