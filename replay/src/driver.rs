@@ -1,7 +1,7 @@
 //! The loop around a sans-IO layer.
 
-use netreel_reel::{Ending, Event, EventNumber, Reel};
-use netreel_transport::{Divergence, Layer, ReplayTransport, Step};
+use netreel_reel::{Ending, Event, EventNumber, Reel, Time};
+use netreel_transport::{Divergence, Layer, ReplayTransport, Step, Transport};
 use std::sync::Arc;
 
 use crate::{NotReplayable, ReelEvents, check_replayable};
@@ -13,6 +13,27 @@ pub struct Driver {
     ticks: u64,
     inputs: u64,
     rejected: Option<(EventNumber, String)>,
+}
+
+/// A tick, or a call of the game, that is to be played.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Turn {
+    /// Its event.
+    pub number: EventNumber,
+    /// When it began, on the node's clock.
+    pub moment: Time,
+    /// Which of the two.
+    pub what: TurnKind,
+}
+
+/// See [`Turn::what`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // the fields are those of the events
+pub enum TurnKind {
+    /// A tick.
+    Tick { tick: u64, time: Time },
+    /// A call of the game into the layer.
+    Input { call: Vec<u8> },
 }
 
 /// What a replay came to.
@@ -71,27 +92,72 @@ impl Driver {
     /// Plays the next tick or call into `layer`; `false` when there is nothing left to play or the
     /// replay has diverged.
     pub fn step(&mut self, layer: &mut dyn Layer) -> bool {
-        let Some(record) = self.io.peek() else {
+        let Some(turn) = self.next_turn() else {
             return false;
         };
-        match record.event {
-            Event::Tick { .. } => {
-                self.io.advance();
-                self.ticks += 1;
-                layer.tick(&mut self.io);
-            }
-            Event::Input { call } => {
-                let (number, call) = (record.number, call.to_vec());
-                self.io.advance();
-                self.inputs += 1;
+        match turn.what {
+            TurnKind::Tick { .. } => layer.tick(&mut self.io),
+            TurnKind::Input { call } => {
                 if let Err(error) = layer.input(&call, &mut self.io) {
-                    self.rejected = Some((number, error.to_string()));
+                    self.rejected = Some((turn.number, error.to_string()));
                 }
             }
-            // The layer returned before it did what the recording has next.
-            _ => self.io.diverge(Step::Nothing),
         }
-        self.rejected.is_none() && self.io.divergence().is_none() && self.io.overrun().is_none()
+        !self.is_over()
+    }
+
+    /// The next tick or call, for a layer that is not a [`Layer`] and pulls: its owner plays it
+    /// against [`io`](Driver::io) before it asks for the one after it. `None` when there is
+    /// nothing left to play, or the replay has diverged.
+    pub fn next_turn(&mut self) -> Option<Turn> {
+        if self.is_over() {
+            return None;
+        }
+        let record = self.io.peek()?;
+        let (number, moment) = (record.number, record.time);
+        let what = match record.event {
+            Event::Tick { tick, time } => TurnKind::Tick { tick, time },
+            Event::Input { call } => TurnKind::Input {
+                call: call.to_vec(),
+            },
+            // The layer returned before it did what the recording has next.
+            _ => {
+                self.io.diverge(Step::Nothing);
+                return None;
+            }
+        };
+        self.io.advance();
+        match what {
+            TurnKind::Tick { .. } => self.ticks += 1,
+            TurnKind::Input { .. } => self.inputs += 1,
+        }
+        Some(Turn {
+            number,
+            moment,
+            what,
+        })
+    }
+
+    /// Instead of [`next_turn`](Driver::next_turn), for a program that runs its own loop: says that
+    /// tick `tick` begins; the recording must have it next.
+    pub fn tick(&mut self, tick: u64) {
+        self.io.tick(tick, Time::ZERO);
+        self.ticks += u64::from(!self.is_over());
+    }
+
+    /// The same for a call of the game.
+    pub fn input(&mut self, call: &[u8]) {
+        self.io.input(call);
+        self.inputs += u64::from(!self.is_over());
+    }
+
+    /// What the layer is played against.
+    pub fn io(&mut self) -> &mut ReplayTransport<ReelEvents> {
+        &mut self.io
+    }
+
+    fn is_over(&self) -> bool {
+        self.rejected.is_some() || self.io.divergence().is_some() || self.io.overrun().is_some()
     }
 
     /// Plays to the end, or to the first divergence.
@@ -125,8 +191,8 @@ impl Driver {
 
 #[cfg(test)]
 mod tests {
-    use netreel_reel::{Header, Record, ReelWriter, ThreadId, Time};
-    use netreel_transport::{InputError, Transport};
+    use netreel_reel::{Header, Record, ReelWriter, ThreadId};
+    use netreel_transport::InputError;
 
     use super::*;
 

@@ -12,5 +12,5 @@ mod replayable;
 
 pub use cursor::ReelEvents;
 pub use difference::{Explanation, FieldDifference, explain};
-pub use driver::{Driver, Outcome, Report};
+pub use driver::{Driver, Outcome, Report, Turn, TurnKind};
 pub use replayable::{NotReplayable, check_replayable};
