@@ -1,0 +1,84 @@
+//! Error codes with their sentences, and the wall that no panic passes.
+
+use std::cell::RefCell;
+use std::ffi::{CStr, CString, c_char};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use crate::types::E_INTERNAL;
+
+/// An error on its way to the caller.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Failure {
+    pub(crate) code: i32,
+    pub(crate) text: String,
+}
+
+pub(crate) fn failure(code: i32, text: impl Into<String>) -> Failure {
+    Failure {
+        code,
+        text: text.into(),
+    }
+}
+
+thread_local! {
+    static LAST: RefCell<CString> = RefCell::default();
+}
+
+/// Runs the body of a function of the table: its code is the result's, an error's sentence is
+/// kept for the thread, and a panic becomes an error. `errno` stays as it was: a caller looks at it
+/// after it recorded that a call failed.
+#[inline]
+pub(crate) fn guarded(body: impl FnOnce() -> Result<i32, Failure>) -> i32 {
+    let errno = errno();
+    // SAFETY: the place is the thread's own and always there.
+    let before = unsafe { *errno };
+    let code = caught(body);
+    // SAFETY: as above.
+    unsafe { *errno = before };
+    code
+}
+
+#[inline]
+fn caught(body: impl FnOnce() -> Result<i32, Failure>) -> i32 {
+    match catch_unwind(AssertUnwindSafe(body)) {
+        Ok(Ok(code)) => code,
+        Ok(Err(failure)) => tell(failure),
+        Err(payload) => {
+            // Dropping a payload could panic once more.
+            std::mem::forget(payload);
+            tell(failure(
+                E_INTERNAL,
+                "a fault of the netreel library; close the handle, and report this with what was \
+                 printed to stderr",
+            ))
+        }
+    }
+}
+
+/// Where the thread's `errno` is.
+#[inline]
+fn errno() -> *mut i32 {
+    // SAFETY: takes nothing and cannot fail.
+    unsafe { libc::__errno_location() }
+}
+
+#[cold]
+fn tell(failure: Failure) -> i32 {
+    let mut bytes = failure.text.into_bytes();
+    bytes.retain(|byte| *byte != 0);
+    let text = CString::new(bytes).unwrap_or_default();
+    // A thread that is ending has no place for it any more.
+    let _ = LAST.try_with(|last| {
+        if let Ok(mut last) = last.try_borrow_mut() {
+            *last = text;
+        }
+    });
+    failure.code
+}
+
+/// The calling thread's last error; empty if it had none.
+pub(crate) fn last() -> *const c_char {
+    const NOTHING: &CStr = c"";
+    let last = LAST.try_with(|last| last.try_borrow().map_or(NOTHING.as_ptr(), |it| it.as_ptr()));
+    last.unwrap_or(NOTHING.as_ptr())
+}

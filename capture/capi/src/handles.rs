@@ -1,0 +1,255 @@
+//! Handles: numbers that name an object, and stay wrong for ever once it is closed.
+//!
+//! A handle holds an index, a kind and a generation. Nothing is read through it as a pointer, so
+//! that no value that a caller invents can do harm.
+
+use std::ffi::c_void;
+use std::sync::{Mutex, MutexGuard, TryLockError};
+use std::time::{Duration, Instant};
+
+use crate::error::{Failure, failure};
+use crate::record::{Recording, Thread};
+use crate::replay::Replaying;
+use crate::types::{E_BUSY, E_CLOSED, E_HANDLE, E_INTERNAL, E_KIND, E_LIMIT, Handle};
+
+/// How many handles may be open at a time.
+pub const HANDLES_MAX: usize = 1024;
+
+const INDEX_BITS: u32 = 16;
+const KIND_BITS: u32 = 4;
+
+/// What a handle names.
+pub(crate) enum Object {
+    Recorder(Box<Recording>),
+    Thread(Box<Thread>),
+    Replay(Box<Replaying>),
+}
+
+/// The kinds of objects, as callers know them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Recorder = 1,
+    Thread = 2,
+    Replay = 3,
+}
+
+impl Kind {
+    fn name(self) -> &'static str {
+        match self {
+            Kind::Recorder => "netreel_recorder",
+            Kind::Thread => "netreel_thread",
+            Kind::Replay => "netreel_replay",
+        }
+    }
+
+    fn from_number(number: usize) -> Option<Kind> {
+        [Kind::Recorder, Kind::Thread, Kind::Replay]
+            .into_iter()
+            .find(|kind| *kind as usize == number)
+    }
+}
+
+/// An object with the type that its kind of handle names.
+pub(crate) trait Named: Sized {
+    const KIND: Kind;
+    fn of(object: &mut Object) -> Option<&mut Self>;
+    fn into_object(self) -> Object;
+}
+
+macro_rules! named {
+    ($($kind:ident $type:ty)*) => { $(
+        impl Named for $type {
+            const KIND: Kind = Kind::$kind;
+            #[inline]
+            fn of(object: &mut Object) -> Option<&mut Self> {
+                match object {
+                    Object::$kind(it) => Some(it),
+                    _ => None,
+                }
+            }
+            fn into_object(self) -> Object {
+                Object::$kind(Box::new(self))
+            }
+        }
+    )* };
+}
+
+named! { Recorder Recording Thread Thread Replay Replaying }
+
+struct Slot {
+    held: Mutex<Held>,
+}
+
+struct Held {
+    /// Of the object that is there, or that was there last.
+    generation: usize,
+    object: Option<Object>,
+}
+
+static TABLE: [Slot; HANDLES_MAX] = [const {
+    Slot {
+        held: Mutex::new(Held {
+            generation: 0,
+            object: None,
+        }),
+    }
+}; HANDLES_MAX];
+
+/// How long a call waits for another thread's call on the same recorder, which is short. Longer
+/// only where the holder is no more: a child forked in that moment.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Gives `object` a handle.
+pub(crate) fn insert<T: Named>(object: T) -> Result<Handle, Failure> {
+    for (index, slot) in TABLE.iter().enumerate() {
+        let Ok(mut held) = slot.held.try_lock() else {
+            continue;
+        };
+        if held.object.is_some() {
+            continue;
+        }
+        held.generation += 1;
+        held.object = Some(object.into_object());
+        let number = (held.generation << (INDEX_BITS + KIND_BITS))
+            | ((T::KIND as usize) << INDEX_BITS)
+            | index;
+        return Ok(Handle(std::ptr::without_provenance_mut::<c_void>(number)));
+    }
+    Err(failure(
+        E_LIMIT,
+        format!("{HANDLES_MAX} handles are open already; close those that are not needed"),
+    ))
+}
+
+/// Uses the object of a handle that is for one thread at a time.
+#[inline]
+pub(crate) fn with<T: Named, R>(
+    handle: Handle,
+    action: impl FnOnce(&mut T) -> Result<R, Failure>,
+) -> Result<R, Failure> {
+    let slot = slot_of(handle, T::KIND)?;
+    match slot.held.try_lock() {
+        Ok(mut held) => action(object(&mut held, handle, T::KIND)?),
+        Err(TryLockError::WouldBlock) => Err(busy(T::KIND)),
+        Err(TryLockError::Poisoned(_)) => Err(broken()),
+    }
+}
+
+/// Uses the object of a handle that many threads may use: waits for the others.
+pub(crate) fn with_shared<T: Named, R>(
+    handle: Handle,
+    action: impl FnOnce(&mut T) -> Result<R, Failure>,
+) -> Result<R, Failure> {
+    let mut held = wait(handle, T::KIND)?;
+    action(object(&mut held, handle, T::KIND)?)
+}
+
+/// Takes the object out of the table: its handle is closed from now on. `waits`: for the calls of
+/// other threads that are under way.
+pub(crate) fn remove<T: Named>(handle: Handle, waits: bool) -> Result<Object, Failure> {
+    let slot = slot_of(handle, T::KIND)?;
+    let mut held = match slot.held.try_lock() {
+        Ok(held) => held,
+        // What broke is dropped: that is what closing it is for.
+        Err(TryLockError::Poisoned(broken)) => {
+            slot.held.clear_poison();
+            broken.into_inner()
+        }
+        Err(TryLockError::WouldBlock) if waits => wait(handle, T::KIND)?,
+        Err(TryLockError::WouldBlock) => return Err(busy(T::KIND)),
+    };
+    object::<T>(&mut held, handle, T::KIND)?;
+    held.object.take().ok_or_else(|| closed(T::KIND))
+}
+
+fn wait(handle: Handle, kind: Kind) -> Result<MutexGuard<'static, Held>, Failure> {
+    let slot = slot_of(handle, kind)?;
+    let since = Instant::now();
+    loop {
+        match slot.held.try_lock() {
+            Ok(held) => return Ok(held),
+            Err(TryLockError::Poisoned(_)) => return Err(broken()),
+            Err(TryLockError::WouldBlock) if since.elapsed() > PATIENCE => return Err(busy(kind)),
+            Err(TryLockError::WouldBlock) => std::thread::yield_now(),
+        }
+    }
+}
+
+#[inline]
+fn slot_of(handle: Handle, wanted: Kind) -> Result<&'static Slot, Failure> {
+    let number = handle.0.addr();
+    let kind = (number >> INDEX_BITS) & ((1 << KIND_BITS) - 1);
+    let slot = TABLE.get(number & ((1 << INDEX_BITS) - 1));
+    match slot {
+        Some(slot) if kind == wanted as usize => Ok(slot),
+        _ => Err(not_this(handle, wanted)),
+    }
+}
+
+#[inline]
+fn object<T: Named>(held: &mut Held, handle: Handle, kind: Kind) -> Result<&mut T, Failure> {
+    let generation = handle.0.addr() >> (INDEX_BITS + KIND_BITS);
+    if generation == held.generation {
+        match held.object.as_mut().map(T::of) {
+            Some(Some(object)) => return Ok(object),
+            // The handle was made up: the slot holds another kind.
+            Some(None) => return Err(nonsense(kind)),
+            None => return Err(closed(kind)),
+        }
+    }
+    Err(match generation {
+        0 => nonsense(kind),
+        before if before < held.generation => closed(kind),
+        _ => nonsense(kind),
+    })
+}
+
+#[cold]
+fn not_this(handle: Handle, wanted: Kind) -> Failure {
+    let number = handle.0.addr();
+    if number == 0 {
+        let name = wanted.name();
+        return failure(E_HANDLE, format!("the {name} is NULL: was it opened?"));
+    }
+    let kind = (number >> INDEX_BITS) & ((1 << KIND_BITS) - 1);
+    let index = number & ((1 << INDEX_BITS) - 1);
+    match Kind::from_number(kind) {
+        Some(other) if other != wanted && index < HANDLES_MAX => failure(
+            E_KIND,
+            format!("a {} was given for a {}", other.name(), wanted.name()),
+        ),
+        _ => nonsense(wanted),
+    }
+}
+
+#[cold]
+fn nonsense(kind: Kind) -> Failure {
+    let name = kind.name();
+    failure(
+        E_HANDLE,
+        format!("this {name} never was a handle: was the variable set?"),
+    )
+}
+
+#[cold]
+fn closed(kind: Kind) -> Failure {
+    failure(E_CLOSED, format!("this {} was closed", kind.name()))
+}
+
+#[cold]
+fn busy(kind: Kind) -> Failure {
+    let advice = match kind {
+        Kind::Recorder => "another call on it does not end",
+        Kind::Thread => "another thread is using it; open one for each thread",
+        Kind::Replay => "another thread is using it; a replay is for one thread at a time",
+    };
+    failure(E_BUSY, format!("this {} is busy: {advice}", kind.name()))
+}
+
+#[cold]
+fn broken() -> Failure {
+    failure(
+        E_INTERNAL,
+        "a call on this handle failed inside the netreel library; it can only be closed",
+    )
+}

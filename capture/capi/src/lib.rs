@@ -1,0 +1,18 @@
+//! `libnetreel`: recording and replay for engines in C and C++.
+//!
+//! [`netreel_load`] fills a table of functions; `include/netreel.h` describes them and is kept by
+//! hand. Nothing here panics or unwinds over the boundary, and no pointer is trusted further than
+//! the header asks for.
+
+mod addresses;
+mod error;
+mod handles;
+mod memory;
+mod options;
+mod record;
+mod replay;
+mod table;
+pub mod types;
+
+pub use handles::HANDLES_MAX;
+pub use table::{Api, netreel_load};

@@ -1,0 +1,147 @@
+//! From `netreel_options` to a recorder.
+
+use std::ffi::CStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use netreel_capture::{Options, WhenFull, clock_anchor};
+use netreel_reel::{Header, WireText};
+
+use crate::error::{Failure, failure};
+use crate::memory::{bytes, items, null, read_sized, text};
+use crate::types::{
+    CLOCK_MONOTONIC, COptions, CText, DROP_WHEN_FULL, E_ARGUMENT, E_UNSUPPORTED, REPLACE, ZSTD,
+};
+
+/// What to record, and how.
+pub(crate) struct Wanted {
+    pub(crate) path: PathBuf,
+    pub(crate) header: Header,
+    pub(crate) options: Options,
+    /// Clock reads of the engine are `CLOCK_MONOTONIC`.
+    pub(crate) clock_is_monotonic: bool,
+}
+
+/// Reads the options of the caller.
+///
+/// # Safety
+/// `options` is null, or as `netreel.h` says.
+pub(crate) unsafe fn read(options: *const COptions) -> Result<Wanted, Failure> {
+    // SAFETY: promised by the caller, as for all reads below.
+    let given = unsafe { read_sized(options)? };
+    let known = REPLACE | DROP_WHEN_FULL | CLOCK_MONOTONIC | ZSTD;
+    if given.flags & !known != 0 || given.reserved != 0 {
+        let flags = given.flags & !known;
+        return Err(failure(
+            E_UNSUPPORTED,
+            format!(
+                "netreel_options.flags {flags:#x} or reserved {} are not known to this library: \
+                 leave them 0 or use a newer libnetreel",
+                given.reserved
+            ),
+        ));
+    }
+    // SAFETY: as above.
+    let path = unsafe { read_path(given.path, "netreel_options.path")? };
+    // SAFETY: as above.
+    let header = unsafe { header(&given, &path)? };
+    let options = recorder_options(&given)?;
+    Ok(Wanted {
+        path,
+        header,
+        options,
+        clock_is_monotonic: given.flags & CLOCK_MONOTONIC != 0,
+    })
+}
+
+/// A path: any bytes but zero, as the operating system has it.
+///
+/// # Safety
+/// `path` is null, or ends with a zero byte.
+pub(crate) unsafe fn read_path(
+    path: *const std::ffi::c_char,
+    name: &str,
+) -> Result<PathBuf, Failure> {
+    if path.is_null() {
+        return Err(null(name));
+    }
+    // SAFETY: not null, so the caller promised it.
+    let path = unsafe { CStr::from_ptr(path) }.to_bytes();
+    if path.is_empty() {
+        return Err(failure(E_ARGUMENT, format!("{name} is empty")));
+    }
+    Ok(Path::new(std::ffi::OsStr::from_bytes(path)).to_owned())
+}
+
+unsafe fn header(given: &COptions, path: &Path) -> Result<Header, Failure> {
+    // SAFETY: promised by the caller of `read`, as for all reads below.
+    let mut node = unsafe { text(given.node) };
+    if node.is_empty() {
+        node = path
+            .file_stem()
+            .map_or(String::new(), |stem| stem.to_string_lossy().into_owned());
+    }
+    let pairs = |pairs: &[CText]| {
+        let both = pairs.iter().map(|pair| {
+            // SAFETY: as above.
+            unsafe { (text(pair.name), text(pair.text)) }
+        });
+        both.collect::<Vec<_>>()
+    };
+    // SAFETY: as above.
+    unsafe {
+        let start = bytes(given.start, given.start_length, "netreel_options.start")?;
+        let args = items(given.args, given.args_count, "netreel_options.args")?;
+        let wires = items(given.wires, given.wires_count, "netreel_options.wires")?;
+        let seeds = items(given.seeds, given.seeds_count, "netreel_options.seeds")?;
+        let hashes = items(given.hashes, given.hashes_count, "netreel_options.hashes")?;
+        Ok(Header {
+            node,
+            session: given.session,
+            clock: clock_anchor(),
+            engine: text(given.engine),
+            build: text(given.build),
+            args: args.iter().map(|argument| text(*argument)).collect(),
+            start: start.to_vec(),
+            seeds: seeds.iter().map(|it| (text(it.name), it.value)).collect(),
+            hashes: pairs(hashes),
+            wires: pairs(wires)
+                .into_iter()
+                .map(|(name, text)| WireText { name, text })
+                .collect(),
+        })
+    }
+}
+
+fn recorder_options(given: &COptions) -> Result<Options, Failure> {
+    let mut options = Options {
+        replace: given.flags & REPLACE != 0,
+        ..Options::default()
+    };
+    if given.flags & DROP_WHEN_FULL != 0 {
+        options.when_full = WhenFull::Drop;
+    }
+    if given.buffer_bytes != 0 {
+        options.ring_capacity = usize::try_from(given.buffer_bytes).unwrap_or(usize::MAX);
+    }
+    if given.threads_max != 0 {
+        options.pushers_max = given.threads_max as usize;
+    }
+    let later = [
+        ("NETREEL_ZSTD", u64::from(given.flags & ZSTD)),
+        ("ring_ms", given.ring_ms),
+        ("rotate_bytes", given.rotate_bytes),
+        ("rotate_ms", given.rotate_ms),
+        ("keep_bytes", given.keep_bytes),
+        ("keep_ms", given.keep_ms),
+        ("max_bytes", given.max_bytes),
+        ("max_ms", given.max_ms),
+    ];
+    if let Some((name, _)) = later.iter().find(|(_, value)| *value != 0) {
+        return Err(failure(
+            E_UNSUPPORTED,
+            format!("netreel_options: {name} is not in this library yet: leave it 0"),
+        ));
+    }
+    Ok(options)
+}

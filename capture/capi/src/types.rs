@@ -1,0 +1,227 @@
+//! The structs and codes of `include/netreel.h`, which has the words. A test compares the layouts.
+#![allow(missing_docs)]
+
+use std::ffi::{c_char, c_void};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddrV4, SocketAddrV6};
+
+use netreel_reel::Endpoint;
+
+use crate::error::{Failure, failure};
+
+pub const API_VERSION: u32 = 1;
+
+macro_rules! codes {
+    ($($name:ident $value:literal $c_name:literal)*) => {
+        $(pub const $name: i32 = $value;)*
+
+        /// The name that the header gives to a code.
+        pub(crate) fn code_name(code: i32) -> &'static std::ffi::CStr {
+            match code {
+                $($value => $c_name,)*
+                _ => c"no code of netreel",
+            }
+        }
+    };
+}
+
+codes! {
+    OK 0 c"NETREEL_OK"
+    OFF 1 c"NETREEL_OFF"
+    DROPPED 2 c"NETREEL_DROPPED"
+    END 3 c"NETREEL_END"
+    E_ARGUMENT -1 c"NETREEL_E_ARGUMENT"
+    E_HANDLE -2 c"NETREEL_E_HANDLE"
+    E_CLOSED -3 c"NETREEL_E_CLOSED"
+    E_KIND -4 c"NETREEL_E_KIND"
+    E_BUSY -5 c"NETREEL_E_BUSY"
+    E_EXISTS -6 c"NETREEL_E_EXISTS"
+    E_IO -7 c"NETREEL_E_IO"
+    E_STOPPED -8 c"NETREEL_E_STOPPED"
+    E_FORKED -9 c"NETREEL_E_FORKED"
+    E_LIMIT -10 c"NETREEL_E_LIMIT"
+    E_VERSION -11 c"NETREEL_E_VERSION"
+    E_UNSUPPORTED -12 c"NETREEL_E_UNSUPPORTED"
+    E_REEL -13 c"NETREEL_E_REEL"
+    E_NOT_REPLAYABLE -14 c"NETREEL_E_NOT_REPLAYABLE"
+    E_DIVERGED -15 c"NETREEL_E_DIVERGED"
+    E_NO_RING -16 c"NETREEL_E_NO_RING"
+    E_INTERNAL -17 c"NETREEL_E_INTERNAL"
+}
+
+pub const REPLACE: u32 = 1;
+pub const DROP_WHEN_FULL: u32 = 2;
+pub const CLOCK_MONOTONIC: u32 = 4;
+pub const ZSTD: u32 = 8;
+
+pub const STEP_END: u32 = 0;
+pub const STEP_TICK: u32 = 1;
+pub const STEP_INPUT: u32 = 2;
+
+pub const RECEIVED: u32 = 0;
+pub const EMPTY: u32 = 1;
+pub const FAILED: u32 = 2;
+
+pub const EXACT: u32 = 0;
+pub const DIVERGED: u32 = 1;
+
+/// A handle. Its value is a number (see `handles`); nothing is ever read through it.
+#[repr(transparent)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Handle(pub *mut c_void);
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CEndpoint {
+    pub family: u16,
+    pub port: u16,
+    pub flow: u32,
+    pub scope: u32,
+    pub address: [u8; 16],
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct CText {
+    pub name: *const c_char,
+    pub text: *const c_char,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct CSeed {
+    pub name: *const c_char,
+    pub value: u64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct COptions {
+    pub size: u32,
+    pub flags: u32,
+    pub path: *const c_char,
+    pub node: *const c_char,
+    pub engine: *const c_char,
+    pub build: *const c_char,
+    pub start: *const c_void,
+    pub start_length: u64,
+    pub args: *const *const c_char,
+    pub wires: *const CText,
+    pub seeds: *const CSeed,
+    pub hashes: *const CText,
+    pub args_count: u32,
+    pub wires_count: u32,
+    pub seeds_count: u32,
+    pub hashes_count: u32,
+    pub session: [u8; 16],
+    pub buffer_bytes: u64,
+    pub threads_max: u32,
+    pub reserved: u32,
+    pub ring_ms: u64,
+    pub rotate_bytes: u64,
+    pub rotate_ms: u64,
+    pub keep_bytes: u64,
+    pub keep_ms: u64,
+    pub max_bytes: u64,
+    pub max_ms: u64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CSummary {
+    pub size: u32,
+    pub reserved: u32,
+    pub events: u64,
+    pub dropped: u64,
+    pub bytes: u64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CSent {
+    pub number: u64,
+    pub time_ns: u64,
+    pub length: u64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct CStep {
+    pub size: u32,
+    pub kind: u32,
+    pub number: u64,
+    pub moment_ns: u64,
+    pub tick: u64,
+    pub tick_time: u64,
+    pub call: *const c_void,
+    pub call_length: u64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CPacket {
+    pub size: u32,
+    pub kind: u32,
+    pub length: u64,
+    pub os_error: i32,
+    pub from: CEndpoint,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct CReport {
+    pub size: u32,
+    pub outcome: u32,
+    pub ticks: u64,
+    pub inputs: u64,
+    pub sends: u64,
+    pub bytes: u64,
+    pub event: u64,
+    pub finished: u32,
+    pub cut: u32,
+    pub text: *const c_char,
+}
+
+impl From<Endpoint> for CEndpoint {
+    fn from(endpoint: Endpoint) -> CEndpoint {
+        let mut address = [0; 16];
+        match endpoint {
+            Endpoint::V4(v4) => {
+                address[..4].copy_from_slice(&v4.ip().octets());
+                CEndpoint {
+                    family: 4,
+                    port: v4.port(),
+                    address,
+                    ..CEndpoint::default()
+                }
+            }
+            Endpoint::V6(v6) => CEndpoint {
+                family: 6,
+                port: v6.port(),
+                flow: v6.flowinfo(),
+                scope: v6.scope_id(),
+                address: v6.ip().octets(),
+            },
+        }
+    }
+}
+
+impl CEndpoint {
+    #[inline]
+    pub(crate) fn read(&self) -> Result<Endpoint, Failure> {
+        match self.family {
+            4 => {
+                let [a, b, c, d, ..] = self.address;
+                let address = Ipv4Addr::new(a, b, c, d);
+                Ok(SocketAddrV4::new(address, self.port).into())
+            }
+            6 => {
+                let address = Ipv6Addr::from(self.address);
+                Ok(SocketAddrV6::new(address, self.port, self.flow, self.scope).into())
+            }
+            other => Err(failure(
+                E_ARGUMENT,
+                format!("an endpoint of family {other}: set it to 4 or 6"),
+            )),
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! The system's compilers and the programs that they make.
+#![allow(dead_code)] // each test uses some
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+/// The folder of the built library. Cargo makes `libnetreel.so` in the same breath as the `lib`
+/// that every test links, in the folder of the tests themselves.
+pub fn library_folder() -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    let folder = test.parent().unwrap();
+    let library = folder.join("libnetreel.so");
+    assert!(library.is_file(), "{} is not there", library.display());
+    folder.to_owned()
+}
+
+/// A file of this package.
+pub fn file(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+}
+
+/// A compiler with its language and standard.
+#[derive(Clone, Copy)]
+pub struct Compiler {
+    pub command: &'static str,
+    pub language: &'static str,
+    pub standard: &'static str,
+}
+
+pub const C99: Compiler = Compiler {
+    command: "cc",
+    language: "c",
+    standard: "-std=c99",
+};
+pub const CPP11: Compiler = Compiler {
+    command: "c++",
+    language: "c++",
+    standard: "-std=c++11",
+};
+
+impl Compiler {
+    /// Whether it can compile; says what is skipped where it cannot.
+    pub fn is_here(self) -> bool {
+        let asked = Command::new(self.command).arg("--version").output();
+        let here = asked.is_ok_and(|output| output.status.success());
+        if !here {
+            println!("skipped: there is no {} here", self.command);
+        }
+        here
+    }
+
+    /// The compiler with all warnings as errors.
+    pub fn strict(self) -> Command {
+        let mut command = Command::new(self.command);
+        command
+            .arg(self.standard)
+            .args(["-Wall", "-Wextra", "-Werror", "-pedantic"])
+            .arg("-I")
+            .arg(file("include"));
+        command
+    }
+
+    /// Compiles `source` and links it with libnetreel; `None` where there is no such compiler.
+    pub fn build(self, source: &Path, folder: &Path, libraries: &[&str]) -> Option<PathBuf> {
+        if !self.is_here() {
+            return None;
+        }
+        let program = folder.join(source.file_stem().unwrap());
+        let library = library_folder();
+        let mut command = self.strict();
+        command
+            .args(["-x", self.language])
+            .arg(source)
+            .args(["-x", "none", "-o"])
+            .arg(&program)
+            .arg("-L")
+            .arg(&library)
+            .arg("-lnetreel")
+            .args(libraries)
+            .arg(format!("-Wl,-rpath,{}", library.display()));
+        checked(&mut command);
+        Some(program)
+    }
+}
+
+/// Runs a command that must succeed, and returns what it printed.
+pub fn checked(command: &mut Command) -> String {
+    let output = command.output().unwrap();
+    let text = text(&output);
+    assert!(output.status.success(), "{command:?}:\n{text}");
+    text
+}
+
+/// What a program printed, to both outputs.
+pub fn text(output: &Output) -> String {
+    let out = String::from_utf8_lossy(&output.stdout);
+    let err = String::from_utf8_lossy(&output.stderr);
+    format!("{out}{err}")
+}
+
+/// A program that records, and that printed its port.
+pub struct Node {
+    pub child: Child,
+    pub port: String,
+}
+
+/// Starts `program record REEL [PORT]` and waits for its port.
+pub fn start(program: &Path, reel: &Path, peer: Option<&str>) -> Node {
+    let mut child = Command::new(program)
+        .arg("record")
+        .arg(reel)
+        .args(peer)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    output.read_line(&mut line).unwrap();
+    // What it prints later is not read; it is far from filling the pipe.
+    child.stdout = Some(output.into_inner());
+    let port = line.trim().to_owned();
+    Node { child, port }
+}
+
+/// Records a session of two nodes, `server.reel` and `client.reel` in `folder`.
+pub fn session(program: &Path, folder: &Path) {
+    let mut server = start(program, &folder.join("server.reel"), None);
+    let port = server.port.clone();
+    let mut client = start(program, &folder.join("client.reel"), Some(&port));
+    assert!(client.child.wait().unwrap().success());
+    assert!(server.child.wait().unwrap().success());
+}
+
+/// `program replay REEL [OTHER]`: whether it was exact, and what it printed.
+pub fn replay(program: &Path, reel: &Path, other: Option<&str>) -> (bool, String) {
+    let output = Command::new(program)
+        .arg("replay")
+        .arg(reel)
+        .args(other)
+        .output()
+        .unwrap();
+    (output.status.success(), text(&output))
+}
