@@ -1,5 +1,8 @@
 //! Runs the command as a person would.
 
+#[allow(dead_code)]
+pub mod programs;
+
 use std::path::Path;
 use std::process::{Command, Output};
 

@@ -1,0 +1,130 @@
+//! Programs to record, and what came of it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+
+use netreel_reel::{Event, EventKind, OwnedRecord, Reel};
+
+use super::{Ran, netreel};
+
+/// A folder for one test, with its programs.
+pub struct Bench(tempfile::TempDir);
+
+impl Bench {
+    pub fn new() -> Bench {
+        Bench(tempfile::tempdir().unwrap())
+    }
+
+    pub fn at(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    pub fn out(&self) -> PathBuf {
+        self.at("out")
+    }
+
+    /// Compiles one of `tests/programs`; `None`, with a word, where this machine cannot.
+    pub fn compile_with(&self, name: &str, compiler: &str, flags: &[&str]) -> Option<PathBuf> {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs");
+        let program = self.at(name);
+        let compiled = Command::new(compiler)
+            .args(["-O2", "-w", "-D_FORTIFY_SOURCE=2"])
+            .arg("-o")
+            .arg(&program)
+            .arg(source.join(format!("{name}.c")))
+            .args(flags)
+            .output();
+        match compiled {
+            Ok(output) if output.status.success() => Some(program),
+            Ok(output) => {
+                let why = String::from_utf8_lossy(&output.stderr).into_owned();
+                println!("skipped: {compiler} {flags:?} cannot compile {name}.c: {why}");
+                None
+            }
+            Err(error) => {
+                println!("skipped: {compiler}: {error}");
+                None
+            }
+        }
+    }
+
+    pub fn compile(&self, name: &str) -> PathBuf {
+        self.compile_with(name, "cc", &["-lpthread"])
+            .expect("the C compiler that Rust links with compiles this")
+    }
+
+    /// Runs `netreel record` with `flags` on `command`.
+    pub fn record(&self, flags: &[&str], command: &[&str]) -> Ran {
+        let out = self.out();
+        let mut arguments = vec!["record", "--out", out.to_str().unwrap()];
+        arguments.extend(flags);
+        arguments.push("--");
+        arguments.extend(command);
+        netreel(&arguments)
+    }
+
+    /// The reels, by name without the process id, in the order of their names.
+    pub fn reels(&self) -> Vec<(String, Arc<Reel>)> {
+        let session = netreel_capture::open_session(&[self.out()]).unwrap();
+        let named = session.reels.into_iter().map(|opened| {
+            let name = opened.reel.header().node.clone();
+            let name = name.split('.').next().unwrap_or_default().to_owned();
+            (name, opened.reel)
+        });
+        named.collect()
+    }
+
+    pub fn reel(&self) -> Arc<Reel> {
+        let mut reels = self.reels();
+        assert_eq!(reels.len(), 1, "one process, one reel");
+        reels.remove(0).1
+    }
+}
+
+pub fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+pub fn records(reel: &Reel) -> Vec<OwnedRecord> {
+    let mut records = Vec::new();
+    let walk = reel.for_each(|record| records.push(OwnedRecord::copy_of(record)));
+    assert!(walk.damaged.is_empty());
+    records
+}
+
+pub fn count(reel: &Reel, kind: EventKind) -> u64 {
+    reel.counts().get(&kind).copied().unwrap_or(0)
+}
+
+pub fn calls(reel: &Reel) -> BTreeMap<&'static str, u64> {
+    let mut calls = BTreeMap::new();
+    reel.for_each(|record| {
+        if let Event::Called { call, .. } = record.event {
+            *calls.entry(call.name()).or_default() += 1;
+        }
+    });
+    calls
+}
+
+pub fn sent(reel: &Reel) -> Vec<Vec<u8>> {
+    let mut payloads = Vec::new();
+    reel.for_each(|record| {
+        if let Event::Sent { payload, .. } = record.event {
+            payloads.push(payload.to_vec());
+        }
+    });
+    payloads
+}
+
+pub fn notes(reel: &Reel) -> String {
+    let mut notes = String::new();
+    reel.for_each(|record| {
+        if let Event::Note { text } = record.event {
+            notes.push_str(&String::from_utf8_lossy(text));
+            notes.push('\n');
+        }
+    });
+    notes
+}
