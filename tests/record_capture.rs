@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use netreel_capture::pcap::{Ending, UdpPayloads};
-use netreel_reel::{CallId, Event, Reel, SendOutcome, SocketId};
+use netreel_reel::{CallId, Event, EventKind, Reel, SendOutcome, SocketId};
 
 /// A network of its own with nothing but `lo`, and a tcpdump on it.
 struct Network {
@@ -403,6 +403,18 @@ fn a_match_of_ioquake3_is_recorded_packet_for_packet_and_read_by_its_wire() {
     let wire = Path::new(env!("CARGO_MANIFEST_DIR")).join("samples/wires/quake3.wire");
     let (out, wire) = (out.to_str().unwrap(), wire.to_str().unwrap());
     support::netreel(&["check", out, "--wire", wire]).expect(0);
+    let session = netreel_capture::open_session(&[out]).unwrap();
+    let mut reels = session.reels.iter();
+    let server = reels.find(|opened| opened.reel.header().node.starts_with("ioq3ded"));
+    let server = server.expect("the server's reel");
+    let counts = server.reel.counts();
+    let (reads, events) = (counts[&EventKind::ClockRead], counts.values().sum::<u64>());
+    let bytes = std::fs::metadata(&server.path).unwrap().len();
+    println!("{events} events, of them {reads} clock reads, in {bytes} bytes");
+    assert!(
+        bytes * 1_700_000 <= events * 5_000_000,
+        "27 seconds have 1.7 million clock reads and are to fit into 5 MB"
+    );
     let compared = network.compare();
     println!("{compared:?}");
     assert!(compared.sent > 300, "{compared:?}");
