@@ -177,7 +177,10 @@ impl Lease {
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        self.0.head().release();
+        // A forked child has a copy of its parent's lease, in memory that both share.
+        if self.0.gate.is_home() {
+            self.0.head().release();
+        }
     }
 }
 
