@@ -126,9 +126,10 @@ typedef struct netreel_options {
 
     uint8_t session[16]; /* the same in all reels of a session, if you have such an id */
 
-    uint64_t buffer_bytes; /* room for what is not written yet, a thread; default 4 MiB. It is in
-                              memory and on disk. The largest event is a little below half of it */
-    uint32_t threads_max;  /* netreel_threads open at a time; default 16 */
+    uint64_t buffer_bytes; /* room for what is not written yet, a thread; default 4 MiB, at least
+                              256 KiB. It is in memory and in NAME.reel.ring. The largest event is
+                              a little below half of it */
+    uint32_t threads_max;  /* netreel_threads open at a time; default 16, at most 1024 */
     uint32_t reserved;     /* 0 */
 
     uint64_t ring_ms;      /* ring mode: keep only the last so many ms until trigger; 0: keep all */
@@ -248,8 +249,10 @@ typedef struct netreel_api {
      * E_NO_RING: the recorder is not in ring mode. */
     int32_t (*trigger)(netreel_recorder *recorder, const char *why);
 
-    /* A handle for one thread: its events carry a number of their own, in one order with those of
-     * all others. *thread is NULL on errors. E_LIMIT: see threads_max. */
+    /* A handle for one thread: its events carry the thread's number, in one order with those of
+     * all others. *thread is NULL on errors. Keep it open as long as the thread lives: opening
+     * allocates buffer_bytes, and right after a close it may wait half a second for a buffer to
+     * be written. E_LIMIT: see threads_max. */
     int32_t (*thread_open)(netreel_recorder *recorder, netreel_thread **thread);
 
     /* Gives it back. What it recorded stays. */

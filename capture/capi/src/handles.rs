@@ -4,11 +4,12 @@
 //! that no value that a caller invents can do harm.
 
 use std::ffi::c_void;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::time::{Duration, Instant};
 
 use crate::error::{Failure, failure};
-use crate::record::{Recording, Thread};
+use crate::record::{Recording, Thread, forked};
 use crate::replay::Replaying;
 use crate::types::{E_BUSY, E_CLOSED, E_HANDLE, E_INTERNAL, E_KIND, E_LIMIT, Handle};
 
@@ -78,6 +79,9 @@ named! { Recorder Recording Thread Thread Replay Replaying }
 
 struct Slot {
     held: Mutex<Held>,
+    /// The process that made the object. In a forked child a lock that another thread held stays
+    /// locked for ever.
+    process: AtomicU32,
 }
 
 struct Held {
@@ -92,11 +96,31 @@ static TABLE: [Slot; HANDLES_MAX] = [const {
             generation: 0,
             object: None,
         }),
+        process: AtomicU32::new(0),
     }
 }; HANDLES_MAX];
 
-/// How long a call waits for another thread's call on the same recorder, which is short. Longer
-/// only where the holder is no more: a child forked in that moment.
+impl Slot {
+    /// Whether this is a forked child of the process that made the object.
+    fn is_forked(&self) -> bool {
+        self.process.load(Ordering::Relaxed) != std::process::id()
+    }
+
+    #[cold]
+    fn busy(&self, kind: Kind) -> Failure {
+        if self.is_forked() {
+            return forked();
+        }
+        let advice = match kind {
+            Kind::Recorder => "another call on it does not end",
+            Kind::Thread => "another thread is using it; open one for each thread",
+            Kind::Replay => "another thread is using it; a replay is for one thread at a time",
+        };
+        failure(E_BUSY, format!("this {} is busy: {advice}", kind.name()))
+    }
+}
+
+/// How long a call waits for another thread's call on the same recorder, which is short.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Gives `object` a handle.
@@ -110,6 +134,7 @@ pub(crate) fn insert<T: Named>(object: T) -> Result<Handle, Failure> {
         }
         held.generation += 1;
         held.object = Some(object.into_object());
+        slot.process.store(std::process::id(), Ordering::Relaxed);
         let number = (held.generation << (INDEX_BITS + KIND_BITS))
             | ((T::KIND as usize) << INDEX_BITS)
             | index;
@@ -130,7 +155,7 @@ pub(crate) fn with<T: Named, R>(
     let slot = slot_of(handle, T::KIND)?;
     match slot.held.try_lock() {
         Ok(mut held) => action(object(&mut held, handle, T::KIND)?),
-        Err(TryLockError::WouldBlock) => Err(busy(T::KIND)),
+        Err(TryLockError::WouldBlock) => Err(slot.busy(T::KIND)),
         Err(TryLockError::Poisoned(_)) => Err(broken()),
     }
 }
@@ -156,7 +181,7 @@ pub(crate) fn remove<T: Named>(handle: Handle, waits: bool) -> Result<Object, Fa
             broken.into_inner()
         }
         Err(TryLockError::WouldBlock) if waits => wait(handle, T::KIND)?,
-        Err(TryLockError::WouldBlock) => return Err(busy(T::KIND)),
+        Err(TryLockError::WouldBlock) => return Err(slot.busy(T::KIND)),
     };
     object::<T>(&mut held, handle, T::KIND)?;
     held.object.take().ok_or_else(|| closed(T::KIND))
@@ -169,8 +194,12 @@ fn wait(handle: Handle, kind: Kind) -> Result<MutexGuard<'static, Held>, Failure
         match slot.held.try_lock() {
             Ok(held) => return Ok(held),
             Err(TryLockError::Poisoned(_)) => return Err(broken()),
-            Err(TryLockError::WouldBlock) if since.elapsed() > PATIENCE => return Err(busy(kind)),
-            Err(TryLockError::WouldBlock) => std::thread::yield_now(),
+            Err(TryLockError::WouldBlock) => {
+                if slot.is_forked() || since.elapsed() > PATIENCE {
+                    return Err(slot.busy(kind));
+                }
+                std::thread::yield_now();
+            }
         }
     }
 }
@@ -234,16 +263,6 @@ fn nonsense(kind: Kind) -> Failure {
 #[cold]
 fn closed(kind: Kind) -> Failure {
     failure(E_CLOSED, format!("this {} was closed", kind.name()))
-}
-
-#[cold]
-fn busy(kind: Kind) -> Failure {
-    let advice = match kind {
-        Kind::Recorder => "another call on it does not end",
-        Kind::Thread => "another thread is using it; open one for each thread",
-        Kind::Replay => "another thread is using it; a replay is for one thread at a time",
-    };
-    failure(E_BUSY, format!("this {} is busy: {advice}", kind.name()))
 }
 
 #[cold]

@@ -8,6 +8,7 @@ use netreel_capture::{Options, WhenFull, clock_anchor};
 use netreel_reel::{Header, WireText};
 
 use crate::error::{Failure, failure};
+use crate::handles::HANDLES_MAX;
 use crate::memory::{bytes, items, null, read_sized, text};
 use crate::types::{
     CLOCK_MONOTONIC, COptions, CText, DROP_WHEN_FULL, E_ARGUMENT, E_UNSUPPORTED, REPLACE, ZSTD,
@@ -18,6 +19,8 @@ pub(crate) struct Wanted {
     pub(crate) path: PathBuf,
     pub(crate) header: Header,
     pub(crate) options: Options,
+    /// Threads at a time.
+    pub(crate) threads_max: u32,
     /// Clock reads of the engine are `CLOCK_MONOTONIC`.
     pub(crate) clock_is_monotonic: bool,
 }
@@ -50,6 +53,7 @@ pub(crate) unsafe fn read(options: *const COptions) -> Result<Wanted, Failure> {
         path,
         header,
         options,
+        threads_max: threads_max(&given),
         clock_is_monotonic: given.flags & CLOCK_MONOTONIC != 0,
     })
 }
@@ -113,6 +117,13 @@ unsafe fn header(given: &COptions, path: &Path) -> Result<Header, Failure> {
     }
 }
 
+fn threads_max(given: &COptions) -> u32 {
+    match given.threads_max {
+        0 => 16,
+        wanted => wanted.min(HANDLES_MAX as u32),
+    }
+}
+
 fn recorder_options(given: &COptions) -> Result<Options, Failure> {
     let mut options = Options {
         replace: given.flags & REPLACE != 0,
@@ -124,9 +135,8 @@ fn recorder_options(given: &COptions) -> Result<Options, Failure> {
     if given.buffer_bytes != 0 {
         options.ring_capacity = usize::try_from(given.buffer_bytes).unwrap_or(usize::MAX);
     }
-    if given.threads_max != 0 {
-        options.pushers_max = given.threads_max as usize;
-    }
+    // The ring of a thread that was closed is free once what it holds is written.
+    options.pushers_max = 2 * threads_max(given) as usize;
     let later = [
         ("NETREEL_ZSTD", u64::from(given.flags & ZSTD)),
         ("ring_ms", given.ring_ms),

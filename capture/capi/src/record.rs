@@ -34,6 +34,8 @@ struct Shared {
     clock_is_monotonic: bool,
     closed: AtomicBool,
     on: AtomicBool,
+    threads_max: u32,
+    threads: AtomicU32,
     sockets_opened: AtomicU32,
     /// The sockets that are open, and whether the reel knows of them.
     sockets: Mutex<Vec<(SocketId, Endpoint, bool)>>,
@@ -51,6 +53,8 @@ impl Recording {
             clock_is_monotonic: wanted.clock_is_monotonic,
             closed: AtomicBool::new(false),
             on: AtomicBool::new(true),
+            threads_max: wanted.threads_max,
+            threads: AtomicU32::new(0),
             sockets_opened: AtomicU32::new(0),
             sockets: Mutex::default(),
         };
@@ -65,13 +69,26 @@ impl Recording {
         self.recorder.finish().map_err(record_failure)
     }
 
-    pub(crate) fn thread(&self) -> Result<Thread, Failure> {
-        let pusher = self.recorder.pusher().map_err(record_failure)?;
-        Ok(Thread {
+    /// A thread's handle; `None` where a thread that was closed has not been written yet, so that
+    /// asking once more in a moment helps.
+    pub(crate) fn thread(&self) -> Result<Option<Thread>, Failure> {
+        let (max, threads) = (self.shared.threads_max, &self.shared.threads);
+        if threads.load(Ordering::Relaxed) >= max {
+            return Err(failure(
+                E_LIMIT,
+                format!("{max} threads are open already; raise netreel_options.threads_max"),
+            ));
+        }
+        let pusher = match self.recorder.pusher() {
+            Err(RecordError::TooManyPushers(_)) => return Ok(None),
+            other => other.map_err(record_failure)?,
+        };
+        threads.fetch_add(1, Ordering::Relaxed);
+        Ok(Some(Thread {
             pusher,
             latest: monotonic_now(),
             shared: self.shared.clone(),
-        })
+        }))
     }
 
     pub(crate) fn trigger(&self, _why: &str) -> Result<i32, Failure> {
@@ -251,10 +268,7 @@ impl Thread {
     #[cold]
     fn not_on(&self) -> Result<i32, Failure> {
         if std::process::id() != self.shared.process {
-            return Err(failure(
-                E_FORKED,
-                "this is a forked child: its parent is recorded, and goes on alone",
-            ));
+            return Err(forked());
         }
         if self.shared.closed.load(Ordering::Relaxed) {
             return Err(failure(
@@ -279,6 +293,20 @@ impl Thread {
     }
 }
 
+impl Drop for Thread {
+    fn drop(&mut self) {
+        self.shared.threads.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+#[cold]
+pub(crate) fn forked() -> Failure {
+    failure(
+        E_FORKED,
+        "this is a forked child: its parent is recorded, and goes on alone",
+    )
+}
+
 #[cold]
 fn no_such_socket(number: u32) -> Failure {
     let why = format!("socket {number} was never opened: give the number from socket_opened");
@@ -294,9 +322,5 @@ fn record_failure(error: RecordError) -> Failure {
         RecordError::TooManyPushers(_) => E_LIMIT,
         RecordError::DrainerDied { .. } => E_INTERNAL,
     };
-    let advice = match error {
-        RecordError::TooManyPushers(_) => " (netreel_options.threads_max)",
-        _ => "",
-    };
-    failure(code, format!("{error}{advice}"))
+    failure(code, error.to_string())
 }

@@ -1,6 +1,7 @@
 //! The table of functions: each checks its pointers and hands on.
 
 use std::ffi::{c_char, c_void};
+use std::time::Duration;
 
 use netreel_capture::Summary;
 use netreel_reel::Event;
@@ -16,7 +17,7 @@ use crate::record::{Recording, Thread};
 use crate::replay::Replaying;
 use crate::types::{
     self, API_VERSION, CEndpoint, COptions, CPacket, CReport, CSent, CStep, CSummary, E_ARGUMENT,
-    E_INTERNAL, E_VERSION, Handle, OK,
+    E_INTERNAL, E_LIMIT, E_VERSION, Handle, OK,
 };
 
 /// A function of the table, or its place in a table that lacks it.
@@ -224,7 +225,19 @@ unsafe extern "C" fn thread_open(recorder: Handle, thread: *mut Handle) -> i32 {
     // SAFETY: see above.
     unsafe {
         opened(thread, "thread", || {
-            with_shared(recorder, |recording: &mut Recording| recording.thread())
+            // Writing lags by half a second at most where the disk keeps up.
+            for _ in 0..400 {
+                let made = with_shared(recorder, |it: &mut Recording| it.thread())?;
+                if let Some(thread) = made {
+                    return Ok(thread);
+                }
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            Err(failure(
+                E_LIMIT,
+                "threads were opened and closed faster than the disk took what they recorded; \
+                 keep them open, or raise netreel_options.threads_max",
+            ))
         })
     }
 }

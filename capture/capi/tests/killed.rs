@@ -1,0 +1,120 @@
+//! A program in C that is killed at a random moment loses nothing that was pushed.
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use netreel_capture::{open, ring_path};
+use netreel_reel::{CutWhy, Ending, Event, GapWhy};
+use support::{C99, file};
+
+const LINE: usize = 9;
+
+/// Runs the program, kills it after `delay`, and returns how many calls of each thread it
+/// reported.
+fn run_and_kill(program: &Path, reel: &Path, threads: u8, delay: Duration) -> BTreeMap<u8, u64> {
+    let mut child = Command::new(program)
+        .arg(reel)
+        .arg(threads.to_string())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut pipe = child.stdout.take().unwrap();
+    // The clock starts with the first call: before that there is nothing to lose.
+    let mut bytes = vec![0; LINE];
+    pipe.read_exact(&mut bytes).unwrap();
+    let reader = std::thread::spawn(move || {
+        pipe.read_to_end(&mut bytes).unwrap();
+        bytes
+    });
+    std::thread::sleep(delay);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let mut returned = BTreeMap::new();
+    for line in reader.join().unwrap().chunks_exact(LINE) {
+        let count = u64::from_le_bytes(line[1..].try_into().unwrap());
+        let before = returned.insert(line[0], count).unwrap_or(0);
+        assert_eq!(count, before + 1, "the pipe is in order");
+    }
+    returned
+}
+
+/// The reel holds every call that returned, in order, and at most the one under way besides.
+fn check_holds(path: &Path, returned: &BTreeMap<u8, u64>, threads: u8) {
+    let reel = open(path).unwrap();
+    let Ending::Cut { why, .. } = reel.ending() else {
+        panic!("{:?}", reel.ending());
+    };
+    assert!(
+        matches!(why, CutWhy::NoFooter | CutWhy::TornBlock),
+        "{why:?}"
+    );
+    assert_eq!(reel.recovery().rings, None);
+    let mut held = BTreeMap::<u8, u64>::new();
+    let walk = reel.for_each(|record| {
+        if let Event::Sent { payload, .. } = record.event {
+            let (count, filling) = payload.split_at(8);
+            let count = u64::from_le_bytes(count.try_into().unwrap());
+            assert_eq!(filling.len() as u64, count * 37 % 292);
+            // A packet without filling belongs to the thread whose next count it is.
+            let id = filling.first().copied();
+            let id = id.or_else(|| {
+                let next = |id: &u8| held.get(id).copied().unwrap_or(0) + 1 == count;
+                (0..threads).find(next)
+            });
+            let held = held.entry(id.unwrap()).or_default();
+            *held += 1;
+            assert_eq!(count, *held, "every call of a thread up to the last");
+        }
+    });
+    assert_eq!(walk.damaged, []);
+    for (thread, returned) in returned {
+        let held = held.get(thread).copied().unwrap_or(0);
+        assert!(
+            (*returned..=returned + 1).contains(&held),
+            "thread {thread}: {returned} calls returned, {held} are held"
+        );
+    }
+    let gaps = reel.gaps();
+    assert!(gaps.iter().map(|gap| gap.count).sum::<u64>() <= u64::from(threads));
+    assert!(gaps.iter().all(|gap| gap.why == GapWhy::NeverPublished));
+}
+
+fn check_kills(threads: u8) {
+    let folder = tempfile::tempdir().unwrap();
+    let source = file("tests/programs/storm.c");
+    let Some(program) = C99.build(&source, folder.path(), &["-lpthread"]) else {
+        return;
+    };
+    let kills = std::env::var("NETREEL_KILLS").ok();
+    let kills = kills.map_or(10, |it| it.parse().expect("NETREEL_KILLS is a number"));
+    let mut seed = 0x9e37_79b9_7f4a_7c15_u64 ^ u64::from(threads);
+    let mut all = 0;
+    for kill in 0..kills {
+        seed = seed
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        let path = folder.path().join(format!("{kill}.reel"));
+        let delay = Duration::from_micros((seed >> 33) % 150_000);
+        let returned = run_and_kill(&program, &path, threads, delay);
+        check_holds(&path, &returned, threads);
+        all += returned.values().sum::<u64>();
+        std::fs::remove_file(ring_path(&path)).unwrap();
+        std::fs::remove_file(path).unwrap();
+    }
+    println!("{kills} kills, {threads} threads: {all} calls returned, all held");
+}
+
+#[test]
+fn killed_at_random_moments_a_reel_holds_every_call_that_returned() {
+    check_kills(1);
+}
+
+#[test]
+fn the_same_with_three_threads() {
+    check_kills(3);
+}
