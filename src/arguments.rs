@@ -24,8 +24,9 @@ pub enum Command {
     /// One node of the demonstration.
     #[command(hide = true)]
     DemoNode(DemoNode),
-    /// Runs an unmodified program and records its network: every packet, clock read, random draw
-    /// and wait, in order. Exits 1 where the program failed or something was not recorded.
+    /// Records: an unmodified program with every packet, clock read, random draw and wait, in order;
+    /// or, as a proxy, what passes between clients and a server. Exits 1 where the program failed or
+    /// something was not recorded (docs/record.md).
     Record(Record),
     /// What a recording is: nodes, times, counts, and what is missing.
     Info(Read),
@@ -175,8 +176,11 @@ pub struct DemoNode {
 }
 
 #[derive(Debug, Args)]
+#[group(skip)]
+#[command(group = clap::ArgGroup::new("way").required(true))]
 pub struct Record {
-    /// Where the reels go, one for each process. Default: a new folder `netreel-DATE` here.
+    /// Where the reels go, one for each process or one for the proxy. Default: a new folder
+    /// `netreel-DATE` here.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Record the programs that the program starts as well (the default).
@@ -196,9 +200,36 @@ pub struct Record {
     /// the right to start setuid programs as somebody else.
     #[arg(long)]
     pub no_tripwire: bool,
+    #[command(flatten)]
+    pub proxy: Proxy,
     /// The program and its arguments.
-    #[arg(required = true, last = true, value_name = "CMD")]
+    #[arg(last = true, group = "way", value_name = "CMD")]
     pub command: Vec<std::ffi::OsString>,
+}
+
+/// What a proxy passes on, and what it does to it.
+#[derive(Debug, Args)]
+#[group(skip)]
+pub struct Proxy {
+    /// Listen at LISTEN for the clients of the server TARGET, pass on what they and the server
+    /// send, and record it; for example `0.0.0.0:7000=game-host:7000`. May be given several times.
+    #[arg(long = "proxy", group = "way", value_name = "LISTEN=TARGET")]
+    pub routes: Vec<netreel_capture::proxy::Route>,
+    /// Make the network worse: `delay=50ms,jitter=10ms,loss=2%,dup=1%,reorder=5%,rate=1mbit`, each
+    /// for both directions, or with `up:` or `down:` before it for one. What was done to which
+    /// packet is in the reel.
+    #[arg(long, requires = "routes", value_name = "SPEC")]
+    pub faults: Option<netreel_capture::proxy::FaultSpec>,
+    /// What the faults are drawn from: with the same seed, the nth packet of a link has the same
+    /// fate. Default: another one each time, which is told.
+    #[arg(long, requires = "faults", value_name = "N")]
+    pub seed: Option<u64>,
+    /// So many clients are served at a time.
+    #[arg(long, requires = "routes", value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u16).range(1..=60_000))]
+    pub clients: u16,
+    /// A client is forgotten after so many seconds without a packet to or from it.
+    #[arg(long, requires = "routes", value_name = "SECONDS", default_value_t = 120, value_parser = clap::value_parser!(u32).range(1..))]
+    pub idle: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

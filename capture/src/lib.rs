@@ -7,6 +7,7 @@ mod open;
 pub mod pcap;
 pub mod preload;
 mod progress;
+pub mod proxy;
 mod recorder;
 mod rings;
 mod signals;

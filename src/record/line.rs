@@ -22,10 +22,11 @@ impl LiveLine {
         }
     }
 
-    /// Writes the line over the one that is there.
-    pub fn show(&mut self, progress: &Progress) {
+    /// Writes the line over the one that is there. `more` stands at its end.
+    pub fn show(&mut self, progress: &Progress, more: &str) {
         if self.terminal {
-            let line = fitted(&under_way(progress), width());
+            let line = format!("{}  {more}", under_way(progress));
+            let line = fitted(line.trim_end(), width());
             anstream::eprint!("\r\x1b[K{line}");
             self.shown = true;
         }

@@ -2,6 +2,7 @@
 
 mod line;
 mod program;
+mod proxy;
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -11,7 +12,11 @@ use crate::outcome::{Answer, Failure};
 
 pub fn run(arguments: &Record, out: &mut dyn Write) -> Result<Answer, Failure> {
     let folder = arguments.out.clone().unwrap_or_else(new_folder);
-    program::run(arguments, &folder, out)
+    if arguments.proxy.routes.is_empty() {
+        program::run(arguments, &folder, out)
+    } else {
+        proxy::run(arguments, &folder, out)
+    }
 }
 
 /// The folder of a recording that was not given one.

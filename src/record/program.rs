@@ -27,7 +27,7 @@ pub fn run(arguments: &Record, folder: &Path, out: &mut dyn Write) -> Result<Ans
     };
     let mut line = LiveLine::new();
     let outcome = preload::record(&wanted, &mut |report| match report {
-        Report::Live(live) => line.show(&live),
+        Report::Live(live) => line.show(&live, ""),
         Report::Started { .. } => {}
         Report::Gap(sentence) => line.say(&format!("not recorded: {sentence}")),
         Report::Ended {

@@ -1,0 +1,179 @@
+//! Who is served, and who no longer.
+
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+use netreel_reel::{Endpoint, Event, SocketId, Time};
+use netreel_transport::{LinkEnd, monotonic_now};
+use rustix::event::epoll;
+
+use super::super::Report;
+use super::super::faults::Lane;
+use super::super::socket::{connect, drops, local};
+use super::{Proxy, Token};
+
+/// A socket that clients send to.
+pub(super) struct Listener {
+    pub(super) socket: OwnedFd,
+    pub(super) id: SocketId,
+    pub(super) local: Endpoint,
+    pub(super) name: String,
+    pub(super) target: Endpoint,
+    pub(super) seed: u64,
+    /// How many links were numbered.
+    pub(super) links: u16,
+    pub(super) drops: u32,
+}
+
+/// A client, and the socket towards the server that is its own.
+pub(super) struct Client {
+    pub(super) address: Endpoint,
+    pub(super) listener: usize,
+    pub(super) socket: OwnedFd,
+    pub(super) id: SocketId,
+    pub(super) up: Lane,
+    pub(super) down: Lane,
+    /// When something last went to or from it.
+    pub(super) latest: Time,
+    /// How many packets are held back on its link.
+    pub(super) held: usize,
+    pub(super) drops: u32,
+}
+
+impl Proxy {
+    /// Opens a socket towards the server for a new client; an error code and a sentence where that
+    /// cannot be.
+    pub(super) fn admit(
+        &mut self,
+        place: usize,
+        address: Endpoint,
+        now: Time,
+        report: &mut dyn FnMut(Report),
+    ) -> Result<usize, (i32, String)> {
+        let max = self.wanted.clients_max;
+        if self.slots.len() >= max {
+            return Err((
+                0,
+                format!("there are {max} clients already, and no more were allowed"),
+            ));
+        }
+        let Some(listener) = self.listeners.get_mut(place) else {
+            return Err((0, "nobody listens".to_owned()));
+        };
+        let target = listener.target;
+        let cannot = |error: std::io::Error| {
+            let code = error.raw_os_error().unwrap_or(0);
+            (code, format!("no socket towards {target}: {error}"))
+        };
+        let socket = connect(target).map_err(cannot)?;
+        let local = local(&socket).map_err(cannot)?;
+        let links = listener.links.checked_add(1);
+        let id = self.pusher.open_socket();
+        let Some(links) = links.filter(|_| id.0 < u16::MAX) else {
+            let why = "one reel numbers 65534 sockets, and they are used up; start again";
+            return Err((0, why.to_owned()));
+        };
+        listener.links = links;
+        let slot = match self.clients.iter().position(Option::is_none) {
+            Some(slot) => slot,
+            None => {
+                self.clients.push(None);
+                self.clients.len() - 1
+            }
+        };
+        epoll::add(
+            &self.epoll,
+            &socket,
+            Token::Client(slot).data(),
+            epoll::EventFlags::IN,
+        )
+        .map_err(|error| cannot(error.into()))?;
+        let (seed, faults) = (listener.seed, self.wanted.faults);
+        let (here, there) = (LinkEnd(links), LinkEnd(0));
+        let listener_id = listener.id;
+        let opened = Event::SocketOpened { socket: id, local };
+        self.pusher.push(now, opened);
+        self.pusher.push(
+            now,
+            Event::Relay {
+                socket: id,
+                listener: listener_id,
+                client: address,
+            },
+        );
+        if let Some(free) = self.clients.get_mut(slot) {
+            *free = Some(Client {
+                address,
+                listener: place,
+                socket,
+                id,
+                up: Lane::new(faults.up, seed, (here, there)),
+                down: Lane::new(faults.down, seed, (there, here)),
+                latest: now,
+                held: 0,
+                drops: 0,
+            });
+        }
+        self.slots.insert((place, address), slot);
+        self.counts.clients += 1;
+        let client = address;
+        report(Report::Came { client, local });
+        Ok(slot)
+    }
+
+    pub(super) fn forget_the_silent(&mut self, report: &mut dyn FnMut(Report)) {
+        let now = monotonic_now();
+        let silent = |client: &Client| Duration::from_nanos(now.0.saturating_sub(client.latest.0));
+        let idle = self.wanted.idle;
+        for slot in 0..self.clients.len() {
+            let place = self.clients.get_mut(slot);
+            let gone = place.and_then(|place| {
+                place.take_if(|client| client.held == 0 && silent(client) >= idle)
+            });
+            let Some(client) = gone else { continue };
+            self.slots.remove(&(client.listener, client.address));
+            // Its drops count, whoever comes next has none.
+            let more = drops(&client.socket).map_or(0, |now| now.wrapping_sub(client.drops));
+            if more > 0 {
+                let count = u64::from(more);
+                self.counts.kernel_drops += count;
+                self.pusher.push(now, Event::CaptureDrops { count });
+            }
+            let silent = silent(&client);
+            self.pusher
+                .push(now, Event::SocketClosed { socket: client.id });
+            self.note(&format!(
+                "{} was silent for {:.1} s; should it come back, it gets a new socket",
+                client.address,
+                silent.as_secs_f64()
+            ));
+            self.said.retain(|(who, _)| *who != client.address);
+            report(Report::Went {
+                client: client.address,
+                silent,
+            });
+        }
+    }
+
+    /// Writes down how many packets the kernel has dropped since the last time.
+    pub(super) fn ask_for_drops(&mut self) {
+        let mut count = 0;
+        let mut add = |socket: &OwnedFd, known: &mut u32| {
+            if let Some(now) = drops(socket) {
+                count += u64::from(now.wrapping_sub(*known));
+                *known = now;
+            }
+        };
+        for each in &mut self.listeners {
+            add(&each.socket, &mut each.drops);
+        }
+        for client in self.clients.iter_mut().flatten() {
+            add(&client.socket, &mut client.drops);
+        }
+        if count > 0 {
+            self.counts.kernel_drops += count;
+            self.pusher
+                .push(monotonic_now(), Event::CaptureDrops { count });
+        }
+    }
+}

@@ -1,0 +1,358 @@
+//! The loop that passes packets on.
+
+mod clients;
+mod onward;
+mod opening;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+use netreel_reel::{Endpoint, Event, FaultVerdict, SocketId, Time};
+use netreel_transport::{Pusher, monotonic_now};
+use rustix::event::epoll;
+use rustix::io::Errno;
+use rustix::time::Timespec;
+
+use self::clients::{Client, Listener};
+use self::onward::{Held, Way};
+use super::socket::{Batch, receive_buffer};
+use super::{Outcome, ProxyError, Report, Wanted};
+use crate::progress::Progress;
+use crate::recorder::Recorder;
+
+/// How often the state is told, and the kernel asked for drops.
+const LIVE_EVERY: Duration = Duration::from_millis(100);
+/// How often silent clients are looked for.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
+/// So often a socket is read before the others get their turn.
+const ROUNDS: usize = 4;
+/// So many clients that are not served are named.
+const NAMED_MAX: usize = 20;
+
+/// A proxy that listens. [`run`](Proxy::run) passes packets on.
+pub struct Proxy {
+    wanted: Wanted,
+    listeners: Vec<Listener>,
+    /// By slot.
+    clients: Vec<Option<Client>>,
+    slots: HashMap<(usize, Endpoint), usize>,
+    epoll: OwnedFd,
+    timer: OwnedFd,
+    /// What the timer is set to.
+    timer_at: Option<Time>,
+    /// Packets on their way, by when they go on; the number keeps those of one time in order.
+    held: BTreeMap<(Time, u64), Held>,
+    held_bytes: usize,
+    held_ever: u64,
+    pusher: Pusher,
+    recorder: Recorder,
+    counts: Counts,
+    /// What was said once and is not said again.
+    said: BTreeSet<(Endpoint, i32)>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    packets: u64,
+    bytes: u64,
+    clients: u64,
+    refused: u64,
+    failed: u64,
+    lost: u64,
+    kernel_drops: u64,
+}
+
+/// What a descriptor is, in the number that belongs to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Token {
+    Timer,
+    Listener(usize),
+    Client(usize),
+}
+
+impl Token {
+    fn data(self) -> epoll::EventData {
+        epoll::EventData::new_u64(match self {
+            Token::Timer => 0,
+            Token::Listener(place) => 1 + 2 * place as u64,
+            Token::Client(slot) => 2 + 2 * slot as u64,
+        })
+    }
+
+    fn of(data: epoll::EventData) -> Token {
+        match data.u64() {
+            0 => Token::Timer,
+            odd if odd % 2 == 1 => Token::Listener((odd / 2) as usize),
+            even => Token::Client((even / 2 - 1) as usize),
+        }
+    }
+}
+
+fn failed(what: &'static str) -> impl Fn(Errno) -> ProxyError {
+    move |error| ProxyError::Io {
+        what,
+        error: error.into(),
+    }
+}
+
+impl Proxy {
+    /// Where it listens, in the order of the routes.
+    pub fn listening(&self) -> Vec<Endpoint> {
+        self.listeners.iter().map(|each| each.local).collect()
+    }
+
+    /// Passes packets on until `stop` says so, which is asked at least ten times a second.
+    ///
+    /// # Errors
+    /// The operating system no longer says which sockets have packets. A reel that stopped is in
+    /// the [`Outcome`].
+    pub fn run(
+        mut self,
+        mut stop: impl FnMut() -> bool,
+        report: &mut dyn FnMut(Report),
+    ) -> Result<Outcome, ProxyError> {
+        for each in &self.listeners {
+            report(Report::Listening {
+                listen: each.local,
+                target: each.name.clone(),
+                address: each.target,
+            });
+        }
+        let begun = Instant::now();
+        let (mut lived, mut looked) = (begun, begun);
+        let mut recording = true;
+        let mut batch = Batch::new();
+        let mut events = Vec::with_capacity(64);
+        let tick = Timespec {
+            tv_sec: 0,
+            tv_nsec: 50_000_000,
+        };
+        while !stop() {
+            events.clear();
+            let space = rustix::buffer::spare_capacity(&mut events);
+            match epoll::wait(&self.epoll, space, Some(&tick)) {
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(error) => return Err(failed("wait for packets")(error)),
+            }
+            for event in &events {
+                match Token::of(event.data) {
+                    Token::Timer => {
+                        let mut expirations = [0; 8];
+                        let _ = rustix::io::read(&self.timer, &mut expirations);
+                    }
+                    token => self.read(token, &mut batch, report),
+                }
+            }
+            self.let_go(report);
+            if lived.elapsed() >= LIVE_EVERY {
+                lived = Instant::now();
+                self.ask_for_drops();
+                report(Report::Live {
+                    progress: self.progress(begun),
+                    clients: self.slots.len(),
+                    held: self.held.len(),
+                });
+                if recording && !self.recorder.is_recording() {
+                    recording = false;
+                    let reel = self.recorder.path().display();
+                    report(Report::Trouble(format!(
+                        "{reel}: recording has stopped; packets are still passed on"
+                    )));
+                }
+            }
+            if looked.elapsed() >= LOOK_EVERY {
+                looked = Instant::now();
+                self.forget_the_silent(report);
+            }
+        }
+        Ok(self.end(begun))
+    }
+
+    fn note(&mut self, words: &str) {
+        let text = words.as_bytes();
+        self.pusher.push(monotonic_now(), Event::Note { text });
+    }
+
+    /// Takes what has arrived at a socket.
+    fn read(&mut self, token: Token, batch: &mut Batch, report: &mut dyn FnMut(Report)) {
+        for _ in 0..ROUNDS {
+            let (socket, id) = match token {
+                Token::Timer => return,
+                Token::Listener(place) => match self.listeners.get(place) {
+                    Some(listener) => (&listener.socket, listener.id),
+                    None => return,
+                },
+                Token::Client(slot) => match self.clients.get(slot) {
+                    Some(Some(client)) => (&client.socket, client.id),
+                    _ => return,
+                },
+            };
+            match batch.receive(socket.as_fd()) {
+                Ok(0) => return,
+                Ok(taken) => {
+                    let now = monotonic_now();
+                    for place in 0..taken {
+                        let Some((from, payload)) = batch.packet(place) else {
+                            continue;
+                        };
+                        self.counts.packets += 1;
+                        self.counts.bytes += payload.len() as u64;
+                        match token {
+                            Token::Timer => {}
+                            Token::Listener(listener) => {
+                                if let Some(from) = from {
+                                    self.take_from_client(listener, from, payload, now, report);
+                                }
+                            }
+                            Token::Client(slot) => {
+                                self.take_from_server(slot, payload, now, report)
+                            }
+                        }
+                    }
+                    if !batch.was_full() {
+                        return;
+                    }
+                }
+                Err(error) => self.receive_failed(token, id, error, report),
+            }
+        }
+    }
+
+    fn receive_failed(
+        &mut self,
+        token: Token,
+        socket: SocketId,
+        error: Errno,
+        report: &mut dyn FnMut(Report),
+    ) {
+        let code = error.raw_os_error();
+        self.pusher
+            .push(monotonic_now(), Event::ReceiveFailed { socket, code });
+        let whose = match token {
+            Token::Client(slot) => self.clients.get(slot).and_then(Option::as_ref),
+            _ => None,
+        };
+        let Some(client) = whose else { return };
+        let Some(target) = self.listeners.get(client.listener).map(|each| each.target) else {
+            return;
+        };
+        if self.said.insert((client.address, code)) {
+            report(Report::Trouble(format!(
+                "{target} answers the packets of {}: {}; they are still passed on",
+                client.address,
+                std::io::Error::from(error)
+            )));
+        }
+    }
+
+    fn take_from_client(
+        &mut self,
+        listener: usize,
+        from: Endpoint,
+        payload: &[u8],
+        now: Time,
+        report: &mut dyn FnMut(Report),
+    ) {
+        let Some(socket) = self.listeners.get(listener).map(|each| each.id) else {
+            return;
+        };
+        let received = Event::Received {
+            socket,
+            from,
+            payload,
+        };
+        let of = self.pusher.push(now, received);
+        let slot = match self.slots.get(&(listener, from)) {
+            Some(&slot) => slot,
+            None => match self.admit(listener, from, now, report) {
+                Ok(slot) => slot,
+                Err((code, why)) => {
+                    self.counts.refused += 1;
+                    self.fault(now, of, FaultVerdict::Refused);
+                    if self.said.len() < NAMED_MAX && self.said.insert((from, code)) {
+                        report(Report::Refused(format!("{from} is not served: {why}")));
+                    }
+                    return;
+                }
+            },
+        };
+        self.pass(Way::Up, slot, of, payload, now, report);
+    }
+
+    fn take_from_server(
+        &mut self,
+        slot: usize,
+        payload: &[u8],
+        now: Time,
+        report: &mut dyn FnMut(Report),
+    ) {
+        let Some(Some(client)) = self.clients.get(slot) else {
+            return;
+        };
+        let Some(from) = self.listeners.get(client.listener).map(|each| each.target) else {
+            return;
+        };
+        let socket = client.id;
+        let received = Event::Received {
+            socket,
+            from,
+            payload,
+        };
+        let of = self.pusher.push(now, received);
+        self.pass(Way::Down, slot, of, payload, now, report);
+    }
+
+    fn progress(&self, begun: Instant) -> Progress {
+        let dropped = self.recorder.tally();
+        Progress {
+            time: begun.elapsed(),
+            packets: self.counts.packets,
+            bytes: self.counts.bytes,
+            dropped: dropped.dropped.load(std::sync::atomic::Ordering::Relaxed),
+            kernel_drops: self.counts.kernel_drops,
+        }
+    }
+
+    fn end(mut self, begun: Instant) -> Outcome {
+        self.ask_for_drops();
+        let held = self.held.len() as u64;
+        if held > 0 {
+            self.note(&format!("ended while {held} packets were held back"));
+        }
+        let now = monotonic_now();
+        let clients = self.clients.iter().flatten().map(|client| client.id);
+        let listeners = self.listeners.iter().map(|listener| listener.id);
+        for socket in clients.chain(listeners) {
+            self.pusher.push(now, Event::SocketClosed { socket });
+        }
+        let progress = self.progress(begun);
+        let receive_buffer = self
+            .listeners
+            .first()
+            .map_or(0, |each| receive_buffer(&each.socket));
+        let Counts {
+            clients,
+            refused,
+            failed,
+            lost,
+            ..
+        } = self.counts;
+        drop(self.pusher);
+        let reel = self.recorder.finish();
+        let dropped = reel.as_ref().map_or(progress.dropped, |reel| reel.dropped);
+        Outcome {
+            progress: Progress {
+                dropped,
+                ..progress
+            },
+            clients,
+            refused,
+            failed,
+            lost,
+            held,
+            receive_buffer,
+            reel,
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! Packets on their way on: decided on, held back, sent.
+
+use std::os::fd::AsFd;
+
+use netreel_reel::{Event, EventNumber, FaultVerdict, SendOutcome, Time};
+use netreel_transport::monotonic_now;
+use rustix::io::Errno;
+use rustix::time::{Itimerspec, TimerfdTimerFlags, Timespec, timerfd_settime};
+
+use super::super::Report;
+use super::super::faults::Fate;
+use super::super::socket::send;
+use super::Proxy;
+
+/// What is held back takes at most so many bytes.
+const HELD_MAX: usize = 256 << 20;
+/// What a packet that is held back takes beyond its payload.
+const HELD_OVER: usize = 96;
+
+/// Where a packet goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    Up,
+    Down,
+}
+
+/// A packet that waits for its time.
+pub(super) struct Held {
+    way: Way,
+    slot: usize,
+    payload: Box<[u8]>,
+}
+
+impl Proxy {
+    /// Decides on a packet, and sends it or holds it back.
+    pub(super) fn pass(
+        &mut self,
+        way: Way,
+        slot: usize,
+        of: Option<EventNumber>,
+        payload: &[u8],
+        now: Time,
+        report: &mut dyn FnMut(Report),
+    ) {
+        let Some(Some(client)) = self.clients.get_mut(slot) else {
+            return;
+        };
+        client.latest = now;
+        let lane = match way {
+            Way::Up => &mut client.up,
+            Way::Down => &mut client.down,
+        };
+        let mut fate = lane.take(now, payload.len());
+        let later = |due: &Option<Time>| due.filter(|&due| due > now);
+        let copies = [later(&fate.due), later(&fate.copy)];
+        let bytes = copies.iter().flatten().count() * (payload.len() + HELD_OVER);
+        if self.held_bytes.saturating_add(bytes) > HELD_MAX {
+            let nanos = fate.due.map_or(0, |due| due.0.saturating_sub(now.0));
+            fate = Fate::dropped(FaultVerdict::QueueFull { nanos });
+        }
+        for verdict in fate.verdicts.into_iter().flatten() {
+            self.fault(now, of, verdict);
+        }
+        if fate.due.is_none() {
+            self.counts.lost += 1;
+        }
+        for due in [fate.due, fate.copy].into_iter().flatten() {
+            if due > now {
+                self.hold(due, way, slot, payload);
+            } else {
+                self.send(way, slot, payload, report);
+            }
+        }
+    }
+
+    pub(super) fn fault(&mut self, now: Time, of: Option<EventNumber>, verdict: FaultVerdict) {
+        if let Some(of) = of {
+            self.pusher.push(now, Event::Fault { of, verdict });
+        }
+    }
+
+    fn hold(&mut self, due: Time, way: Way, slot: usize, payload: &[u8]) {
+        if let Some(Some(client)) = self.clients.get_mut(slot) {
+            client.held += 1;
+        }
+        self.held_bytes += payload.len() + HELD_OVER;
+        let held = Held {
+            way,
+            slot,
+            payload: payload.into(),
+        };
+        self.held.insert((due, self.held_ever), held);
+        self.held_ever += 1;
+    }
+
+    /// Sends what was held back long enough, and sets the timer for the next.
+    pub(super) fn let_go(&mut self, report: &mut dyn FnMut(Report)) {
+        if self.held.is_empty() {
+            return;
+        }
+        let now = monotonic_now();
+        while let Some(entry) = self.held.first_entry() {
+            if entry.key().0 > now {
+                break;
+            }
+            let held = entry.remove();
+            self.held_bytes -= held.payload.len() + HELD_OVER;
+            if let Some(Some(client)) = self.clients.get_mut(held.slot) {
+                client.held -= 1;
+            }
+            self.send(held.way, held.slot, &held.payload, report);
+        }
+        let next = self.held.keys().next().map(|&(due, _)| due);
+        if next != self.timer_at {
+            self.timer_at = next;
+            self.set_timer(next);
+        }
+    }
+
+    fn set_timer(&self, at: Option<Time>) {
+        let never = Timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
+        let value = at.map_or(never, |at| Timespec {
+            tv_sec: (at.0 / 1_000_000_000) as i64,
+            tv_nsec: (at.0 % 1_000_000_000) as _,
+        });
+        let value = Itimerspec {
+            it_interval: never,
+            it_value: value,
+        };
+        // Should it fail, the loop comes by twenty times a second all the same.
+        let _ = timerfd_settime(&self.timer, TimerfdTimerFlags::ABSTIME, &value);
+    }
+
+    fn send(&mut self, way: Way, slot: usize, payload: &[u8], report: &mut dyn FnMut(Report)) {
+        let Some(Some(client)) = self.clients.get_mut(slot) else {
+            return;
+        };
+        let Some(listener) = self.listeners.get(client.listener) else {
+            return;
+        };
+        let (socket, id, to, at) = match way {
+            Way::Up => (&client.socket, client.id, listener.target, None),
+            Way::Down => (
+                &listener.socket,
+                listener.id,
+                client.address,
+                Some(client.address),
+            ),
+        };
+        let now = monotonic_now();
+        client.latest = now;
+        let of = self.pusher.push(
+            now,
+            Event::Sent {
+                socket: id,
+                to,
+                payload,
+            },
+        );
+        let mut result = send(socket.as_fd(), at, payload);
+        if let Err(Errno::CONNREFUSED) = result {
+            // This is the answer to an earlier packet: the kernel tells of it instead of sending.
+            let code = Errno::CONNREFUSED.raw_os_error();
+            self.pusher
+                .push(now, Event::ReceiveFailed { socket: id, code });
+            result = send(socket.as_fd(), at, payload);
+        }
+        let outcome = match result {
+            Ok(taken) if taken == payload.len() => SendOutcome::Sent,
+            Ok(taken) => SendOutcome::Short(u32::try_from(taken).unwrap_or(u32::MAX)),
+            Err(error) => SendOutcome::Failed(error.raw_os_error()),
+        };
+        if let Some(of) = of {
+            self.pusher.push(now, Event::SendResult { of, outcome });
+        }
+        if let Err(error) = result {
+            self.counts.failed += 1;
+            if self.said.insert((to, error.raw_os_error())) {
+                report(Report::Trouble(format!(
+                    "a packet of {} bytes to {to} could not be sent: {}; it goes on",
+                    payload.len(),
+                    std::io::Error::from(error)
+                )));
+            }
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! `netreel record --proxy`: passes packets on between clients and a server, and records them.
+
+use std::hash::{BuildHasher, Hasher};
+use std::io::Write;
+use std::path::Path;
+use std::time::Duration;
+
+use netreel_capture::proxy::{Outcome, Proxy, Report, Wanted};
+use netreel_capture::{Options, Signals, WhenFull};
+
+use super::line::{LiveLine, came_to};
+use crate::arguments::Record;
+use crate::outcome::{Answer, Failure};
+use crate::text;
+
+/// The least room for what is pushed and not yet written: 200 ms of 100 000 small packets a second.
+const BUFFER_MIN: usize = 32 << 20;
+
+pub fn run(arguments: &Record, folder: &Path, out: &mut dyn Write) -> Result<Answer, Failure> {
+    std::fs::create_dir_all(folder).map_err(|error| {
+        Failure::new(format!(
+            "cannot make the folder {}: {error}; choose another with --out",
+            folder.display()
+        ))
+    })?;
+    let asked = &arguments.proxy;
+    let reel = folder.join("proxy.reel");
+    let faults = asked.faults.unwrap_or_default();
+    let seed = asked.seed.unwrap_or_else(any_seed);
+    let usual = Options::default();
+    let wanted = Wanted {
+        routes: asked.routes.clone(),
+        faults,
+        seed,
+        clients_max: usize::from(asked.clients),
+        idle: Duration::from_secs(u64::from(asked.idle)),
+        reel: reel.clone(),
+        options: Options {
+            ring_capacity: usual.ring_capacity.max(BUFFER_MIN),
+            when_full: if arguments.drop {
+                WhenFull::Drop
+            } else {
+                WhenFull::Block
+            },
+            ..usual
+        },
+    };
+    // Before anything is there that a signal should end in order.
+    let signals = Signals::catch();
+    let proxy = Proxy::open(wanted).map_err(Failure::new)?;
+    let mut line = LiveLine::new();
+    if !faults.is_clean() {
+        line.say(&format!("faults on every link: {faults}, seed {seed}"));
+    }
+    let outcome = proxy.run(|| signals.asked() > 0, &mut |report| {
+        tell(&mut line, report)
+    });
+    line.clear();
+    let outcome = outcome.map_err(Failure::new)?;
+    summary(&outcome, &reel, out)
+}
+
+fn tell(line: &mut LiveLine, report: Report) {
+    match report {
+        Report::Listening {
+            listen,
+            target,
+            address,
+        } => line.say(&match address.to_string() == target {
+            true => format!("listening on {listen} for {target}"),
+            false => format!("listening on {listen} for {target}, which is {address}"),
+        }),
+        Report::Came { client, local } => {
+            line.say(&format!("{client} came; the server sees it as {local}"));
+        }
+        Report::Went { client, silent } => line.say(&format!(
+            "{client} was silent for {} s and is forgotten; it may come back",
+            silent.as_secs()
+        )),
+        Report::Refused(sentence) | Report::Trouble(sentence) => line.say(&sentence),
+        Report::Live {
+            progress,
+            clients,
+            held,
+        } => {
+            let clients = text::count(clients as u64, "client");
+            let held = match held {
+                0 => String::new(),
+                held => format!("  {held} held back"),
+            };
+            line.show(&progress, &format!("{clients}{held}"));
+        }
+    }
+}
+
+fn summary(outcome: &Outcome, reel: &Path, out: &mut dyn Write) -> Result<Answer, Failure> {
+    let progress = &outcome.progress;
+    writeln!(
+        out,
+        "{} of {}: {}",
+        came_to(progress),
+        text::count(outcome.clients, "client"),
+        reel.display()
+    )?;
+    let packets = |count| text::count(count, "packet");
+    if progress.kernel_drops > 0 {
+        writeln!(
+            out,
+            "{} dropped by the kernel, because receive buffers of {} were full; as root they are \
+             larger, or raise net.core.rmem_max",
+            packets(progress.kernel_drops),
+            text::bytes(outcome.receive_buffer as u64)
+        )?;
+    }
+    if outcome.lost > 0 {
+        writeln!(out, "{} dropped by the faults", packets(outcome.lost))?;
+    }
+    if outcome.held > 0 {
+        let held = packets(outcome.held);
+        writeln!(out, "{held} still held back at the end, and not sent")?;
+    }
+    if outcome.failed > 0 {
+        writeln!(out, "{} could not be sent", packets(outcome.failed))?;
+    }
+    if outcome.refused > 0 {
+        let refused = packets(outcome.refused);
+        writeln!(out, "{refused} of clients that were not served")?;
+    }
+    if progress.dropped > 0 {
+        let dropped = text::count(progress.dropped, "event");
+        writeln!(out, "{dropped} DROPPED: the disk could not keep up")?;
+    }
+    match &outcome.reel {
+        Ok(_) if progress.dropped == 0 => Ok(Answer::Clean),
+        Ok(_) => Ok(Answer::Wrong),
+        Err(error) => {
+            writeln!(out, "{error}")?;
+            Ok(Answer::Wrong)
+        }
+    }
+}
+
+/// A seed for one run, short enough to be typed again.
+fn any_seed() -> u64 {
+    let state = std::collections::hash_map::RandomState::new();
+    state.build_hasher().finish() % 1_000_000
+}
