@@ -9,7 +9,17 @@ use super::parser::{Failed, Parser};
 impl<'a> Parser<'a, '_> {
     pub(super) fn field(&mut self) -> Result<Field<'a>, Failed> {
         let name = self.new_name("a field")?;
-        self.expect_mark(":", "between the field's name and its type")?;
+        let other = (self.peek() == TokenKind::Name).then(|| self.here().text(self.text));
+        if let Err(failed) = self.expect_mark(":", "between the field's name and its type") {
+            if let (Some(other), Some(report)) = (other, self.reports.last_mut()) {
+                report.help(if is_number_type(other) {
+                    format!("write `{}: {other}`", name.text)
+                } else {
+                    format!("the name comes first: `{other}: {}`", name.text)
+                });
+            }
+            return Err(failed);
+        }
         let field_type = self.type_ref()?;
         let repeat = if self.at_mark("[") {
             Some(self.repeat()?)
@@ -276,4 +286,10 @@ impl<'a> Parser<'a, '_> {
         }
         Ok(annotations)
     }
+}
+
+/// Whether a word looks like one of the types `u16`, `i8le`, `f32` and so on.
+fn is_number_type(word: &str) -> bool {
+    let digits = word.strip_prefix(['u', 'i', 'f']);
+    digits.is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit()))
 }

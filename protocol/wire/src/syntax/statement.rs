@@ -107,32 +107,52 @@ impl<'a> Parser<'a, '_> {
     fn arms(&mut self) -> Result<Vec<Arm<'a>>, Failed> {
         let mut arms = Vec::new();
         while !self.at_mark("}") {
-            let start = self.here();
-            let mut patterns = Vec::new();
-            if self.at_word("default") {
-                self.advance();
-            } else {
-                patterns.push(self.expression()?);
-                while self.take_mark(",") {
-                    patterns.push(self.expression()?);
-                }
+            match self.arm() {
+                Ok(arm) => arms.push(arm),
+                Err(Failed) => self.skip_to_arm()?,
             }
-            let span = start.to(self.previous());
-            self.expect_mark("=>", "between the value and what follows it")?;
-            let body = if self.take_mark("{") {
-                self.nested(Self::body)?
-            } else {
-                vec![self.nested(Self::statement)?]
-            };
-            self.take_mark(",");
-            arms.push(Arm {
-                patterns,
-                body,
-                span,
-            });
         }
         self.advance();
         Ok(arms)
+    }
+
+    fn arm(&mut self) -> Result<Arm<'a>, Failed> {
+        let start = self.here();
+        let mut patterns = Vec::new();
+        let is_case = self.at_word("case");
+        if self.at_word("default") {
+            self.advance();
+        } else {
+            patterns.push(self.expression()?);
+            while self.take_mark(",") {
+                patterns.push(self.expression()?);
+            }
+        }
+        let span = start.to(self.previous());
+        if let Err(failed) = self.expect_mark("=>", "between the value and what follows it") {
+            if is_case && let Some(report) = self.reports.last_mut() {
+                report.help("an arm is its value alone: `1 => { ... }`");
+            }
+            return Err(failed);
+        }
+        let body = if self.take_mark("{") {
+            self.nested(Self::body)?
+        } else {
+            vec![self.nested(Self::statement)?]
+        };
+        self.take_mark(",");
+        Ok(Arm {
+            patterns,
+            body,
+            span,
+        })
+    }
+
+    /// After a mistake in an arm: to the next one, or to the `}` that ends the switch.
+    fn skip_to_arm(&mut self) -> Result<(), Failed> {
+        self.skip_to_statement()?;
+        self.take_mark(",");
+        Ok(())
     }
 
     fn align(&mut self) -> Result<Align<'a>, Failed> {
