@@ -9,8 +9,8 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use netreel_capture::{open, ring_path};
-use netreel_reel::{CutWhy, Ending, Event, GapWhy};
-use support::{C99, file};
+use netreel_reel::{CutWhy, Ending, Event, EventKind, GapWhy, ThreadId};
+use support::{C99, file, replay, start};
 
 const LINE: usize = 9;
 
@@ -55,18 +55,16 @@ fn check_holds(path: &Path, returned: &BTreeMap<u8, u64>, threads: u8) {
     );
     assert_eq!(reel.recovery().rings, None);
     let mut held = BTreeMap::<u8, u64>::new();
+    let mut ids = BTreeMap::<ThreadId, u8>::new();
     let walk = reel.for_each(|record| {
         if let Event::Sent { payload, .. } = record.event {
             let (count, filling) = payload.split_at(8);
             let count = u64::from_le_bytes(count.try_into().unwrap());
             assert_eq!(filling.len() as u64, count * 37 % 292);
-            // A packet without filling belongs to the thread whose next count it is.
-            let id = filling.first().copied();
-            let id = id.or_else(|| {
-                let next = |id: &u8| held.get(id).copied().unwrap_or(0) + 1 == count;
-                (0..threads).find(next)
-            });
-            let held = held.entry(id.unwrap()).or_default();
+            // The first packet of a thread has a filling.
+            let id = *ids.entry(record.thread).or_insert_with(|| filling[0]);
+            assert!(filling.iter().all(|byte| *byte == id));
+            let held = held.entry(id).or_default();
             *held += 1;
             assert_eq!(count, *held, "every call of a thread up to the last");
         }
@@ -84,29 +82,78 @@ fn check_holds(path: &Path, returned: &BTreeMap<u8, u64>, threads: u8) {
     assert!(gaps.iter().all(|gap| gap.why == GapWhy::NeverPublished));
 }
 
+fn kills(few: u32) -> u32 {
+    let kills = std::env::var("NETREEL_KILLS").ok();
+    kills.map_or(few, |it| it.parse().expect("NETREEL_KILLS is a number"))
+}
+
+/// Delays below `limit` microseconds, from a seed.
+fn delays(mut seed: u64, limit: u64) -> impl FnMut() -> Duration {
+    move || {
+        seed = seed
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        Duration::from_micros((seed >> 33) % limit)
+    }
+}
+
 fn check_kills(threads: u8) {
     let folder = tempfile::tempdir().unwrap();
     let source = file("tests/programs/storm.c");
     let Some(program) = C99.build(&source, folder.path(), &["-lpthread"]) else {
         return;
     };
-    let kills = std::env::var("NETREEL_KILLS").ok();
-    let kills = kills.map_or(10, |it| it.parse().expect("NETREEL_KILLS is a number"));
-    let mut seed = 0x9e37_79b9_7f4a_7c15_u64 ^ u64::from(threads);
+    let kills = kills(10);
+    let mut delay = delays(0x9e37_79b9_7f4a_7c15 ^ u64::from(threads), 150_000);
     let mut all = 0;
     for kill in 0..kills {
-        seed = seed
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
         let path = folder.path().join(format!("{kill}.reel"));
-        let delay = Duration::from_micros((seed >> 33) % 150_000);
-        let returned = run_and_kill(&program, &path, threads, delay);
+        let returned = run_and_kill(&program, &path, threads, delay());
         check_holds(&path, &returned, threads);
         all += returned.values().sum::<u64>();
         std::fs::remove_file(ring_path(&path)).unwrap();
         std::fs::remove_file(path).unwrap();
     }
     println!("{kills} kills, {threads} threads: {all} calls returned, all held");
+}
+
+/// A client of `source` is killed at random moments; what it recorded is replayed.
+fn check_replays(source: &str, libraries: &[&str]) {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(program) = C99.build(&file(source), folder.path(), libraries) else {
+        return;
+    };
+    let mut delay = delays(11, 200_000);
+    for kill in 0..kills(5) {
+        let server = folder.path().join(format!("{kill}.server.reel"));
+        let client = folder.path().join(format!("{kill}.client.reel"));
+        let mut server = start(&program, &server, None);
+        let mut killed = start(&program, &client, Some(&server.port));
+        std::thread::sleep(delay());
+        killed.child.kill().unwrap();
+        killed.child.wait().unwrap();
+        server.child.kill().unwrap();
+        server.child.wait().unwrap();
+        let reel = open(&client).unwrap();
+        let inner = reel.for_each(|_| {});
+        assert_eq!((inner.damaged, inner.gaps), (Vec::new(), Vec::new()));
+        if reel.counts().contains_key(&EventKind::Tick) {
+            let (exact, said) = replay(&program, &client, None);
+            assert!(exact && said.starts_with("exact: "), "{kill}: {said}");
+        }
+    }
+}
+
+#[test]
+fn what_a_killed_client_recorded_replays_as_far_as_it_goes() {
+    check_replays("examples/udp.c", &[]);
+}
+
+#[test]
+fn the_same_with_libenet() {
+    if support::libenet_is_here() {
+        check_replays("examples/enet.c", &["-lenet", "-ldl"]);
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The system's compilers and the programs that they make.
 #![allow(dead_code)] // each test uses some
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
@@ -82,6 +82,29 @@ impl Compiler {
         checked(&mut command);
         Some(program)
     }
+}
+
+/// Whether libenet and its header are here; says what is skipped where they are not.
+pub fn libenet_is_here() -> bool {
+    if !C99.is_here() {
+        return false;
+    }
+    let mut command = Command::new(C99.command);
+    command.args(["-x", "c", "-", "-lenet", "-o", "/dev/null"]);
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut source = child.stdin.take().unwrap();
+    let text = "#include <enet/enet.h>\nint main(void) { return enet_initialize(); }\n";
+    source.write_all(text.as_bytes()).unwrap();
+    drop(source);
+    let here = child.wait().unwrap().success();
+    if !here {
+        println!("skipped: libenet-dev is not here");
+    }
+    here
 }
 
 /// Runs a command that must succeed, and returns what it printed.
