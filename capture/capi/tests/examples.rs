@@ -4,10 +4,11 @@ mod support;
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::process::Command;
 
 use netreel_capture::{open, open_session};
 use netreel_reel::{Ending, Event, EventKind, Reel, SendOutcome, ThreadId};
-use support::{C99, CPP11, Compiler, file, replay, session};
+use support::{C99, CPP11, Compiler, checked, file, replay, session};
 
 fn counts(reel: &Reel) -> BTreeMap<EventKind, u64> {
     reel.counts()
@@ -129,4 +130,33 @@ fn an_unchanged_libenet_is_replayed_and_another_constant_diverges() {
     if support::libenet_is_here() {
         check_replays(C99, "examples/enet.c", "3001", &["-lenet", "-ldl"]);
     }
+}
+
+/// The code blocks of the guide, one behind the other.
+fn guide() -> String {
+    let guide = std::fs::read_to_string(file("../../docs/c-api.md")).unwrap();
+    let blocks = guide.split("```cpp\n").skip(1);
+    blocks
+        .map(|block| block.split("```").next().unwrap())
+        .collect()
+}
+
+#[test]
+fn the_program_of_the_guide_records_and_replays() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("guide.cpp");
+    std::fs::write(&source, guide()).unwrap();
+    let Some(program) = CPP11.build(&source, folder.path(), &[]) else {
+        return;
+    };
+    let reel = folder.path().join("player.reel");
+    checked(Command::new(&program).arg("record").arg(&reel));
+    let opened = open(&reel).unwrap();
+    assert_eq!(*opened.ending(), Ending::Clean);
+    assert_eq!(opened.counts()[&EventKind::Tick], 100);
+    let (exact, said) = replay(&program, &reel, None);
+    assert!(exact && said.starts_with("exact: "), "{said}");
+    // A message that is sent again at once.
+    let (exact, said) = replay(&program, &reel, Some("1"));
+    assert!(!exact && said.starts_with("diverged at event "), "{said}");
 }
