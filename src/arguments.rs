@@ -38,6 +38,9 @@ pub enum Command {
     Objects(Objects),
     /// What went wrong, with the packets that prove it. Exits 1 when something did.
     Check(Check),
+    /// Writes a session for other tools: a capture for Wireshark with names, directions and
+    /// findings, or its packets as rows (docs/export.md).
+    Export(Export),
     /// Feeds a reel back into the engine and compares every send. Exits 1 at a divergence.
     Replay(Replay),
     /// The wire language: a protocol's bytes, described once (docs/wire-language.md).
@@ -321,6 +324,77 @@ pub enum FailOn {
     Info,
     Warning,
     Error,
+}
+
+#[derive(Debug, Args)]
+pub struct Export {
+    #[command(flatten)]
+    pub source: Source,
+    /// What is written: a capture, or a packet a line.
+    #[arg(long, value_enum)]
+    pub format: ExportFormat,
+    /// The file to write; without it the standard output.
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Only what fits (docs/filter.md).
+    #[arg(long, value_name = "EXPR")]
+    pub filter: Option<String>,
+    /// pcapng: which ends of a packet have a frame.
+    #[arg(long, value_enum, default_value_t = FramesOf::Both)]
+    pub frames: FramesOf,
+    /// pcapng: what is said beside the frames.
+    #[arg(long, value_enum, default_value_t = CommentsOf::All)]
+    pub comments: CommentsOf,
+    /// pcapng: the addresses of the recording, or one made up for each node, so that nodes on one
+    /// machine have names.
+    #[arg(long, value_enum, default_value_t = Addresses::Recorded)]
+    pub addresses: Addresses,
+    /// pcapng: from here on a packet is called late.
+    #[arg(long, value_name = "TIME", default_value = "100ms")]
+    pub late: String,
+    /// pcapng: frames for ticks, calls of the game, notes and the like as well.
+    #[arg(long)]
+    pub extra: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ExportFormat {
+    /// A capture for Wireshark, tshark and tcpdump.
+    Pcapng,
+    /// What `packets --json` prints.
+    Json,
+    /// Comma-separated values, with a line of names.
+    Csv,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FramesOf {
+    /// One where it was sent, and one for each receipt.
+    Both,
+    /// Where it was sent.
+    Sent,
+    /// Where it was received.
+    Received,
+    /// Where it was sent, or, if nobody recorded that, where it was received.
+    Once,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CommentsOf {
+    /// Findings; and packets that were lost, late, resent, duplicated, or could not be sent.
+    All,
+    /// Findings.
+    Findings,
+    /// Nothing.
+    None,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Addresses {
+    /// Those of the recording.
+    Recorded,
+    /// One for each node.
+    Node,
 }
 
 #[derive(Debug, Args)]

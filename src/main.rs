@@ -6,6 +6,7 @@
 mod arguments;
 mod check;
 mod demo;
+mod export;
 mod info;
 #[cfg(feature = "gui")]
 mod inspect;
@@ -60,6 +61,7 @@ fn run(command: &Command, out: &mut dyn Write) -> Result<Answer, Failure> {
         Command::Show(arguments) => show::run(arguments, out),
         Command::Objects(arguments) => objects::run(arguments, out),
         Command::Check(arguments) => check::run(arguments, out),
+        Command::Export(arguments) => export::run(arguments, out),
         Command::Replay(arguments) => replay::run(arguments, out),
         Command::Wire(command) => wire::run(command, out),
         #[cfg(feature = "gui")]

@@ -1,17 +1,22 @@
-//! What the command prints with `--json`. The schema is in `docs/json.md`.
+//! A session for others to read: what the command prints with `--json` (the schema is in
+//! `docs/json.md`), and captures for Wireshark.
 //!
 //! Times are whole nanoseconds on the session's clock; nodes are named; numbers of packets,
 //! messages and objects are JSON numbers. The raw integers of fields are strings, because a JSON
 //! reader may not hold 64 bits.
 
 mod check;
+mod csv;
 mod info;
 mod objects;
 mod packets;
+mod pcapng;
 mod show;
 
 pub use check::{Check, Counts, EvidenceJson, FindingJson, check};
+pub use csv::{CSV_COLUMNS, csv_row};
 pub use info::{Fates, HoleJson, Info, LinkJson, NodeJson, Spread, info};
 pub use objects::{DeliveryJson, LaneJson, ObjectJson, Objects, SpanJson, objects};
 pub use packets::{EffectJson, MessageJson, PacketJson, packet};
+pub use pcapng::{Comments, Frames, Naming, PcapngOptions, PcapngSummary, pcapng};
 pub use show::{DiagnosticJson, FieldJson, Show, show};

@@ -8,7 +8,7 @@ use crate::query::effect_name;
 use crate::session::{Fate, MessageId, PacketId, Session};
 
 /// One line of `netreel packets --json`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct PacketJson {
     /// Its number.
     pub packet: u32,

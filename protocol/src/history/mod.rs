@@ -14,6 +14,7 @@ mod settled;
 mod streams;
 
 pub use finding::RULES;
+pub(crate) use finding::length;
 
 use std::collections::BTreeMap;
 use std::ops::Range;

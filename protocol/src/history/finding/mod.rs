@@ -9,6 +9,8 @@ mod undecodable_packet;
 mod words;
 mod zombie_object;
 
+pub(crate) use words::length;
+
 use super::{Finding, History, Level};
 use crate::session::{PacketId, Session};
 

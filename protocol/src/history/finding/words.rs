@@ -111,7 +111,7 @@ pub(super) fn word(role: Role) -> &'static str {
 }
 
 /// `205.1 ms`: a length of time for people.
-pub(super) fn length(nanos: i64) -> String {
+pub(crate) fn length(nanos: i64) -> String {
     let nanos = nanos as f64;
     match nanos.abs() {
         length if length >= 1e9 => format!("{:.3} s", nanos / 1e9),

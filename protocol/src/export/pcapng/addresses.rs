@@ -1,0 +1,171 @@
+//! Whose address is whose: what stands in the IP headers, and the names beside it.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use netreel_reel::{Endpoint, SocketId};
+
+use super::blocks::Station;
+use super::datagram::{End, station};
+use crate::session::{NodeId, Session};
+
+/// The first address that [`Naming::ByNode`] gives out, of the block for tests of network devices
+/// (RFC 2544), and of the one for documentation (RFC 3849).
+const MADE_UP_V4: u32 = 0xc612_0000;
+const MADE_UP_V6: u128 = 0x2001_0db8 << 96;
+
+/// Which IP addresses stand in the frames.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Naming {
+    /// Those that the reels have. Nodes on one machine share theirs, and Wireshark has no names for
+    /// ports.
+    #[default]
+    Recorded,
+    /// One made up for each node, so that every node has a name; ports stay.
+    ByNode,
+}
+
+/// The addresses of a session.
+pub(super) struct Addresses<'a> {
+    session: &'a Session,
+    naming: Naming,
+    /// The addresses of each node that are not "any", by its place.
+    known: Vec<Vec<SocketAddr>>,
+}
+
+impl<'a> Addresses<'a> {
+    pub fn new(session: &'a Session, naming: Naming) -> Addresses<'a> {
+        let known = session.nodes.iter().map(|node| {
+            let specified = node
+                .endpoints
+                .iter()
+                .filter(|each| !each.ip().is_unspecified());
+            specified.copied().collect()
+        });
+        Addresses {
+            session,
+            naming,
+            known: known.collect(),
+        }
+    }
+
+    /// Where a node's packet to or from `peer` passed its boundary. `bound` is what the reel says
+    /// of the socket: often every address of the machine, sometimes nothing.
+    pub fn local(&self, node: NodeId, bound: Option<Endpoint>, peer: Endpoint) -> SocketAddr {
+        let any = bound.unwrap_or(SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)));
+        if !any.ip().is_unspecified() {
+            return any;
+        }
+        let peer_ip = peer.ip().to_canonical();
+        let known = self.known.get(usize::from(node.0));
+        let fits = |each: &&SocketAddr| {
+            let ip = each.ip().to_canonical();
+            ip.is_ipv4() == peer_ip.is_ipv4()
+                && (any.port() == 0 || each.port() == any.port())
+                && ip.is_loopback() == peer_ip.is_loopback()
+        };
+        let mut fitting = known.into_iter().flatten().filter(fits);
+        match (fitting.next(), peer_ip) {
+            (Some(found), _) => *found,
+            // What comes from a loopback address goes to one.
+            (None, IpAddr::V4(v4)) if v4.is_loopback() => (Ipv4Addr::LOCALHOST, any.port()).into(),
+            (None, IpAddr::V6(v6)) if v6.is_loopback() => (Ipv6Addr::LOCALHOST, any.port()).into(),
+            (None, IpAddr::V4(_)) => (Ipv4Addr::UNSPECIFIED, any.port()).into(),
+            (None, IpAddr::V6(_)) => (Ipv6Addr::UNSPECIFIED, any.port()).into(),
+        }
+    }
+
+    /// What stands in a frame for the endpoint of a node.
+    pub fn shown(&self, node: Option<NodeId>, endpoint: SocketAddr) -> End {
+        let endpoint = match (self.naming, node) {
+            (Naming::ByNode, Some(node)) => {
+                let v4 = endpoint.ip().to_canonical().is_ipv4();
+                SocketAddr::new(made_up(node, v4), endpoint.port())
+            }
+            _ => endpoint,
+        };
+        End { node, endpoint }
+    }
+
+    /// The address that says whose a frame without a datagram is.
+    pub fn own(&self, node: NodeId) -> IpAddr {
+        let known = self.known.get(usize::from(node.0));
+        let own = known.and_then(|known| known.first()).copied();
+        let own = own.unwrap_or(SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)));
+        self.shown(Some(node), own).endpoint.ip().to_canonical()
+    }
+
+    /// The name of each node by its Ethernet address.
+    pub fn stations(&self) -> Vec<(Station, &'a str)> {
+        let nodes = (0..).map(NodeId).zip(&self.session.nodes);
+        nodes
+            .map(|(id, node)| (station(Some(id)), node.name.as_str()))
+            .collect()
+    }
+
+    /// The name of each IP address that belongs to one node alone, in the order of the addresses; and
+    /// those that several share, with the nodes.
+    pub fn names(&self) -> (Vec<(IpAddr, &'a str)>, BTreeMap<IpAddr, Vec<&'a str>>) {
+        let mut owners: BTreeMap<IpAddr, Vec<(NodeId, &'a str)>> = BTreeMap::new();
+        for (place, node) in self.session.nodes.iter().enumerate() {
+            let id = NodeId(place as u16);
+            for address in self.addresses(id) {
+                // What nobody recorded is called by its endpoint, which says no more than it.
+                let called_by_endpoint = !node.recorded && node.name.parse::<SocketAddr>().is_ok();
+                if called_by_endpoint && self.naming == Naming::Recorded {
+                    continue;
+                }
+                let owners = owners.entry(address).or_default();
+                if !owners.iter().any(|(known, _)| *known == id) {
+                    owners.push((id, &node.name));
+                }
+            }
+        }
+        let mut named = Vec::new();
+        let mut shared = BTreeMap::new();
+        for (address, owners) in owners {
+            match owners.as_slice() {
+                [(_, name)] => named.push((address, *name)),
+                _ => {
+                    let names = owners.into_iter().map(|(_, name)| name).collect();
+                    shared.insert(address, names);
+                }
+            }
+        }
+        (named, shared)
+    }
+
+    /// All addresses under which a node may stand in a frame.
+    fn addresses(&self, node: NodeId) -> Vec<IpAddr> {
+        if self.naming == Naming::ByNode {
+            return vec![made_up(node, true), made_up(node, false)];
+        }
+        let place = usize::from(node.0);
+        let known = self.known.get(place).into_iter().flatten();
+        let mut addresses: Vec<IpAddr> = known.map(|each| each.ip().to_canonical()).collect();
+        let reel = self.session.reels.get(place).and_then(Option::as_ref);
+        let sockets: BTreeMap<SocketId, Endpoint> = reel
+            .map(|reel| reel.endpoints().iter().copied().collect())
+            .unwrap_or_default();
+        let connections = self.session.connections.get(place).into_iter().flatten();
+        for connection in connections {
+            let bound = sockets.get(&connection.socket).copied();
+            let local = self.local(node, bound, connection.peer).ip().to_canonical();
+            if !local.is_unspecified() {
+                addresses.push(local);
+            }
+        }
+        addresses.sort_unstable();
+        addresses.dedup();
+        addresses
+    }
+}
+
+fn made_up(node: NodeId, v4: bool) -> IpAddr {
+    let number = u32::from(node.0) + 1;
+    if v4 {
+        Ipv4Addr::from(MADE_UP_V4 + number).into()
+    } else {
+        Ipv6Addr::from(MADE_UP_V6 + u128::from(number)).into()
+    }
+}

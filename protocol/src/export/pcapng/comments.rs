@@ -1,0 +1,294 @@
+//! What is said beside a frame. Each comment starts with a word in brackets, for Wireshark's
+//! filter: `frame.comment contains "[lost]"`.
+
+use std::collections::BTreeMap;
+
+use netreel_reel::{EventNumber, SendOutcome};
+
+use super::Frames;
+use super::extra::os_error;
+use super::lane::{Item, What};
+use crate::history::{Evidence, History, length};
+use crate::session::{
+    Crossing, Fate, MessageId, NodeId, Packet, PacketId, Session, SessionTime, Way,
+};
+
+/// More messages of one packet are counted, not listed.
+const RESENT_TOLD: usize = 4;
+
+/// Which comments are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Comments {
+    /// Findings, holes, and what became of each packet.
+    #[default]
+    All,
+    /// Findings alone.
+    Findings,
+    /// None.
+    None,
+}
+
+/// Finds the words for each frame.
+pub(super) struct Commenter<'a> {
+    session: &'a Session,
+    history: &'a History,
+    which: Comments,
+    frames: Frames,
+    /// From here on a packet is called late, in ns.
+    late_ns: i64,
+    findings: BTreeMap<(NodeId, EventNumber), Vec<String>>,
+    /// On each link, the last send that has arrived so far.
+    newest: BTreeMap<(NodeId, NodeId), (EventNumber, SessionTime)>,
+    /// For each node how many of its holes were told.
+    holes_told: BTreeMap<NodeId, usize>,
+}
+
+impl<'a> Commenter<'a> {
+    pub fn new(
+        session: &'a Session,
+        history: &'a History,
+        which: Comments,
+        frames: Frames,
+        late_ns: i64,
+    ) -> Commenter<'a> {
+        let mut commenter = Commenter {
+            session,
+            history,
+            which,
+            frames,
+            late_ns,
+            findings: BTreeMap::new(),
+            newest: BTreeMap::new(),
+            holes_told: BTreeMap::new(),
+        };
+        if which != Comments::None {
+            commenter.place_findings();
+        }
+        commenter
+    }
+
+    /// The comments on the frame of an event; to be asked for every event of a node, in its order.
+    /// `cut`: bytes of the payload that an IP packet has no room for.
+    pub fn of(&mut self, node: NodeId, item: &Item, cut: usize) -> Vec<String> {
+        let mut comments = self
+            .findings
+            .remove(&(node, item.number))
+            .unwrap_or_default();
+        if self.which != Comments::All {
+            return comments;
+        }
+        self.holes(node, item, &mut comments);
+        if let What::Out { outcome, .. } = item.what {
+            comments.extend(outcome.and_then(failed));
+        }
+        let known = item.crossing;
+        let known = known.and_then(|known| Some((known, self.session.packet(known.packet)?)));
+        if let Some((crossing, packet)) = known {
+            match crossing.way {
+                Way::Out => {
+                    if packet.fate == Fate::Lost {
+                        let to = self.session.name(packet.to);
+                        comments.push(format!("[lost] {to} never received it"));
+                    }
+                    comments.extend(self.resent(packet));
+                }
+                Way::In => comments.extend(self.late(packet)),
+                Way::Again => comments.push(again(packet, item.time)),
+            }
+        }
+        if let Some(length) = item.length {
+            comments.push(format!(
+                "[cut] the recording holds the first bytes only: the payload had {length} bytes"
+            ));
+        }
+        if cut > 0 {
+            comments.push(format!(
+                "[cut] an IP packet has no room for the last {cut} bytes of the payload"
+            ));
+        }
+        comments
+    }
+
+    /// Puts each finding on the frames of the packets that prove it.
+    fn place_findings(&mut self) {
+        for finding in &self.history.findings {
+            let mut places: Vec<((NodeId, EventNumber), Vec<&str>)> = Vec::new();
+            for evidence in &finding.evidence {
+                let Some(place) = self.place(evidence) else {
+                    continue;
+                };
+                match places.iter_mut().find(|(known, _)| *known == place) {
+                    Some((_, what)) if what.contains(&evidence.what.as_str()) => {}
+                    Some((_, what)) => what.push(&evidence.what),
+                    None => places.push((place, vec![&evidence.what])),
+                }
+            }
+            for (place, what) in places {
+                let comment = format!(
+                    "[{}] {}: {}. This packet: {}",
+                    finding.level.name(),
+                    finding.rule,
+                    finding.sentence,
+                    what.join(", "),
+                );
+                self.findings.entry(place).or_default().push(comment);
+            }
+        }
+    }
+
+    /// The frame that shows a piece of evidence: at its node where that sent or received the packet,
+    /// or else at the other end.
+    fn place(&self, evidence: &Evidence) -> Option<(NodeId, EventNumber)> {
+        let packet = self.session.packet(evidence.packet)?;
+        let again = packet.duplicates.iter();
+        let again = again.filter(|_| self.frames.shows(Way::Again, packet));
+        let received = packet.received.iter();
+        let received = received.filter(|_| self.frames.shows(Way::In, packet));
+        let sent = packet.sent.iter();
+        let sent = sent.filter(|_| self.frames.shows(Way::Out, packet));
+        let places: Vec<(NodeId, EventNumber)> = sent
+            .map(|stamp| (packet.from, stamp.number))
+            .chain(received.chain(again).map(|stamp| (packet.to, stamp.number)))
+            .collect();
+        let exact = (evidence.node, evidence.number);
+        let same_node = || places.iter().find(|(node, _)| *node == evidence.node);
+        places
+            .iter()
+            .find(|place| **place == exact)
+            .or_else(same_node)
+            .or(places.first())
+            .copied()
+    }
+
+    /// What the reel lacks before this event.
+    fn holes(&mut self, node: NodeId, item: &Item, comments: &mut Vec<String>) {
+        let known = self.session.nodes.get(usize::from(node.0));
+        let told = self.holes_told.entry(node).or_insert(0);
+        let holes = known.map_or(&[][..], |known| &known.holes);
+        while let Some(hole) = holes.get(*told).filter(|hole| hole.before <= item.number) {
+            *told += 1;
+            comments.push(format!(
+                "[hole] nothing was recorded for {} before this: {}",
+                length(hole.time.end.0.saturating_sub(hole.time.start.0)),
+                hole.why
+            ));
+        }
+    }
+
+    fn resent(&self, packet: &Packet) -> Option<String> {
+        let mut told = Vec::new();
+        let mut more = 0;
+        for message in packet.messages.clone().map(MessageId) {
+            let earlier = self.history.resends.get(message.0 as usize).copied();
+            let Some(earlier) = earlier.flatten() else {
+                continue;
+            };
+            if told.len() == RESENT_TOLD {
+                more += 1;
+                continue;
+            }
+            let first = self.session.message(earlier).map(|earlier| earlier.packet);
+            told.push(format!(
+                "{}{}",
+                self.words(message),
+                self.first(packet, first)
+            ));
+        }
+        if told.is_empty() {
+            return None;
+        }
+        let more = match more {
+            0 => String::new(),
+            more => format!(", and {more} more"),
+        };
+        Some(format!("[resent] {}{more}", told.join(", ")))
+    }
+
+    /// `, sent first in packet 71, 250.0 ms before`
+    fn first(&self, packet: &Packet, first: Option<PacketId>) -> String {
+        let Some(id) = first else {
+            return String::new();
+        };
+        let times = self.session.packet(id).and_then(|first| first.sent);
+        match times.zip(packet.sent) {
+            Some((then, now)) => format!(
+                ", sent first in packet {}, {} before",
+                id.0,
+                length(now.time.0.saturating_sub(then.time.0))
+            ),
+            None => format!(", sent first in packet {}", id.0),
+        }
+    }
+
+    /// `create 42`
+    fn words(&self, message: MessageId) -> String {
+        let kind = self.session.kind(message);
+        let kind = kind.map_or("a message", |kind| kind.name.as_str());
+        let facts = self.session.message(message).map(|message| &message.facts);
+        match facts.and_then(|facts| facts.object) {
+            Some(object) => format!("{kind} {object}"),
+            None => kind.to_owned(),
+        }
+    }
+
+    fn late(&mut self, packet: &Packet) -> Option<String> {
+        let (sent, received) = packet.sent.zip(packet.received)?;
+        let late_ns = received.time.0.saturating_sub(sent.time.0);
+        let newest = self.newest.entry((packet.from, packet.to));
+        let newest = newest.or_insert((sent.number, sent.time));
+        let overtaken = (sent.number < newest.0).then_some(newest.1);
+        *newest = (*newest).max((sent.number, sent.time));
+        let from = self.session.name(packet.from);
+        match overtaken {
+            Some(newest) => Some(format!(
+                "[late] {} on its way from {from}; what {from} sent {} later was here before it",
+                length(late_ns),
+                length(newest.0.saturating_sub(sent.time.0)),
+            )),
+            None if late_ns >= self.late_ns => {
+                Some(format!("[late] {} on its way from {from}", length(late_ns)))
+            }
+            None => None,
+        }
+    }
+}
+
+fn failed(outcome: SendOutcome) -> Option<String> {
+    match outcome {
+        SendOutcome::Sent => None,
+        SendOutcome::Short(taken) => Some(format!(
+            "[send failed] only {taken} bytes of the payload were taken"
+        )),
+        SendOutcome::Failed(code) => Some(format!(
+            "[send failed] {}: it never left the node",
+            os_error(code)
+        )),
+    }
+}
+
+fn again(packet: &Packet, time: SessionTime) -> String {
+    let first = packet.received.map(|first| first.time);
+    let since = first.map_or(0, |first| time.0.saturating_sub(first.0));
+    format!(
+        "[duplicate] the same packet was received {} before",
+        length(since)
+    )
+}
+
+impl Frames {
+    /// Whether a packet has a frame where it goes this way.
+    pub(super) fn shows(self, way: Way, packet: &Packet) -> bool {
+        match self {
+            Frames::Both => true,
+            Frames::Sent => way == Way::Out,
+            Frames::Received => way != Way::Out,
+            Frames::Once => way == Way::Out || (way == Way::In && packet.sent.is_none()),
+        }
+    }
+
+    /// The same of a crossing.
+    pub(super) fn shows_crossing(self, session: &Session, crossing: Crossing) -> bool {
+        let packet = session.packet(crossing.packet);
+        packet.is_some_and(|packet| self.shows(crossing.way, packet))
+    }
+}

@@ -1,0 +1,233 @@
+//! The packets of one reel on their way into frames, in the order of the reel, two blocks in memory
+//! at a time.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::iter::Peekable;
+
+use netreel_reel::{Endpoint, Event, EventNumber, Record, Reel, SendOutcome, SocketId, Time};
+
+use super::extra;
+use crate::session::{Crossing, NodeId, Session, SessionTime, Stamp};
+
+/// One thing that becomes a frame.
+pub(super) struct Item {
+    pub number: EventNumber,
+    pub time: SessionTime,
+    pub what: What,
+    /// Where a reel knows of it: the packet of the session.
+    pub crossing: Option<Crossing>,
+    /// Bytes of payload that the packet had, where the reel holds fewer.
+    pub length: Option<u32>,
+    start: usize,
+    end: usize,
+}
+
+/// See [`Item::what`].
+pub(super) enum What {
+    /// The node sent it. `bound` is where its socket was bound then.
+    Out {
+        bound: Option<Endpoint>,
+        to: Endpoint,
+        outcome: Option<SendOutcome>,
+    },
+    /// The node was given it.
+    In {
+        bound: Option<Endpoint>,
+        from: Endpoint,
+    },
+    /// Something else than a packet; its words are the payload.
+    Words,
+}
+
+/// The way through one reel.
+pub(super) struct Lane<'a> {
+    pub node: NodeId,
+    reel: &'a Reel,
+    crossings: Peekable<Box<dyn Iterator<Item = (Crossing, Stamp)> + 'a>>,
+    /// Added to the reel's time.
+    offset_ns: i128,
+    extra: bool,
+    sockets: BTreeMap<SocketId, Endpoint>,
+    next_block: usize,
+    now: Batch,
+    /// The block after it, read already: a send's result may be there.
+    ahead: Batch,
+}
+
+/// What one block holds.
+#[derive(Default)]
+struct Batch {
+    items: VecDeque<Item>,
+    bytes: Vec<u8>,
+}
+
+impl<'a> Lane<'a> {
+    /// A lane for each reel of the session; with `extra`, what is not a packet as well.
+    pub fn all(session: &'a Session, extra: bool) -> Vec<Lane<'a>> {
+        let nodes = (0..).map(NodeId).zip(&session.reels);
+        let lanes = nodes.filter_map(|(node, reel)| Some((node, reel.as_deref()?)));
+        lanes
+            .map(|(node, reel)| Lane {
+                node,
+                reel,
+                crossings: (Box::new(session.crossings(node)) as Box<dyn Iterator<Item = _>>)
+                    .peekable(),
+                offset_ns: offset(session, node, reel),
+                extra,
+                sockets: BTreeMap::new(),
+                next_block: 0,
+                now: Batch::default(),
+                ahead: Batch::default(),
+            })
+            .collect()
+    }
+
+    /// The time of the next item, and whether it leaves the node; `None` at the end.
+    pub fn peek(&mut self) -> Option<(SessionTime, bool)> {
+        self.fill();
+        let item = self.now.items.front()?;
+        Some((item.time, matches!(item.what, What::Out { .. })))
+    }
+
+    /// Takes the next item and its payload.
+    pub fn take(&mut self) -> Option<(Item, &[u8])> {
+        self.fill();
+        let item = self.now.items.pop_front()?;
+        let payload = self.now.bytes.get(item.start..item.end).unwrap_or(&[]);
+        Some((item, payload))
+    }
+
+    fn fill(&mut self) {
+        while self.now.items.is_empty() {
+            let more = self.next_block < self.reel.blocks();
+            if !more && self.ahead.items.is_empty() {
+                return;
+            }
+            std::mem::swap(&mut self.now, &mut self.ahead);
+            self.ahead.items.clear();
+            self.ahead.bytes.clear();
+            if more {
+                self.read_block();
+            }
+        }
+    }
+
+    fn read_block(&mut self) {
+        let index = self.next_block;
+        self.next_block += 1;
+        // What cannot be read is among the session's warnings.
+        let Ok(block) = self.reel.block(index) else {
+            return;
+        };
+        for record in block.records() {
+            self.record(&record);
+        }
+    }
+
+    fn record(&mut self, record: &Record<'_>) {
+        let bound = |socket| self.sockets.get(&socket).copied();
+        let (what, payload) = match record.event {
+            Event::Sent {
+                socket,
+                to,
+                payload,
+            } => {
+                let (bound, outcome) = (bound(socket), None);
+                (What::Out { bound, to, outcome }, payload)
+            }
+            Event::Received {
+                socket,
+                from,
+                payload,
+            } => {
+                let bound = bound(socket);
+                (What::In { bound, from }, payload)
+            }
+            Event::SendResult { of, outcome: came } => {
+                if let Some(What::Out { outcome, .. }) = self.find(of).map(|item| &mut item.what) {
+                    *outcome = Some(came);
+                }
+                return;
+            }
+            event => {
+                if let Event::SocketOpened { socket, local } = event {
+                    self.sockets.insert(socket, local);
+                }
+                if self.extra
+                    && let Some(words) = extra::words(&event)
+                {
+                    let time = self.time(record.time);
+                    self.push(record.number, time, What::Words, None, words.as_bytes());
+                }
+                return;
+            }
+        };
+        while self
+            .crossings
+            .next_if(|(crossing, _)| crossing.number < record.number)
+            .is_some()
+        {}
+        let known = self
+            .crossings
+            .next_if(|(crossing, _)| crossing.number == record.number);
+        let time = match known {
+            Some((_, stamp)) => stamp.time,
+            None => self.time(record.time),
+        };
+        let crossing = known.map(|(crossing, _)| crossing);
+        self.push(record.number, time, what, crossing, payload);
+    }
+
+    fn push(
+        &mut self,
+        number: EventNumber,
+        time: SessionTime,
+        what: What,
+        crossing: Option<Crossing>,
+        payload: &[u8],
+    ) {
+        let start = self.ahead.bytes.len();
+        self.ahead.bytes.extend_from_slice(payload);
+        self.ahead.items.push_back(Item {
+            number,
+            time,
+            what,
+            crossing,
+            length: None,
+            start,
+            end: start + payload.len(),
+        });
+    }
+
+    /// An item that was not taken yet.
+    fn find(&mut self, number: EventNumber) -> Option<&mut Item> {
+        for batch in [&mut self.ahead, &mut self.now] {
+            let place = batch.items.partition_point(|item| item.number < number);
+            let found = batch.items.get_mut(place);
+            if found.as_ref().is_some_and(|item| item.number == number) {
+                return found;
+            }
+        }
+        None
+    }
+
+    fn time(&self, time: Time) -> SessionTime {
+        let nanos = i128::from(time.0) + self.offset_ns;
+        let max = i128::from(SessionTime::MAX.0);
+        SessionTime(nanos.clamp(-max, max) as i64)
+    }
+}
+
+/// What brings a reel's clock onto the session's.
+fn offset(session: &Session, node: NodeId, reel: &Reel) -> i128 {
+    let crossing = session.crossings(node).next();
+    let by_packet = crossing.and_then(|(crossing, stamp)| {
+        let time = reel.record(crossing.number)?.as_record().time;
+        Some(i128::from(stamp.time.0) - i128::from(time.0))
+    });
+    let by_span = || {
+        let start = session.nodes.get(usize::from(node.0))?.span.start;
+        Some(i128::from(start.0) - i128::from(reel.span()?.0.0))
+    };
+    by_packet.or_else(by_span).unwrap_or(0)
+}

@@ -1,0 +1,331 @@
+//! A session as a pcapng file for Wireshark, tshark, tcpdump.
+//!
+//! One interface for each reel, named after its node. A frame for each packet that a node sent, at
+//! its own interface, outbound, and one for each that it received, inbound. Reels hold no IP and
+//! UDP headers: they are made up around the payloads. Times are UTC, by the session's one clock, to
+//! the nanosecond. Findings, and what became of a packet, are comments on the frames. `epb_packetid`
+//! is the number of the packet, the same at both ends.
+
+mod addresses;
+mod blocks;
+mod comments;
+mod datagram;
+mod extra;
+mod lane;
+
+pub use addresses::Naming;
+pub use comments::Comments;
+
+use std::io::{self, Write};
+
+use addresses::Addresses;
+use blocks::{Direction, FrameHead};
+use comments::Commenter;
+use lane::{Item, Lane, What};
+
+use crate::history::{History, Level, length};
+use crate::session::{NodeId, PacketId, Session, SessionTime};
+
+/// Which of a packet's two ends have a frame.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Frames {
+    /// One where it was sent, one where it was received, one for each further receipt.
+    #[default]
+    Both,
+    /// One where it was sent.
+    Sent,
+    /// One for each receipt.
+    Received,
+    /// One where it was sent, or, where nobody recorded that, where it was received first.
+    Once,
+}
+
+/// What is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PcapngOptions {
+    /// Which ends have a frame.
+    pub frames: Frames,
+    /// What is said beside them.
+    pub comments: Comments,
+    /// Which addresses they have.
+    pub naming: Naming,
+    /// A packet that took so long, in ns, is called late.
+    pub late_ns: i64,
+    /// Whether ticks, calls of the game, notes and the like have frames as well: IP packets of
+    /// protocol 253, from a node to itself, with words in them.
+    pub extra: bool,
+}
+
+impl Default for PcapngOptions {
+    fn default() -> PcapngOptions {
+        PcapngOptions {
+            frames: Frames::default(),
+            comments: Comments::default(),
+            naming: Naming::default(),
+            late_ns: 100_000_000,
+            extra: false,
+        }
+    }
+}
+
+/// What was written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PcapngSummary {
+    /// Frames, those without a packet included.
+    pub frames: u64,
+    /// Frames with at least one comment.
+    pub commented: u64,
+    /// What could not be said in the file, a sentence each.
+    pub warnings: Vec<String>,
+}
+
+/// Writes the packets for which `keep` says so. Frames of one node stand in the order of its reel;
+/// the nodes are merged by time. Memory does not grow with the length of the recording.
+///
+/// # Errors
+/// `out` fails, or the session has more than 65535 nodes.
+pub fn pcapng(
+    session: &Session,
+    history: &History,
+    options: PcapngOptions,
+    keep: &mut dyn FnMut(PacketId) -> bool,
+    out: &mut dyn Write,
+) -> io::Result<PcapngSummary> {
+    let addresses = Addresses::new(session, options.naming);
+    let (names, shared) = addresses.names();
+    let mut summary = PcapngSummary::default();
+    for (address, nodes) in shared {
+        summary.warnings.push(format!(
+            "{} share the address {address}, and names in a capture go by address: tell them apart \
+             by interface, or give each an address of its own with --addresses node",
+            list(&nodes),
+        ));
+    }
+    let application = concat!("netreel ", env!("CARGO_PKG_VERSION"));
+    blocks::section(out, application, &about(session, history))?;
+    let mut lanes = Lane::all(session, options.extra);
+    for lane in &lanes {
+        let (name, description) = interface(session, lane.node);
+        blocks::interface(out, &name, &description)?;
+    }
+    blocks::names(out, &addresses.stations(), &names)?;
+    let mut exporter = Exporter {
+        session,
+        options,
+        addresses,
+        commenter: Commenter::new(
+            session,
+            history,
+            options.comments,
+            options.frames,
+            options.late_ns,
+        ),
+        keep,
+        out,
+        frame: Vec::new(),
+        summary,
+        before_1970: 0,
+    };
+    let mut counts = vec![0u64; lanes.len()];
+    let mut last = session.span.start;
+    while let Some(next) = next_lane(&mut lanes) {
+        let Some(lane) = lanes.get_mut(next) else {
+            break;
+        };
+        let node = lane.node;
+        let Some((item, payload)) = lane.take() else {
+            break;
+        };
+        last = last.max(item.time);
+        if exporter.item(next as u32, node, &item, payload)? {
+            if let Some(count) = counts.get_mut(next) {
+                *count += 1;
+            }
+        }
+    }
+    for (interface, count) in (0..).zip(counts) {
+        let utc_ns = utc_ns(session, last).unwrap_or(0);
+        blocks::statistics(exporter.out, interface, utc_ns, (count, 0))?;
+    }
+    let mut summary = exporter.summary;
+    if exporter.before_1970 > 0 {
+        let frames = match exporter.before_1970 {
+            1 => "1 frame is".to_owned(),
+            count => format!("{count} frames are"),
+        };
+        summary.warnings.push(format!(
+            "{frames} from before 1970, for which a capture has no times: the time there is 0"
+        ));
+    }
+    Ok(summary)
+}
+
+/// The lane whose next item is the earliest; of several, one where a packet leaves.
+fn next_lane(lanes: &mut [Lane<'_>]) -> Option<usize> {
+    let next = lanes.iter_mut().enumerate().filter_map(|(place, lane)| {
+        let (time, leaves) = lane.peek()?;
+        Some((time, !leaves, place))
+    });
+    next.min().map(|(_, _, place)| place)
+}
+
+struct Exporter<'a, 'b> {
+    session: &'a Session,
+    options: PcapngOptions,
+    addresses: Addresses<'a>,
+    commenter: Commenter<'a>,
+    keep: &'b mut dyn FnMut(PacketId) -> bool,
+    out: &'b mut dyn Write,
+    frame: Vec<u8>,
+    summary: PcapngSummary,
+    before_1970: u64,
+}
+
+impl Exporter<'_, '_> {
+    /// Writes an item's frame, if it has one.
+    fn item(
+        &mut self,
+        interface: u32,
+        node: NodeId,
+        item: &Item,
+        payload: &[u8],
+    ) -> io::Result<bool> {
+        let (ends, direction) = match item.what {
+            What::Out { bound, to, .. } => {
+                let from = self.addresses.local(node, bound, to);
+                (Some((from, to)), Direction::Outbound)
+            }
+            What::In { bound, from } => {
+                let to = self.addresses.local(node, bound, from);
+                (Some((from, to)), Direction::Inbound)
+            }
+            What::Words => (None, Direction::Unknown),
+        };
+        let packet = item.crossing.map(|crossing| crossing.packet);
+        let mut left = 0;
+        match ends {
+            Some((from, to)) => {
+                let known = packet.and_then(|packet| self.session.packet(packet));
+                let from = self.addresses.shown(known.map(|known| known.from), from);
+                let to = self.addresses.shown(known.map(|known| known.to), to);
+                // The same at both ends, as if the packet had really travelled.
+                let identification = packet.map_or(0, |packet| packet.0 as u16);
+                left = datagram::udp(&mut self.frame, (from, to), identification, payload);
+            }
+            None => datagram::text(&mut self.frame, node, self.addresses.own(node), payload),
+        }
+        // Asked for every packet, written or not: what is late depends on what came before.
+        let comments = self.commenter.of(node, item, left);
+        let wanted = match item.crossing {
+            Some(crossing) => {
+                self.options.frames.shows_crossing(self.session, crossing)
+                    && (self.keep)(crossing.packet)
+            }
+            None => true,
+        };
+        if !wanted {
+            return Ok(false);
+        }
+        let missing = item
+            .length
+            .map_or(0, |length| (length as usize).saturating_sub(payload.len()));
+        let original = self.frame.len() + left + missing;
+        let utc_ns = utc_ns(self.session, item.time);
+        self.before_1970 += u64::from(utc_ns.is_none());
+        let utc_ns = utc_ns.unwrap_or(0);
+        let head = FrameHead {
+            interface,
+            utc_ns,
+            original_length: u32::try_from(original).unwrap_or(u32::MAX),
+            direction,
+            packet: packet.map(|packet| u64::from(packet.0)),
+            comments: &comments,
+        };
+        blocks::frame(self.out, &head, &self.frame)?;
+        self.summary.frames += 1;
+        self.summary.commented += u64::from(!comments.is_empty());
+        Ok(true)
+    }
+}
+
+/// Nanoseconds since 1970; `None` before that.
+fn utc_ns(session: &Session, time: SessionTime) -> Option<u64> {
+    u64::try_from(i128::from(session.start_utc_ns) + i128::from(time.0)).ok()
+}
+
+/// What is said of the whole file.
+fn about(session: &Session, history: &History) -> Vec<String> {
+    let names: Vec<&str> = session
+        .nodes
+        .iter()
+        .map(|node| node.name.as_str())
+        .collect();
+    let mut comments = vec![format!(
+        "A session of {}, {} long, {} packets, written by netreel. An interface is a node: outbound \
+         is what it sent, inbound what it received. The IP and UDP headers were not recorded, they \
+         are made up. The packet id is netreel's number of the packet.",
+        list(&names),
+        length(session.span.end.0.saturating_sub(session.span.start.0)),
+        session.packets.len(),
+    )];
+    for level in [Level::Error, Level::Warning, Level::Info] {
+        let findings = history.findings.iter().filter(|each| each.level == level);
+        comments.extend(
+            findings.map(|finding| {
+                format!("[{}] {}: {}", level.name(), finding.rule, finding.sentence)
+            }),
+        );
+    }
+    comments.extend(session.warnings.iter().cloned());
+    if comments.len() > COMMENTS_MAX {
+        let more = comments.len() - COMMENTS_MAX;
+        comments.truncate(COMMENTS_MAX);
+        comments.push(format!("and {more} more findings and warnings"));
+    }
+    comments
+}
+
+/// More findings and warnings are counted, not listed, at the start of the file.
+const COMMENTS_MAX: usize = 100;
+/// More names are counted.
+const LIST_MAX: usize = 16;
+
+/// The name and the description of a node's interface.
+fn interface(session: &Session, node: NodeId) -> (String, String) {
+    let Some(known) = session.nodes.get(usize::from(node.0)) else {
+        return (session.name(node), String::new());
+    };
+    let endpoints: Vec<String> = known.endpoints.iter().map(ToString::to_string).collect();
+    let endpoints: Vec<&str> = endpoints.iter().map(String::as_str).collect();
+    let mut description = match endpoints.as_slice() {
+        [] => "address unknown".to_owned(),
+        some => list(some),
+    };
+    description.push_str(match known.complete {
+        true => "; its reel is complete",
+        false => "; its reel is not complete",
+    });
+    match known.clock_error_ns {
+        0 => {}
+        u64::MAX => description.push_str("; its clock is placed by the calendar"),
+        error_ns => {
+            let error_ns = i64::try_from(error_ns).unwrap_or(i64::MAX);
+            description.push_str(&format!("; its clock may be off by {}", length(error_ns)));
+        }
+    }
+    (known.name.clone(), description)
+}
+
+/// `A, B and X`
+fn list(names: &[&str]) -> String {
+    let (shown, more) = match names.len().saturating_sub(LIST_MAX) {
+        0 => (names, 0),
+        more => (names.get(..LIST_MAX).unwrap_or(names), more),
+    };
+    match (shown, more) {
+        ([], _) => "nobody".to_owned(),
+        ([one], 0) => (*one).to_owned(),
+        ([first @ .., last], 0) => format!("{} and {last}", first.join(", ")),
+        (shown, more) => format!("{} and {more} more", shown.join(", ")),
+    }
+}

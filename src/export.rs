@@ -1,0 +1,133 @@
+//! `netreel export`: a session for Wireshark, or as rows.
+
+use std::fs::File;
+use std::io::{BufWriter, IsTerminal, Write};
+use std::path::Path;
+
+use netreel_protocol::export::{self, Comments, Frames, Naming, PcapngOptions};
+use netreel_protocol::session::PacketId;
+
+use crate::arguments::{Addresses, CommentsOf, Export, ExportFormat, FramesOf};
+use crate::open::{self, Story};
+use crate::outcome::{Answer, Failure};
+use crate::packets::json;
+use crate::text;
+
+pub fn run(arguments: &Export, out: &mut dyn Write) -> Result<Answer, Failure> {
+    let binary = arguments.format == ExportFormat::Pcapng;
+    if binary && arguments.out.is_none() && std::io::stdout().is_terminal() {
+        return Err(Failure::new(
+            "a pcapng file is not for the terminal: name a file with --out FILE, or pipe it on, for \
+             example into `wireshark -k -i -`",
+        ));
+    }
+    let story = open::story(&arguments.source)?;
+    let Some(path) = arguments.out.as_deref() else {
+        write(arguments, &story, out)?;
+        return Ok(Answer::Clean);
+    };
+    spare(path, &arguments.source.paths)?;
+    let failed = |error: std::io::Error| {
+        Failure::new(format!(
+            "--out {}: cannot write it: {error}",
+            path.display()
+        ))
+    };
+    let mut file = BufWriter::with_capacity(1 << 16, File::create(path).map_err(failed)?);
+    let written = write(arguments, &story, &mut file).and_then(|frames| {
+        file.flush()?;
+        Ok(frames)
+    });
+    let what = match written {
+        Ok(what) => what,
+        Err(Failure::Output(error)) => {
+            // Half a file would be taken for a whole one.
+            if path.is_file() {
+                let _ = std::fs::remove_file(path);
+            }
+            return Err(failed(error));
+        }
+        Err(other) => return Err(other),
+    };
+    writeln!(out, "{what} in {}", path.display())?;
+    Ok(Answer::Clean)
+}
+
+/// Refuses to write over what is read.
+fn spare(path: &Path, read: &[std::path::PathBuf]) -> Result<(), Failure> {
+    let Ok(target) = path.canonicalize() else {
+        return Ok(());
+    };
+    let reel = path
+        .extension()
+        .is_some_and(|extension| extension == "reel");
+    let same = |read: &std::path::PathBuf| read.canonicalize().is_ok_and(|read| read == target);
+    if reel || read.iter().any(same) {
+        return Err(Failure::new(format!(
+            "--out {}: this is a recording; name another file",
+            path.display()
+        )));
+    }
+    Ok(())
+}
+
+/// Writes the story, and says what it wrote.
+fn write(arguments: &Export, story: &Story, out: &mut dyn Write) -> Result<String, Failure> {
+    let query = open::query(arguments.filter.as_deref(), &story.session)?;
+    let mut keep = |id: PacketId| query.packet(&story.session, &story.history, id);
+    if arguments.format == ExportFormat::Pcapng {
+        let options = options(arguments)?;
+        let (session, history) = (&story.session, &story.history);
+        let summary = export::pcapng(session, history, options, &mut keep, out)?;
+        for warning in &summary.warnings {
+            anstream::eprintln!("netreel: {warning}");
+        }
+        return Ok(format!(
+            "{}, {} with comments,",
+            text::count(summary.frames, "frame"),
+            summary.commented
+        ));
+    }
+    let csv = arguments.format == ExportFormat::Csv;
+    if csv {
+        write!(out, "{}\r\n", export::CSV_COLUMNS)?;
+    }
+    let mut count = 0;
+    for id in (0..story.session.packets.len()).map(|place| PacketId(place as u32)) {
+        if !keep(id) {
+            continue;
+        }
+        let Some(row) = export::packet(&story.session, &story.history, id) else {
+            continue;
+        };
+        count += 1;
+        if csv {
+            write!(out, "{}\r\n", export::csv_row(&row))?;
+        } else {
+            json(&row, out)?;
+        }
+    }
+    Ok(text::count(count, "packet"))
+}
+
+fn options(arguments: &Export) -> Result<PcapngOptions, Failure> {
+    Ok(PcapngOptions {
+        frames: match arguments.frames {
+            FramesOf::Both => Frames::Both,
+            FramesOf::Sent => Frames::Sent,
+            FramesOf::Received => Frames::Received,
+            FramesOf::Once => Frames::Once,
+        },
+        comments: match arguments.comments {
+            CommentsOf::All => Comments::All,
+            CommentsOf::Findings => Comments::Findings,
+            CommentsOf::None => Comments::None,
+        },
+        naming: match arguments.addresses {
+            Addresses::Recorded => Naming::Recorded,
+            Addresses::Node => Naming::ByNode,
+        },
+        late_ns: open::time(&arguments.late)?.0,
+        extra: arguments.extra,
+    })
+}
