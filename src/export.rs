@@ -23,7 +23,10 @@ pub fn run(arguments: &Export, out: &mut dyn Write) -> Result<Answer, Failure> {
     }
     let story = open::story(&arguments.source)?;
     let Some(path) = arguments.out.as_deref() else {
-        write(arguments, &story, out)?;
+        // The command's own output takes out what a terminal would obey; a capture is full of it.
+        let mut out = BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
+        write(arguments, &story, &mut out)?;
+        out.flush()?;
         return Ok(Answer::Clean);
     };
     spare(path, &arguments.source.paths)?;

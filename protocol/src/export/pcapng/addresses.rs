@@ -31,10 +31,18 @@ pub(super) struct Addresses<'a> {
     naming: Naming,
     /// The addresses of each node that are not "any", by its place.
     known: Vec<Vec<SocketAddr>>,
+    /// Whose each endpoint is; the first node, where several had it one after the other.
+    owners: BTreeMap<SocketAddr, NodeId>,
 }
 
 impl<'a> Addresses<'a> {
     pub fn new(session: &'a Session, naming: Naming) -> Addresses<'a> {
+        let mut owners = BTreeMap::new();
+        for (id, node) in (0..).map(NodeId).zip(&session.nodes) {
+            for &endpoint in &node.endpoints {
+                owners.entry(endpoint).or_insert(id);
+            }
+        }
         let known = session.nodes.iter().map(|node| {
             let specified = node
                 .endpoints
@@ -46,7 +54,13 @@ impl<'a> Addresses<'a> {
             session,
             naming,
             known: known.collect(),
+            owners,
         }
+    }
+
+    /// The node that an endpoint belongs to.
+    pub fn owner(&self, endpoint: SocketAddr) -> Option<NodeId> {
+        self.owners.get(&endpoint).copied()
     }
 
     /// Where a node's packet to or from `peer` passed its boundary. `bound` is what the reel says

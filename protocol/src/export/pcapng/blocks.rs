@@ -35,6 +35,8 @@ pub(super) struct FrameHead<'a> {
     pub direction: Direction,
     /// The same in every frame of one packet.
     pub packet: Option<u64>,
+    /// Packets that the interface lost since its frame before this one.
+    pub missed: u64,
     pub comments: &'a [String],
 }
 
@@ -115,6 +117,9 @@ pub(super) fn frame(out: &mut dyn Write, head: &FrameHead<'_>, bytes: &[u8]) -> 
     }
     if head.direction != Direction::Unknown {
         option(&mut body, 2, &(head.direction as u32).to_le_bytes());
+    }
+    if head.missed > 0 {
+        option(&mut body, 4, &head.missed.to_le_bytes());
     }
     if let Some(packet) = head.packet {
         option(&mut body, 5, &packet.to_le_bytes());

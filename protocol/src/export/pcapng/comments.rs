@@ -3,12 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use netreel_reel::{EventNumber, SendOutcome};
+use netreel_reel::{EventNumber, FaultVerdict, SendOutcome};
 
 use super::Frames;
 use super::extra::os_error;
 use super::lane::{Item, What};
 use crate::history::{Evidence, History, length};
+use crate::session::packets;
 use crate::session::{
     Crossing, Fate, MessageId, NodeId, Packet, PacketId, Session, SessionTime, Way,
 };
@@ -80,6 +81,13 @@ impl<'a> Commenter<'a> {
         self.holes(node, item, &mut comments);
         if let What::Out { outcome, .. } = item.what {
             comments.extend(outcome.and_then(failed));
+        }
+        comments.extend(item.faults.iter().map(|&verdict| fault(verdict)));
+        if item.missed > 0 {
+            comments.push(format!(
+                "[hole] not captured before this: {}",
+                packets(item.missed)
+            ));
         }
         let known = item.crossing;
         let known = known.and_then(|known| Some((known, self.session.packet(known.packet)?)));
@@ -264,6 +272,29 @@ fn failed(outcome: SendOutcome) -> Option<String> {
             os_error(code)
         )),
     }
+}
+
+fn fault(verdict: FaultVerdict) -> String {
+    let nanos = |nanos: u64| length(i64::try_from(nanos).unwrap_or(i64::MAX));
+    let what = match verdict {
+        FaultVerdict::Lost => "dropped it".to_owned(),
+        FaultVerdict::Delayed { nanos: held } => format!("held it back for {}", nanos(held)),
+        FaultVerdict::Reordered { nanos: held } => {
+            format!("held it back for {} and let others pass", nanos(held))
+        }
+        FaultVerdict::Duplicated { nanos: after } => {
+            format!("sent it again, {} after it came", nanos(after))
+        }
+        FaultVerdict::Queued { nanos: waited } => {
+            format!("let it wait {} for a slow link", nanos(waited))
+        }
+        FaultVerdict::QueueFull { nanos: wait } => format!(
+            "dropped it: it would have waited {} for a slow link",
+            nanos(wait)
+        ),
+        FaultVerdict::Refused => "did not serve its sender".to_owned(),
+    };
+    format!("[fault] the proxy {what}")
 }
 
 fn again(packet: &Packet, time: SessionTime) -> String {

@@ -32,6 +32,19 @@ pub(super) fn words(event: &Event<'_>) -> Option<String> {
             result,
             details,
         } => format!("{} = {result} {}", call.name(), hex(details)),
+        Event::Triggered { trigger, text } => format!(
+            "this was to be kept: {:?}, {}",
+            trigger.cause,
+            String::from_utf8_lossy(text)
+        ),
+        Event::Relay {
+            socket,
+            listener,
+            client,
+        } => format!(
+            "socket {} stands for {client} at socket {}",
+            socket.0, listener.0
+        ),
         _ => return None,
     })
 }

@@ -4,7 +4,9 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::iter::Peekable;
 
-use netreel_reel::{Endpoint, Event, EventNumber, Record, Reel, SendOutcome, SocketId, Time};
+use netreel_reel::{
+    Endpoint, Event, EventNumber, FaultVerdict, Record, Reel, SendOutcome, SocketId, Time,
+};
 
 use super::extra;
 use crate::session::{Crossing, NodeId, Session, SessionTime, Stamp};
@@ -18,6 +20,10 @@ pub(super) struct Item {
     pub crossing: Option<Crossing>,
     /// Bytes of payload that the packet had, where the reel holds fewer.
     pub length: Option<u32>,
+    /// What a proxy did to it.
+    pub faults: Vec<FaultVerdict>,
+    /// Packets before it, since the frame before, that an observer missed.
+    pub missed: u64,
     start: usize,
     end: usize,
 }
@@ -35,6 +41,8 @@ pub(super) enum What {
         bound: Option<Endpoint>,
         from: Endpoint,
     },
+    /// It passed an observer.
+    Seen { from: Endpoint, to: Endpoint },
     /// Something else than a packet; its words are the payload.
     Words,
 }
@@ -48,6 +56,8 @@ pub(super) struct Lane<'a> {
     offset_ns: i128,
     extra: bool,
     sockets: BTreeMap<SocketId, Endpoint>,
+    /// See [`Item::missed`].
+    missed: u64,
     next_block: usize,
     now: Batch,
     /// The block after it, read already: a send's result may be there.
@@ -75,6 +85,7 @@ impl<'a> Lane<'a> {
                 offset_ns: offset(session, node, reel),
                 extra,
                 sockets: BTreeMap::new(),
+                missed: 0,
                 next_block: 0,
                 now: Batch::default(),
                 ahead: Batch::default(),
@@ -143,6 +154,7 @@ impl<'a> Lane<'a> {
                 let bound = bound(socket);
                 (What::In { bound, from }, payload)
             }
+            Event::Seen { from, to, payload } => (What::Seen { from, to }, payload),
             Event::SendResult { of, outcome: came } => {
                 if let Some(What::Out { outcome, .. }) = self.find(of).map(|item| &mut item.what) {
                     *outcome = Some(came);
@@ -150,8 +162,24 @@ impl<'a> Lane<'a> {
                 return;
             }
             event => {
-                if let Event::SocketOpened { socket, local } = event {
-                    self.sockets.insert(socket, local);
+                match event {
+                    Event::SocketOpened { socket, local } => {
+                        self.sockets.insert(socket, local);
+                    }
+                    Event::CaptureDrops { count } => {
+                        self.missed = self.missed.saturating_add(count);
+                    }
+                    Event::Cut { of, length } => {
+                        if let Some(item) = self.find(of) {
+                            item.length = Some(length);
+                        }
+                    }
+                    Event::Fault { of, verdict } => {
+                        if let Some(item) = self.find(of) {
+                            item.faults.push(verdict);
+                        }
+                    }
+                    _ => {}
                 }
                 if self.extra
                     && let Some(words) = extra::words(&event)
@@ -194,9 +222,16 @@ impl<'a> Lane<'a> {
             what,
             crossing,
             length: None,
+            faults: Vec::new(),
+            missed: std::mem::take(&mut self.missed),
             start,
             end: start + payload.len(),
         });
+    }
+
+    /// Packets that an observer missed after the last frame.
+    pub fn missed(&self) -> u64 {
+        self.missed
     }
 
     /// An item that was not taken yet.

@@ -126,10 +126,14 @@ pub fn pcapng(
         summary,
         before_1970: 0,
     };
-    let mut counts = vec![0u64; lanes.len()];
+    // For each interface its frames, and what it lost.
+    let mut counts = vec![(0u64, 0u64); lanes.len()];
     let mut last = session.span.start;
     while let Some(next) = next_lane(&mut lanes) {
         let Some(lane) = lanes.get_mut(next) else {
+            break;
+        };
+        let Some(counts) = counts.get_mut(next) else {
             break;
         };
         let node = lane.node;
@@ -137,15 +141,13 @@ pub fn pcapng(
             break;
         };
         last = last.max(item.time);
-        if exporter.item(next as u32, node, &item, payload)? {
-            if let Some(count) = counts.get_mut(next) {
-                *count += 1;
-            }
-        }
+        counts.0 += u64::from(exporter.item(next as u32, node, &item, payload)?);
+        counts.1 = counts.1.saturating_add(item.missed);
     }
-    for (interface, count) in (0..).zip(counts) {
+    for (interface, ((frames, missed), lane)) in (0..).zip(counts.into_iter().zip(&lanes)) {
         let utc_ns = utc_ns(session, last).unwrap_or(0);
-        blocks::statistics(exporter.out, interface, utc_ns, (count, 0))?;
+        let missed = missed.saturating_add(lane.missed());
+        blocks::statistics(exporter.out, interface, utc_ns, (frames, missed))?;
     }
     let mut summary = exporter.summary;
     if exporter.before_1970 > 0 {
@@ -199,6 +201,7 @@ impl Exporter<'_, '_> {
                 let to = self.addresses.local(node, bound, from);
                 (Some((from, to)), Direction::Inbound)
             }
+            What::Seen { from, to } => (Some((from, to)), Direction::Unknown),
             What::Words => (None, Direction::Unknown),
         };
         let packet = item.crossing.map(|crossing| crossing.packet);
@@ -206,8 +209,15 @@ impl Exporter<'_, '_> {
         match ends {
             Some((from, to)) => {
                 let known = packet.and_then(|packet| self.session.packet(packet));
-                let from = self.addresses.shown(known.map(|known| known.from), from);
-                let to = self.addresses.shown(known.map(|known| known.to), to);
+                let owner = |known: Option<NodeId>, endpoint| {
+                    known.or_else(|| self.addresses.owner(endpoint))
+                };
+                let owners = (
+                    owner(known.map(|known| known.from), from),
+                    owner(known.map(|known| known.to), to),
+                );
+                let from = self.addresses.shown(owners.0, from);
+                let to = self.addresses.shown(owners.1, to);
                 // The same at both ends, as if the packet had really travelled.
                 let identification = packet.map_or(0, |packet| packet.0 as u16);
                 left = datagram::udp(&mut self.frame, (from, to), identification, payload);
@@ -239,6 +249,7 @@ impl Exporter<'_, '_> {
             original_length: u32::try_from(original).unwrap_or(u32::MAX),
             direction,
             packet: packet.map(|packet| u64::from(packet.0)),
+            missed: item.missed,
             comments: &comments,
         };
         blocks::frame(self.out, &head, &self.frame)?;
