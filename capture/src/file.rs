@@ -15,6 +15,10 @@ impl FileSource {
     pub fn new(file: File) -> FileSource {
         FileSource(file)
     }
+
+    pub(crate) fn file(&self) -> &File {
+        &self.0
+    }
 }
 
 impl ReadAt for FileSource {
@@ -56,8 +60,12 @@ pub struct FileAppend {
 }
 
 impl FileAppend {
-    /// Appends to `file`, which is empty.
+    /// Appends to `file`, which is empty, and locks it (`flock`) for as long as this lives: whoever
+    /// follows the reel sees by it that there is a recorder, and loses it with the process, however
+    /// that ends.
     pub fn new(file: File) -> FileAppend {
+        // Where the file system has no locks, a follower takes a recorder that is alive for dead.
+        let _ = rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive);
         FileAppend { file, length: 0 }
     }
 
@@ -82,6 +90,18 @@ impl Append for FileAppend {
                 Err(AppendError(os_code(&error)))
             }
         }
+    }
+}
+
+/// Whether somebody writes a reel into `file`, which was opened for reading.
+pub(crate) fn is_being_written(file: &File) -> bool {
+    use rustix::fs::{FlockOperation, flock};
+    match flock(file, FlockOperation::NonBlockingLockShared) {
+        Ok(()) => {
+            let _ = flock(file, FlockOperation::Unlock);
+            false
+        }
+        Err(error) => error == rustix::io::Errno::WOULDBLOCK,
     }
 }
 

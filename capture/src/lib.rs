@@ -3,6 +3,7 @@
 mod anchor;
 mod drainer;
 mod file;
+mod follow;
 mod open;
 pub mod pcap;
 pub mod preload;
@@ -14,6 +15,7 @@ mod signals;
 
 pub use anchor::clock_anchor;
 pub use file::{FileAppend, FileSource};
+pub use follow::{FollowEnd, FollowError, Follower};
 pub use netreel_transport::{MemoryRecorder, Pusher, Recorded, WhenFull};
 pub use open::{OpenError, OpenWhy, OpenedReel, OpenedSession, open, open_session};
 pub use progress::Progress;

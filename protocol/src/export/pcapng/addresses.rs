@@ -25,6 +25,15 @@ pub enum Naming {
     ByNode,
 }
 
+/// The names of IP addresses, in the order of the addresses.
+#[derive(Default)]
+pub(super) struct Names<'a> {
+    /// Those that belong to one node alone.
+    pub named: Vec<(IpAddr, &'a str)>,
+    /// Those that several nodes share, with the nodes.
+    pub shared: Vec<(IpAddr, Vec<&'a str>)>,
+}
+
 /// The addresses of a session.
 pub(super) struct Addresses<'a> {
     session: &'a Session,
@@ -117,9 +126,8 @@ impl<'a> Addresses<'a> {
             .collect()
     }
 
-    /// The name of each IP address that belongs to one node alone, in the order of the addresses; and
-    /// those that several share, with the nodes.
-    pub fn names(&self) -> (Vec<(IpAddr, &'a str)>, BTreeMap<IpAddr, Vec<&'a str>>) {
+    /// The names of IP addresses.
+    pub fn names(&self) -> Names<'a> {
         let mut owners: BTreeMap<IpAddr, Vec<(NodeId, &'a str)>> = BTreeMap::new();
         for (place, node) in self.session.nodes.iter().enumerate() {
             let id = NodeId(place as u16);
@@ -135,18 +143,17 @@ impl<'a> Addresses<'a> {
                 }
             }
         }
-        let mut named = Vec::new();
-        let mut shared = BTreeMap::new();
+        let mut names = Names::default();
         for (address, owners) in owners {
             match owners.as_slice() {
-                [(_, name)] => named.push((address, *name)),
+                [(_, name)] => names.named.push((address, *name)),
                 _ => {
-                    let names = owners.into_iter().map(|(_, name)| name).collect();
-                    shared.insert(address, names);
+                    let owners = owners.into_iter().map(|(_, name)| name).collect();
+                    names.shared.push((address, owners));
                 }
             }
         }
-        (named, shared)
+        names
     }
 
     /// All addresses under which a node may stand in a frame.

@@ -18,7 +18,7 @@ pub use comments::Comments;
 
 use std::io::{self, Write};
 
-use addresses::Addresses;
+use addresses::{Addresses, Names};
 use blocks::{Direction, FrameHead};
 use comments::Commenter;
 use lane::{Item, Lane, What};
@@ -92,7 +92,7 @@ pub fn pcapng(
     out: &mut dyn Write,
 ) -> io::Result<PcapngSummary> {
     let addresses = Addresses::new(session, options.naming);
-    let (names, shared) = addresses.names();
+    let Names { named, shared } = addresses.names();
     let mut summary = PcapngSummary::default();
     for (address, nodes) in shared {
         summary.warnings.push(format!(
@@ -108,7 +108,7 @@ pub fn pcapng(
         let (name, description) = interface(session, lane.node);
         blocks::interface(out, &name, &description)?;
     }
-    blocks::names(out, &addresses.stations(), &names)?;
+    blocks::names(out, &addresses.stations(), &named)?;
     let mut exporter = Exporter {
         session,
         options,

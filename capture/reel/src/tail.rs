@@ -1,0 +1,144 @@
+//! A reel that is being written, read on from where the last look ended.
+
+use crate::decode::Records;
+use crate::frame::read_footer;
+use crate::frame::{BLOCK_MAGIC, BLOCK_MAX, FOOTER, FRAME_HEAD, FrameHead, INDEX_MAGIC};
+use crate::open::{OpenError, open_header};
+use crate::plain::plain_read;
+use crate::read_at::{ReadAt, ReadError, read_vec};
+use crate::recover::RingImage;
+use crate::{EventNumber, Header, Record, RingError, ThreadId, Time, meta};
+
+/// How far a growing reel has been read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tail {
+    identity: u64,
+    at: u64,
+    next: EventNumber,
+}
+
+/// What stands behind the last whole block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TailState {
+    /// Nothing yet, or a block that is being written.
+    Open,
+    /// The end of the recording.
+    Ended,
+    /// Something that is no block: it may be written over, or it is damage.
+    Strange,
+    /// The reel is shorter than what was read of it: somebody cut or replaced it.
+    Shrunk,
+}
+
+impl Tail {
+    /// Starts before the first event. Reads the header alone.
+    ///
+    /// # Errors
+    /// As for [`Reel::open`](crate::Reel::open); [`OpenError::Empty`] and [`OpenError::HeaderCut`]
+    /// may be gone the next moment.
+    pub fn open(source: &dyn ReadAt) -> Result<(Tail, Header), OpenError> {
+        let (head, header, at) = open_header(source, source.length()?)?;
+        let tail = Tail {
+            identity: head.identity,
+            at,
+            next: EventNumber(0),
+        };
+        Ok((tail, header))
+    }
+
+    /// The number of the next event that will be shown, or a higher one.
+    pub fn next_number(&self) -> EventNumber {
+        self.next
+    }
+
+    /// Shows the events of all whole blocks behind those that were read, but not those that were
+    /// shown from the rings.
+    ///
+    /// # Errors
+    /// The source cannot be read.
+    pub fn blocks(
+        &mut self,
+        source: &dyn ReadAt,
+        show: &mut dyn FnMut(&Record<'_>),
+    ) -> Result<TailState, ReadError> {
+        let length = source.length()?;
+        if length < self.at {
+            return Ok(TailState::Shrunk);
+        }
+        loop {
+            let head = read_vec(source, self.at, FRAME_HEAD)?;
+            let Some(frame) = FrameHead::read(&head) else {
+                return Ok(TailState::Open);
+            };
+            let max = match frame.magic {
+                BLOCK_MAGIC => BLOCK_MAX,
+                INDEX_MAGIC => meta::META_MAX,
+                _ => return Ok(TailState::Strange),
+            };
+            let body_length = frame.length as usize;
+            if body_length > max {
+                return Ok(TailState::Strange);
+            }
+            let body_at = self.at + FRAME_HEAD as u64;
+            let end = body_at + u64::from(frame.length);
+            if end > length {
+                return Ok(TailState::Open);
+            }
+            let body = read_vec(source, body_at, body_length)?;
+            if !frame.fits(&body) {
+                return Ok(TailState::Strange);
+            }
+            if frame.magic == INDEX_MAGIC {
+                let footer = read_vec(source, end, FOOTER)?;
+                return Ok(match read_footer(&footer) {
+                    Some(index_at) if index_at == self.at => TailState::Ended,
+                    _ => TailState::Open,
+                });
+            }
+            let mut records = Records::new(&body);
+            for record in records.by_ref() {
+                if record.number >= self.next {
+                    self.next = record.number.next();
+                    show(&record);
+                }
+            }
+            self.next = self.next.max(records.next_number());
+            self.at = end;
+        }
+    }
+
+    /// Shows the events that the bytes of a ring file hold behind those that were shown, up to the
+    /// first that is not published yet. The bytes have to be read before the blocks are: what the
+    /// recorder takes from the rings meanwhile is in the blocks then.
+    ///
+    /// # Errors
+    /// The bytes are not those of this reel's ring file.
+    pub fn rings(
+        &mut self,
+        rings: &[u8],
+        show: &mut dyn FnMut(&Record<'_>),
+    ) -> Result<(), RingError> {
+        let image = RingImage::read(rings)?;
+        if image.identity != self.identity {
+            return Err(RingError::OtherReel);
+        }
+        for (&number, pushed) in image.records.range(self.next.0..) {
+            if number != self.next.0 {
+                break;
+            }
+            let number = self.next;
+            self.next = number.next();
+            // A kind that is not known here.
+            let Ok(event) = plain_read(pushed.kind, pushed.body) else {
+                continue;
+            };
+            show(&Record {
+                number,
+                time: Time(pushed.time),
+                thread: ThreadId(pushed.thread),
+                event,
+            });
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,232 @@
+//! Following a reel while it is recorded.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use netreel_reel::ring::RING_PAGE;
+use netreel_reel::{
+    CutWhy, Ending, EventNumber, Header, ReadAt, ReadError, Record, Tail, TailState,
+};
+
+use crate::file::{FileSource, is_being_written};
+use crate::open::{OpenError, OpenWhy, open};
+use crate::recorder::ring_path;
+use crate::rings::RINGS_MAX;
+
+/// A reel that is followed: each look shows what came since the one before, every event once and
+/// in order. Only what is new is read.
+///
+/// An event is shown as soon as it is pushed, be it in a block of the reel or still in the ring
+/// file, and no event with a higher number before it. Nothing of the recording is touched, nor is
+/// the recorder ever kept waiting.
+pub struct Follower {
+    path: PathBuf,
+    source: FileSource,
+    header: Header,
+    tail: Tail,
+    rings: Rings,
+    end: Option<FollowEnd>,
+}
+
+/// How a recording that was followed ended. All that it holds was shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FollowEnd {
+    /// In order.
+    InOrder,
+    /// The recorder is gone, and had not ended it: it was killed, or a write failed. What the ring
+    /// file and a torn block held was shown as well.
+    Cut(CutWhy),
+}
+
+/// Why a recording cannot be followed further.
+#[derive(Debug, thiserror::Error)]
+pub enum FollowError {
+    /// It cannot be opened.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// It cannot be read.
+    #[error("{}: {error}", .path.display())]
+    Read {
+        /// The reel.
+        path: PathBuf,
+        /// Why.
+        error: ReadError,
+    },
+    /// Somebody cut it or wrote another over it.
+    #[error("{}: it is shorter than what was read of it: somebody cut or replaced it", .path.display())]
+    Shrunk {
+        /// The reel.
+        path: PathBuf,
+    },
+}
+
+impl Follower {
+    /// Opens a reel, whether it is still recorded or not. Nothing is shown yet.
+    ///
+    /// # Errors
+    /// It is not a reel, or not yet: of a file that is empty or ends in its header, try again.
+    pub fn open(path: impl AsRef<Path>) -> Result<Follower, OpenError> {
+        let path = path.as_ref().to_owned();
+        let opened = (|| {
+            // A pipe would keep the opening waiting for its other end.
+            if !std::fs::metadata(&path)?.is_file() {
+                return Err(OpenWhy::NotAFile);
+            }
+            let source = FileSource::new(File::open(&path)?);
+            let (tail, header) = Tail::open(&source)?;
+            Ok((source, tail, header))
+        })();
+        match opened {
+            Ok((source, tail, header)) => Ok(Follower {
+                rings: Rings::new(ring_path(&path)),
+                path,
+                source,
+                header,
+                tail,
+                end: None,
+            }),
+            Err(why) => Err(OpenError { path, why }),
+        }
+    }
+
+    /// The reel.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What the reel says of itself.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// The number of the next event that will be shown, or a lower one than that.
+    pub fn next_number(&self) -> EventNumber {
+        self.tail.next_number()
+    }
+
+    /// Shows every event that came since the last look, and says how the recording ended, once it
+    /// has.
+    ///
+    /// # Errors
+    /// The reel cannot be read any more, or is another one.
+    pub fn look(
+        &mut self,
+        show: &mut dyn FnMut(&Record<'_>),
+    ) -> Result<Option<FollowEnd>, FollowError> {
+        if self.end.is_some() {
+            return Ok(self.end);
+        }
+        // Before all reading: what is there when the recorder is gone is all that there will be.
+        let alive = is_being_written(self.source.file());
+        // Before the blocks, see `Tail::rings`.
+        let rings = self.rings.read();
+        let state = self.tail.blocks(&self.source, show);
+        let path = &self.path;
+        let unreadable = |error| FollowError::Read {
+            path: path.clone(),
+            error,
+        };
+        match state.map_err(unreadable)? {
+            TailState::Shrunk => {
+                let path = self.path.clone();
+                return Err(FollowError::Shrunk { path });
+            }
+            TailState::Ended => {
+                self.end = Some(FollowEnd::InOrder);
+                return Ok(self.end);
+            }
+            TailState::Open | TailState::Strange => {}
+        }
+        if let Some(rings) = rings {
+            // One of another reel is as good as none.
+            let _ = self.tail.rings(rings, show);
+        }
+        if !alive {
+            self.rest(show)?;
+        }
+        Ok(self.end)
+    }
+
+    /// Shows what only a reader of the whole reel finds: events behind damage and behind numbers
+    /// that were never published.
+    fn rest(&mut self, show: &mut dyn FnMut(&Record<'_>)) -> Result<(), FollowError> {
+        let reel = open(&self.path)?;
+        let next = self.tail.next_number();
+        for block in reel.find(next).unwrap_or(0)..reel.blocks() {
+            // What cannot be read is lost, as it is for every reader.
+            let Ok(block) = reel.block(block) else {
+                continue;
+            };
+            let new = block.records().filter(|record| record.number >= next);
+            new.for_each(|record| show(&record));
+        }
+        self.end = Some(match reel.ending() {
+            Ending::Clean => FollowEnd::InOrder,
+            Ending::Cut { why, .. } => FollowEnd::Cut(*why),
+        });
+        Ok(())
+    }
+}
+
+/// What the ring file holds, read again and again: of each ring only what lies between its ends.
+struct Rings {
+    path: PathBuf,
+    file: Option<FileSource>,
+    image: Vec<u8>,
+}
+
+impl Rings {
+    fn new(path: PathBuf) -> Rings {
+        Rings {
+            path,
+            file: None,
+            image: Vec::new(),
+        }
+    }
+
+    /// The image, as it is now; `None` where there is no ring file.
+    fn read(&mut self) -> Option<&[u8]> {
+        if self.file.is_none() {
+            let found = std::fs::metadata(&self.path).ok()?;
+            let file = found.is_file().then(|| File::open(&self.path));
+            self.file = Some(FileSource::new(file?.ok()?));
+        }
+        let file = self.file.as_ref()?;
+        let length = file.length().ok().filter(|length| *length <= RINGS_MAX)?;
+        self.image.resize(usize::try_from(length).ok()?, 0);
+        let image = &mut self.image;
+        let read = |image: &mut Vec<u8>, at: usize, length: usize| -> Option<()> {
+            let part = image.get_mut(at..at.checked_add(length)?)?;
+            file.read_at(at as u64, part).ok()?;
+            Some(())
+        };
+        read(image, 0, RING_PAGE)?;
+        let capacity = u32::from_le_bytes(image.get(12..16)?.try_into().ok()?) as usize;
+        if capacity == 0 {
+            return None;
+        }
+        let mut rings = Vec::new();
+        let mut at = RING_PAGE;
+        while read(image, at, RING_PAGE).is_some() {
+            let field = |place: usize| {
+                let bytes = image.get(at + place..at + place + 8)?;
+                Some(u64::from_le_bytes(bytes.try_into().ok()?))
+            };
+            let (tail, head) = (field(64)?, field(128)?);
+            let data = at + RING_PAGE;
+            let used = usize::try_from(tail.saturating_sub(head)).ok()?;
+            let used = used.min(capacity);
+            let start = (head % capacity as u64) as usize;
+            let first = used.min(capacity - start);
+            read(image, data + start, first)?;
+            read(image, data, used - first)?;
+            rings.push(at);
+            at = data.checked_add(capacity)?;
+        }
+        // What was given back while this read may be written over; it is in the reel by now.
+        for at in rings {
+            read(image, at + 128, 8)?;
+        }
+        Some(image)
+    }
+}

@@ -1,0 +1,309 @@
+//! A reel is followed while it is recorded, by another thread and by another process.
+//!
+//! The process that is killed is this test's own program, started again with a path in its
+//! environment.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use netreel_capture::{FollowEnd, FollowError, Follower, OpenWhy, Options, Recorder, open};
+use netreel_reel::{CutWhy, Event, Header, OwnedRecord, Record, SocketId, Time};
+
+const REEL: &str = "NETREEL_TEST_FOLLOWED_REEL";
+
+fn small() -> Options {
+    Options {
+        ring_capacity: 256 << 10,
+        ..Options::default()
+    }
+}
+
+fn header() -> Header {
+    Header {
+        node: "A".to_owned(),
+        ..Header::default()
+    }
+}
+
+struct Folder(tempfile::TempDir);
+
+impl Folder {
+    fn new() -> Folder {
+        Folder(tempfile::tempdir().unwrap())
+    }
+
+    fn reel(&self) -> PathBuf {
+        self.0.path().join("A.reel")
+    }
+
+    fn recorder(&self) -> Recorder {
+        Recorder::create(self.reel(), &header(), small()).unwrap()
+    }
+}
+
+/// What one look shows, and how the recording ended.
+fn look(follower: &mut Follower) -> (Vec<OwnedRecord>, Option<FollowEnd>) {
+    let mut shown = Vec::new();
+    let end = follower.look(&mut |record: &Record<'_>| shown.push(OwnedRecord::copy_of(record)));
+    (shown, end.unwrap())
+}
+
+/// Looks until the recording has ended.
+fn follow(path: &Path) -> (Vec<OwnedRecord>, FollowEnd) {
+    let mut follower = Follower::open(path).unwrap();
+    let mut all = Vec::new();
+    loop {
+        let (shown, end) = look(&mut follower);
+        let nothing = shown.is_empty();
+        all.extend(shown);
+        if let Some(end) = end {
+            return (all, end);
+        }
+        if nothing {
+            std::thread::sleep(Duration::from_micros(300));
+        }
+    }
+}
+
+/// Every event that the whole reel holds.
+fn held(path: &Path) -> Vec<OwnedRecord> {
+    let mut held = Vec::new();
+    open(path)
+        .unwrap()
+        .for_each(|record| held.push(OwnedRecord::copy_of(record)));
+    held
+}
+
+#[track_caller]
+fn check(shown: &[OwnedRecord], held: &[OwnedRecord]) {
+    let differs = shown.iter().zip(held).position(|(one, other)| one != other);
+    assert_eq!((shown.len(), differs), (held.len(), None));
+}
+
+/// How many of the events are draws; the recorder adds its own where pushers had to wait.
+fn draws(shown: &[OwnedRecord]) -> usize {
+    let draw = |each: &&OwnedRecord| matches!(each.as_record().event, Event::Random { .. });
+    shown.iter().filter(draw).count()
+}
+
+#[test]
+fn what_was_pushed_is_shown_at_once() {
+    let folder = Folder::new();
+    let recorder = folder.recorder();
+    let mut pusher = recorder.pusher().unwrap();
+    let mut follower = Follower::open(folder.reel()).unwrap();
+    assert_eq!(follower.header().node, "A");
+    for value in 0..5 {
+        pusher.push(Time(value), Event::Random { value });
+        let (shown, end) = look(&mut follower);
+        let values: Vec<Event<'_>> = shown.iter().map(|each| each.as_record().event).collect();
+        assert_eq!((values, end), (vec![Event::Random { value }], None));
+    }
+    assert_eq!(look(&mut follower).0, []);
+    recorder.finish().unwrap();
+    assert_eq!(look(&mut follower), (vec![], Some(FollowEnd::InOrder)));
+}
+
+#[test]
+fn a_follower_sees_every_event_of_four_threads_once_and_in_order() {
+    let folder = Folder::new();
+    let recorder = folder.recorder();
+    let path = folder.reel();
+    let following = std::thread::spawn(move || follow(&path));
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            let mut pusher = recorder.pusher().unwrap();
+            scope.spawn(move || {
+                let to = "127.0.0.1:9".parse().unwrap();
+                for count in 0u64..30_000 {
+                    let payload = [count as u8; 200];
+                    let payload = &payload[..count as usize % 200];
+                    let socket = SocketId(pusher.thread().0);
+                    let event = Event::Sent {
+                        socket,
+                        to,
+                        payload,
+                    };
+                    pusher.push(Time(count), event).expect("recording goes on");
+                }
+            });
+        }
+    });
+    let summary = recorder.finish().unwrap();
+    let (shown, end) = following.join().unwrap();
+    assert_eq!((end, summary.events), (FollowEnd::InOrder, 120_000));
+    assert!(
+        shown
+            .iter()
+            .map(|each| each.as_record().number.0)
+            .eq(0..120_000)
+    );
+    check(&shown, &held(&folder.reel()));
+}
+
+#[test]
+fn a_reel_that_has_ended_is_shown_in_one_look() {
+    let folder = Folder::new();
+    let recorder = folder.recorder();
+    let mut pusher = recorder.pusher().unwrap();
+    for value in 0..20_000 {
+        pusher.push(Time(value), Event::Random { value });
+    }
+    recorder.finish().unwrap();
+    let (shown, end) = look(&mut Follower::open(folder.reel()).unwrap());
+    assert_eq!((draws(&shown), end), (20_000, Some(FollowEnd::InOrder)));
+}
+
+#[test]
+fn one_that_joins_late_sees_the_beginning_too() {
+    let folder = Folder::new();
+    let recorder = folder.recorder();
+    let mut pusher = recorder.pusher().unwrap();
+    for value in 0..20_000 {
+        pusher.push(Time(value), Event::Random { value });
+    }
+    let (shown, end) = look(&mut Follower::open(folder.reel()).unwrap());
+    assert_eq!((draws(&shown), end), (20_000, None));
+}
+
+#[test]
+fn a_number_that_is_not_published_yet_is_waited_for() {
+    let folder = Folder::new();
+    let recorder = folder.recorder();
+    let mut pushers = [recorder.pusher().unwrap(), recorder.pusher().unwrap()];
+    let mut follower = Follower::open(folder.reel()).unwrap();
+    // Whichever ring it is in, the order is that of the numbers.
+    for value in 0..100u64 {
+        let pusher = &mut pushers[usize::from(value % 3 == 0)];
+        pusher.push(Time(value), Event::Random { value });
+    }
+    let (shown, _) = look(&mut follower);
+    assert!(
+        shown
+            .iter()
+            .map(|each| each.as_record().number.0)
+            .eq(0..100)
+    );
+}
+
+/// Not a test of its own: what the killed process does.
+#[test]
+fn child() {
+    let Ok(path) = std::env::var(REEL) else {
+        return;
+    };
+    let recorder = Recorder::create(path, &header(), small()).unwrap();
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            let mut pusher = recorder.pusher().unwrap();
+            scope.spawn(move || {
+                for value in 0u64.. {
+                    let call = [value as u8; 100];
+                    let call = &call[..value as usize % 100];
+                    pusher.push(Time(value), Event::Input { call });
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn a_killed_recorder_is_noticed_and_all_that_it_left_is_shown() {
+    let kills = std::env::var("NETREEL_KILLS").ok();
+    let kills: u64 = kills.and_then(|kills| kills.parse().ok()).unwrap_or(8);
+    let mut seed = 0x2545_f491_4f6c_dd1du64;
+    for _ in 0..kills {
+        let folder = Folder::new();
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "child", "--nocapture", "--test-threads=1"])
+            .env(REEL, folder.reel())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut follower = loop {
+            match Follower::open(folder.reel()) {
+                Ok(follower) => break follower,
+                Err(error) => match error.why {
+                    OpenWhy::Io(_) | OpenWhy::Reel(_) => std::thread::yield_now(),
+                    other => panic!("{other}"),
+                },
+            }
+        };
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        let kill_after = seed % 60_000;
+        let mut shown = Vec::new();
+        let mut killed = false;
+        let end = loop {
+            let (more, end) = look(&mut follower);
+            shown.extend(more);
+            if let Some(end) = end {
+                break end;
+            }
+            if !killed && shown.len() as u64 > kill_after {
+                child.kill().unwrap();
+                child.wait().unwrap();
+                killed = true;
+            }
+        };
+        assert!(killed, "it was alive all the while");
+        assert!(
+            matches!(end, FollowEnd::Cut(CutWhy::NoFooter | CutWhy::TornBlock)),
+            "{end:?}"
+        );
+        check(&shown, &held(&folder.reel()));
+    }
+}
+
+#[test]
+fn what_lies_behind_damage_is_shown_when_the_recorder_is_gone() {
+    let folder = Folder::new();
+    let recorder = folder.recorder();
+    let mut pusher = recorder.pusher().unwrap();
+    for value in 0..60_000 {
+        pusher.push(Time(value), Event::Random { value });
+    }
+    recorder.finish().unwrap();
+    let mut bytes = std::fs::read(folder.reel()).unwrap();
+    bytes[2_000] ^= 1;
+    // Without the index, which would say the same.
+    bytes.truncate(bytes.len() - 20);
+    std::fs::write(folder.reel(), bytes).unwrap();
+    let (shown, end) = look(&mut Follower::open(folder.reel()).unwrap());
+    assert!(matches!(end, Some(FollowEnd::Cut(_))), "{end:?}");
+    assert!(shown.len() < 60_000);
+    check(&shown, &held(&folder.reel()));
+}
+
+#[test]
+fn a_reel_that_gets_shorter_is_an_error() {
+    let folder = Folder::new();
+    let recorder = folder.recorder();
+    let mut pusher = recorder.pusher().unwrap();
+    for value in 0..20_000 {
+        pusher.push(Time(value), Event::Random { value });
+    }
+    recorder.finish().unwrap();
+    let whole = std::fs::read(folder.reel()).unwrap();
+    let open_end = &whole[..whole.len() - 16];
+    std::fs::write(folder.reel(), open_end).unwrap();
+    // As if somebody recorded: whoever holds the lock is taken for the recorder.
+    let writing = std::fs::File::options()
+        .append(true)
+        .open(folder.reel())
+        .unwrap();
+    let writing = netreel_capture::FileAppend::new(writing);
+    let mut follower = Follower::open(folder.reel()).unwrap();
+    assert_eq!(look(&mut follower).1, None);
+    let file = std::fs::File::options()
+        .write(true)
+        .open(folder.reel())
+        .unwrap();
+    file.set_len(1_000).unwrap();
+    let error = follower.look(&mut |_| {}).unwrap_err();
+    assert!(matches!(error, FollowError::Shrunk { .. }), "{error}");
+    drop(writing);
+}
