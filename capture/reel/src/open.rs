@@ -108,7 +108,10 @@ pub(crate) fn open(source: Arc<dyn ReadAt>, rings: Option<&[u8]>) -> Result<Reel
     })
 }
 
-pub(crate) fn open_header(source: &dyn ReadAt, length: u64) -> Result<(ReelHead, Header, u64), OpenError> {
+pub(crate) fn open_header(
+    source: &dyn ReadAt,
+    length: u64,
+) -> Result<(ReelHead, Header, u64), OpenError> {
     if length == 0 {
         return Err(OpenError::Empty);
     }
