@@ -14,7 +14,7 @@ pub struct Explanation {
     pub expected: String,
     /// What the layer did, in a few words.
     pub came: String,
-    /// The first thing that differs, where both are packets.
+    /// The first thing that differs, where both are packets, or steps on two sockets.
     pub field: Option<FieldDifference>,
 }
 
@@ -22,7 +22,8 @@ pub struct Explanation {
 #[derive(Clone, Debug, PartialEq)]
 pub struct FieldDifference {
     /// The field's path; `byte 17` where no field of the wire explains the difference;
-    /// `destination` where the packets go to different endpoints.
+    /// `destination` where the packets go to different endpoints, `socket` where the steps are on
+    /// different sockets.
     pub path: String,
     /// The field's bits in the recorded packet.
     pub bits: Range<u32>,
@@ -39,7 +40,13 @@ pub fn explain(
     wire: Option<&Wire>,
     name: &dyn Fn(Endpoint) -> Option<String>,
 ) -> Explanation {
-    let field = match (&divergence.expected, &divergence.came) {
+    let socket = divergence.sockets.map(|(expected, came)| FieldDifference {
+        path: "socket".to_owned(),
+        bits: 0..0,
+        expected: expected.0.to_string(),
+        came: came.0.to_string(),
+    });
+    let packets = || match (&divergence.expected, &divergence.came) {
         (
             Step::Send {
                 to: expected_to,
@@ -61,6 +68,7 @@ pub fn explain(
         }
         _ => None,
     };
+    let field = socket.or_else(packets);
     Explanation {
         expected: words(&divergence.expected, wire, name),
         came: words(&divergence.came, wire, name),

@@ -4,6 +4,7 @@ use netreel_reel::{Ending, Event, EventNumber, Reel, Time};
 use netreel_transport::{Divergence, Layer, ReplayTransport, Step, Transport};
 use std::sync::Arc;
 
+use crate::replayable::check;
 use crate::{NotReplayable, ReelEvents, check_replayable};
 
 /// Plays one reel into one layer, event by event.
@@ -78,15 +79,27 @@ impl Driver {
     /// Starts before the reel's first event. Refuses a reel that cannot lead to an exact replay.
     pub fn new(reel: Arc<Reel>) -> Result<Driver, NotReplayable> {
         check_replayable(&reel)?;
+        Ok(Driver::of(reel))
+    }
+
+    /// The same for a layer that says on which socket it sends and receives, with
+    /// [`send_on`](ReplayTransport::send_on) and [`receive_on`](ReplayTransport::receive_on): its
+    /// reel may have several.
+    pub fn with_sockets(reel: Arc<Reel>) -> Result<Driver, NotReplayable> {
+        check(&reel, true)?;
+        Ok(Driver::of(reel))
+    }
+
+    fn of(reel: Arc<Reel>) -> Driver {
         let cut = *reel.ending() != Ending::Clean;
         let io = ReplayTransport::new(ReelEvents::new(reel));
-        Ok(Driver {
+        Driver {
             io,
             cut,
             ticks: 0,
             inputs: 0,
             rejected: None,
-        })
+        }
     }
 
     /// Plays the next tick or call into `layer`; `false` when there is nothing left to play or the

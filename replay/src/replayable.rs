@@ -18,6 +18,11 @@ pub struct NotReplayable {
 ///
 /// A reel that was merely cut is replayable: it is exact as far as it goes.
 pub fn check_replayable(reel: &Reel) -> Result<(), NotReplayable> {
+    check(reel, false)
+}
+
+/// `says_socket`: the layer says on which socket it sends and receives.
+pub(crate) fn check(reel: &Reel, says_socket: bool) -> Result<(), NotReplayable> {
     let mut missing = Vec::new();
     let header = reel.header();
     if header.start.is_empty() {
@@ -33,8 +38,8 @@ pub fn check_replayable(reel: &Reel) -> Result<(), NotReplayable> {
     if count(EventKind::Switched) > 0 {
         missing.push("recording was switched off and on while it ran".to_owned());
     }
-    if count(EventKind::SocketOpened) > 1 {
-        missing.push("it has several sockets, which the driver cannot tell apart yet".to_owned());
+    if count(EventKind::SocketOpened) > 1 && !says_socket {
+        missing.push("it has several sockets, which its layer does not tell apart".to_owned());
     }
     missing.extend(holes(reel));
     if missing.is_empty() {

@@ -1,7 +1,7 @@
 //! Plays a recording back: answers each call of the layer as it was answered when it was recorded,
 //! and compares each send with what was sent.
 
-use netreel_reel::{Endpoint, Event, EventNumber, Record, SendOutcome, Time};
+use netreel_reel::{Endpoint, Event, EventNumber, Record, SendOutcome, SocketId, Time};
 
 use crate::{Datagram, ReceiveError, SendError, Transport};
 
@@ -44,6 +44,9 @@ pub struct Divergence {
     pub expected: Step,
     /// What came.
     pub came: Step,
+    /// The recording's socket and the layer's, where a layer with several sockets did the same
+    /// kind of step on another one.
+    pub sockets: Option<(SocketId, SocketId)>,
 }
 
 /// A step over the boundary, as far as a replay compares it.
@@ -178,6 +181,7 @@ impl<E: Events> ReplayTransport<E> {
                     time: record.time,
                     expected: Step::of(&record.event).unwrap_or(Step::Nothing),
                     came,
+                    sockets: None,
                 };
                 self.divergence = Some(Box::new(divergence));
             }
@@ -187,10 +191,113 @@ impl<E: Events> ReplayTransport<E> {
                     time,
                     expected: Step::Nothing,
                     came,
+                    sockets: None,
                 };
                 self.overrun = Some(Box::new(overrun));
             }
         }
+    }
+
+    /// [`send`](Transport::send) of a layer with several sockets.
+    pub fn send_on(
+        &mut self,
+        socket: SocketId,
+        to: Endpoint,
+        packet: &[u8],
+    ) -> Result<(), SendError> {
+        self.compare(Some(socket), to, packet)
+    }
+
+    /// [`receive`](Transport::receive) of a layer with several sockets.
+    pub fn receive_on(
+        &mut self,
+        socket: SocketId,
+        buffer: &mut [u8],
+    ) -> Result<Option<Datagram>, ReceiveError> {
+        self.take(Some(socket), buffer)
+    }
+
+    /// `socket`: the layer's; `None` for a layer that has one alone.
+    fn compare(
+        &mut self,
+        socket: Option<SocketId>,
+        to: Endpoint,
+        packet: &[u8],
+    ) -> Result<(), SendError> {
+        if self.over() {
+            return Ok(());
+        }
+        let number = self.peek().map(|record| record.number).unwrap_or_default();
+        let compare = |event: &Event<'_>| match *event {
+            Event::Sent {
+                socket: on,
+                to: recorded_to,
+                payload,
+            } => {
+                let same_socket = socket.is_none_or(|socket| socket == on);
+                (same_socket && recorded_to == to && payload == packet).then_some(())
+            }
+            _ => None,
+        };
+        let step = || Step::Send {
+            to,
+            packet: packet.to_vec(),
+        };
+        if self.answer_on(socket, compare, step).is_none() {
+            return Ok(());
+        }
+        self.sends += 1;
+        self.bytes += packet.len() as u64;
+        match self.send_outcome(number) {
+            SendOutcome::Sent => Ok(()),
+            SendOutcome::Short(taken) => Err(SendError::Short(taken)),
+            SendOutcome::Failed(code) => Err(SendError::Os(code)),
+        }
+    }
+
+    fn take(
+        &mut self,
+        socket: Option<SocketId>,
+        buffer: &mut [u8],
+    ) -> Result<Option<Datagram>, ReceiveError> {
+        let take = |event: &Event<'_>| {
+            if socket.is_some() && socket_of(event) != socket {
+                return None;
+            }
+            match *event {
+                Event::PollEmpty { .. } => Some(Ok(None)),
+                Event::ReceiveFailed { code, .. } => Some(Err(ReceiveError(code))),
+                Event::Received { from, payload, .. } => {
+                    let length = payload.len().min(buffer.len());
+                    buffer[..length].copy_from_slice(&payload[..length]);
+                    Some(Ok(Some(Datagram { from, length })))
+                }
+                _ => None,
+            }
+        };
+        self.answer_on(socket, take, || Step::Receive)
+            .unwrap_or(Ok(None))
+    }
+
+    /// [`answer`](ReplayTransport::answer), and where the replay diverges, whether it did for the
+    /// socket.
+    fn answer_on<T>(
+        &mut self,
+        socket: Option<SocketId>,
+        take: impl FnOnce(&Event<'_>) -> Option<T>,
+        came: impl FnOnce() -> Step,
+    ) -> Option<T> {
+        let was_over = self.over();
+        let on = self.peek().and_then(|record| socket_of(&record.event));
+        let answer = self.answer(take, came);
+        if let (Some(divergence), false) = (&mut self.divergence, was_over)
+            && std::mem::discriminant(&divergence.expected)
+                == std::mem::discriminant(&divergence.came)
+            && on != socket
+        {
+            divergence.sockets = on.zip(socket);
+        }
+        answer
     }
 
     fn over(&self) -> bool {
@@ -250,46 +357,11 @@ impl<E: Events> Transport for ReplayTransport<E> {
     }
 
     fn send(&mut self, to: Endpoint, packet: &[u8]) -> Result<(), SendError> {
-        if self.over() {
-            return Ok(());
-        }
-        let number = self.peek().map(|record| record.number).unwrap_or_default();
-        let compare = |event: &Event<'_>| match *event {
-            Event::Sent {
-                to: recorded_to,
-                payload,
-                ..
-            } => (recorded_to == to && payload == packet).then_some(()),
-            _ => None,
-        };
-        let equal = self.answer(compare, || Step::Send {
-            to,
-            packet: packet.to_vec(),
-        });
-        if equal.is_none() {
-            return Ok(());
-        }
-        self.sends += 1;
-        self.bytes += packet.len() as u64;
-        match self.send_outcome(number) {
-            SendOutcome::Sent => Ok(()),
-            SendOutcome::Short(taken) => Err(SendError::Short(taken)),
-            SendOutcome::Failed(code) => Err(SendError::Os(code)),
-        }
+        self.compare(None, to, packet)
     }
 
     fn receive(&mut self, buffer: &mut [u8]) -> Result<Option<Datagram>, ReceiveError> {
-        let take = |event: &Event<'_>| match *event {
-            Event::PollEmpty { .. } => Some(Ok(None)),
-            Event::ReceiveFailed { code, .. } => Some(Err(ReceiveError(code))),
-            Event::Received { from, payload, .. } => {
-                let length = payload.len().min(buffer.len());
-                buffer[..length].copy_from_slice(&payload[..length]);
-                Some(Ok(Some(Datagram { from, length })))
-            }
-            _ => None,
-        };
-        self.answer(take, || Step::Receive).unwrap_or(Ok(None))
+        self.take(None, buffer)
     }
 
     fn tick(&mut self, tick: u64, _time: Time) {
@@ -310,6 +382,17 @@ impl<E: Events> Transport for ReplayTransport<E> {
 
     /// Notes are for readers of the recording: a replay neither has them nor misses them.
     fn note(&mut self, _text: &str) {}
+}
+
+/// The socket that a send or a receive was on.
+fn socket_of(event: &Event<'_>) -> Option<SocketId> {
+    match *event {
+        Event::Sent { socket, .. }
+        | Event::Received { socket, .. }
+        | Event::PollEmpty { socket }
+        | Event::ReceiveFailed { socket, .. } => Some(socket),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -453,6 +536,24 @@ mod tests {
             io.divergence().map(|found| &found.came),
             Some(&Step::Random)
         );
+    }
+
+    #[test]
+    fn another_socket_is_a_divergence_for_a_layer_with_several() {
+        let empty = |socket| Event::PollEmpty {
+            socket: SocketId(socket),
+        };
+        let mut io = replay(&[empty(0), empty(1), empty(0)]);
+        assert_eq!(io.receive_on(SocketId(0), &mut []), Ok(None));
+        assert_eq!(
+            io.receive(&mut []),
+            Ok(None),
+            "for one that has one alone it is none"
+        );
+        assert_eq!(io.divergence(), None);
+        assert_eq!(io.receive_on(SocketId(1), &mut []), Ok(None));
+        let sockets = io.divergence().map(|found| found.sockets);
+        assert_eq!(sockets, Some(Some((SocketId(0), SocketId(1)))));
     }
 
     #[test]

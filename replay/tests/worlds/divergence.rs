@@ -83,6 +83,7 @@ fn a_flipped_payload_bit_is_named_by_its_field() {
         time: netreel_reel::Time(0),
         expected: packet(&[0xb0, 0x10, 0x34, 0x12, 0x00]),
         came: packet(&[0xb0, 0x10, 0x35, 0x12, 0x00]),
+        sockets: None,
     };
     let field = explain(&divergence, Some(&wire()), &|_| None)
         .field
@@ -105,6 +106,7 @@ fn without_a_wire_the_byte_is_named() {
         time: netreel_reel::Time(0),
         expected: packet(b"abc"),
         came: packet(b"abd"),
+        sockets: None,
     };
     let field = explain(&divergence, None, &|_| None).field.expect("a byte");
     assert_eq!(
@@ -127,6 +129,7 @@ fn another_destination_is_named() {
             to: to(2),
             packet: b"abc".to_vec(),
         },
+        sockets: None,
     };
     let name = |endpoint: std::net::SocketAddr| (endpoint.port() == 1).then(|| "A".to_owned());
     let field = explain(&divergence, None, &name)
