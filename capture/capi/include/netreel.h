@@ -183,7 +183,7 @@ typedef struct netreel_step {
 typedef struct netreel_packet {
     uint32_t size;     /* set by you: sizeof(netreel_packet) */
     uint32_t kind;     /* NETREEL_RECEIVED and so on */
-    uint64_t length;   /* of the packet; more than the buffer had room for if it was cut */
+    uint64_t length;   /* RECEIVED: bytes in the buffer; a longer packet was cut */
     int32_t os_error;  /* FAILED: errno */
     netreel_endpoint from;
 } netreel_packet;
@@ -337,7 +337,8 @@ typedef struct netreel_api {
     /* The start conditions from the options of the recording. They stay until replay_close. */
     int32_t (*replay_start)(netreel_replay *replay, const void **start, uint64_t *length);
 
-    /* The local endpoint of a socket, by its number. E_ARGUMENT: there is none. */
+    /* The local endpoint of a socket. Sockets have the numbers of the recording: 0, 1 and so on in
+     * the order of socket_opened. E_ARGUMENT: there is none. */
     int32_t (*replay_socket)(netreel_replay *replay, uint32_t socket, netreel_endpoint *local);
 
     /* The tick or the call of the game that comes next. If the layer has not yet done what the
@@ -353,7 +354,7 @@ typedef struct netreel_api {
     int32_t (*replay_receive)(netreel_replay *replay, uint32_t socket, void *buffer,
                               uint64_t capacity, netreel_packet *packet);
 
-    /* Compares a send: the bytes and where they go. *result: what the send returned, bytes taken
+    /* Compares a send: the bytes, where they go, and the socket. *result: what the send returned, bytes taken
      * or -errno; may be NULL. */
     int32_t (*replay_send)(netreel_replay *replay, uint32_t socket, const netreel_endpoint *to,
                            const void *bytes, uint64_t length, int64_t *result);

@@ -4,7 +4,7 @@ use std::ffi::CString;
 use std::path::Path;
 use std::sync::Arc;
 
-use netreel_reel::{Endpoint, Reel, Time};
+use netreel_reel::{Endpoint, Reel, SocketId, Time};
 use netreel_replay::{Driver, Outcome, Turn, TurnKind, explain};
 use netreel_transport::{Datagram, ReceiveError, SendError, Transport};
 use netreel_wire::Wire;
@@ -29,7 +29,7 @@ impl Replaying {
     pub(crate) fn open(path: &Path) -> Result<Replaying, Failure> {
         let reel = netreel_capture::open(path).map_err(|it| failure(E_REEL, it.to_string()))?;
         let reel = Arc::new(reel);
-        let driver = Driver::new(reel.clone()).map_err(|refused| {
+        let driver = Driver::with_sockets(reel.clone()).map_err(|refused| {
             let mut why = refused.to_string();
             if reel.header().start.is_empty() {
                 why += ". Set netreel_options.start when it is recorded";
@@ -52,10 +52,11 @@ impl Replaying {
         &self.reel.header().start
     }
 
-    pub(crate) fn socket(&self, number: u32) -> Result<Endpoint, Failure> {
+    /// A socket by the number that it had when it was recorded.
+    pub(crate) fn socket(&self, number: u32) -> Result<(SocketId, Endpoint), Failure> {
         let sockets = self.reel.endpoints();
         let found = sockets.iter().find(|(id, _)| u32::from(id.0) == number);
-        found.map(|(_, local)| *local).ok_or_else(|| {
+        found.copied().ok_or_else(|| {
             let why = format!("socket {number}: the reel has {}", sockets.len());
             failure(E_ARGUMENT, why)
         })
@@ -108,12 +109,16 @@ impl Replaying {
         self.code()
     }
 
-    pub(crate) fn receive(&mut self, buffer: &mut [u8]) -> (Result<i32, Failure>, CPacket) {
+    pub(crate) fn receive(
+        &mut self,
+        socket: SocketId,
+        buffer: &mut [u8],
+    ) -> (Result<i32, Failure>, CPacket) {
         let mut packet = CPacket {
             kind: EMPTY,
             ..CPacket::default()
         };
-        match self.driver.io().receive(buffer) {
+        match self.driver.io().receive_on(socket, buffer) {
             Ok(Some(Datagram { from, length })) => {
                 packet.kind = RECEIVED;
                 packet.from = from.into();
@@ -128,8 +133,13 @@ impl Replaying {
         (self.code(), packet)
     }
 
-    pub(crate) fn send(&mut self, to: Endpoint, packet: &[u8]) -> (Result<i32, Failure>, i64) {
-        let result = match self.driver.io().send(to, packet) {
+    pub(crate) fn send(
+        &mut self,
+        socket: SocketId,
+        to: Endpoint,
+        packet: &[u8],
+    ) -> (Result<i32, Failure>, i64) {
+        let result = match self.driver.io().send_on(socket, to, packet) {
             Ok(()) => i64::try_from(packet.len()).unwrap_or(i64::MAX),
             Err(SendError::Short(taken)) => i64::from(taken),
             Err(SendError::Os(code)) => -i64::from(code),

@@ -426,7 +426,7 @@ unsafe extern "C" fn replay_start(
 
 unsafe extern "C" fn replay_socket(replay: Handle, socket: u32, local: *mut CEndpoint) -> i32 {
     guarded(|| {
-        let found = with(replay, |it: &mut Replaying| it.socket(socket))?;
+        let (_, found) = with(replay, |it: &mut Replaying| it.socket(socket))?;
         // SAFETY: see above.
         unsafe { put(local, found.into(), "local")? };
         Ok(OK)
@@ -470,8 +470,8 @@ unsafe extern "C" fn replay_receive(
             buffer(place, capacity, "buffer")?
         };
         let (code, received) = with(replay, |it: &mut Replaying| {
-            it.socket(socket)?;
-            Ok(it.receive(room))
+            let (socket, _) = it.socket(socket)?;
+            Ok(it.receive(socket, room))
         })?;
         // SAFETY: see above.
         unsafe { write_sized(packet, received)? };
@@ -491,8 +491,8 @@ unsafe extern "C" fn replay_send(
         // SAFETY: see above.
         let (to, payload) = unsafe { (get(to, "to")?.read()?, bytes(payload, length, "bytes")?) };
         let (code, came) = with(replay, |it: &mut Replaying| {
-            it.socket(socket)?;
-            Ok(it.send(to, payload))
+            let (socket, _) = it.socket(socket)?;
+            Ok(it.send(socket, to, payload))
         })?;
         if !result.is_null() {
             // SAFETY: see above.

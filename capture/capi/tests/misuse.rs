@@ -1,108 +1,16 @@
 //! Whatever a caller does wrong is an error code with a sentence.
 
-use std::ffi::{CStr, CString, c_void};
-use std::mem::{MaybeUninit, zeroed};
-use std::path::Path;
+mod support;
+
+use std::ffi::c_void;
+use std::mem::zeroed;
 use std::ptr::{null, null_mut};
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use netreel::HANDLES_MAX;
 use netreel::types::*;
-use netreel::{Api, HANDLES_MAX, netreel_load};
-
-fn api() -> Api {
-    let mut api = MaybeUninit::<Api>::uninit();
-    // SAFETY: the place has the size that is given.
-    unsafe {
-        let size = u32::try_from(size_of::<Api>()).unwrap();
-        assert_eq!(netreel_load(api.as_mut_ptr(), size, API_VERSION), OK);
-        api.assume_init()
-    }
-}
-
-/// Calls a function of the table. What is given is as the header asks, or what it promises to
-/// refuse.
-macro_rules! call {
-    ($api:expr, $name:ident($($argument:expr),*)) => {
-        // SAFETY: see above.
-        unsafe { ($api.$name.unwrap())($($argument),*) }
-    };
-}
-
-const NOTHING: Handle = Handle(null_mut());
-
-/// Expects `code` from the call before, and returns its sentence.
-fn text(api: &Api) -> String {
-    let text = call!(api, error_text());
-    // SAFETY: the library says that it ends with a zero byte.
-    unsafe { CStr::from_ptr(text) }.to_str().unwrap().to_owned()
-}
-
-fn options(path: &CStr) -> COptions {
-    // SAFETY: zeros are a value.
-    let mut options: COptions = unsafe { zeroed() };
-    options.size = u32::try_from(size_of::<COptions>()).unwrap();
-    options.path = path.as_ptr();
-    options
-}
-
-fn c_path(path: &Path) -> CString {
-    CString::new(path.to_str().unwrap()).unwrap()
-}
-
-fn peer() -> CEndpoint {
-    let mut endpoint = CEndpoint {
-        family: 4,
-        port: 7000,
-        ..CEndpoint::default()
-    };
-    endpoint.address[..4].copy_from_slice(&[127, 0, 0, 1]);
-    endpoint
-}
-
-/// A recording with a thread and a socket.
-struct Open {
-    api: Api,
-    recorder: Handle,
-    thread: Handle,
-    socket: u32,
-    folder: tempfile::TempDir,
-}
-
-fn open_with(change: impl FnOnce(&mut COptions)) -> Open {
-    let api = api();
-    let folder = tempfile::tempdir().unwrap();
-    let path = c_path(&folder.path().join("a.reel"));
-    let mut options = options(&path);
-    options.start = c"start".as_ptr().cast();
-    options.start_length = 5;
-    change(&mut options);
-    let (mut recorder, mut thread, mut socket) = (NOTHING, NOTHING, 0);
-    assert_eq!(call!(api, open(&options, &mut recorder)), OK);
-    assert_eq!(call!(api, thread_open(recorder, &mut thread)), OK);
-    assert_eq!(call!(api, socket_opened(thread, &peer(), &mut socket)), OK);
-    Open {
-        api,
-        recorder,
-        thread,
-        socket,
-        folder,
-    }
-}
-
-fn open() -> Open {
-    open_with(|_| {})
-}
-
-impl Open {
-    fn note(&self) -> i32 {
-        call!(self.api, note(self.thread, c"note".as_ptr(), 4))
-    }
-
-    fn reel(&self) -> netreel_reel::Reel {
-        netreel_capture::open(self.folder.path().join("a.reel")).unwrap()
-    }
-}
+use support::table::{NOTHING, api, c_path, call, open, open_with, options, peer, text};
 
 #[test]
 fn null_is_refused_everywhere() {

@@ -1,5 +1,7 @@
 //! The system's compilers and the programs that they make.
-#![allow(dead_code)] // each test uses some
+#![allow(dead_code, unused_imports, unused_macros)] // each test uses some
+
+pub mod table;
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
