@@ -5,10 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use netreel_reel::ring::RingReader;
-use netreel_reel::{Append, Event, EventNumber, PlainError, Record, ReelWriter, ThreadId, Time};
+use netreel_reel::{Event, EventNumber, PlainError, Record, ThreadId, Time};
 use netreel_reel::{WriteError, plain_read};
 
 use crate::rings::{MappedRing, RingFile};
+use crate::series::{Done, Series, code};
 
 /// What the recorder and its drainer share.
 pub(crate) struct Shared {
@@ -66,8 +67,7 @@ pub(crate) type Watch = Box<dyn FnMut(&Record<'_>) + Send>;
 /// How a recording ended, seen from the drainer.
 #[derive(Debug)]
 pub(crate) struct Drained {
-    pub(crate) events: u64,
-    pub(crate) dropped: u64,
+    pub(crate) done: Done,
     /// The error that stopped it, and the first number that is not in the reel.
     pub(crate) failed: Option<(WriteError, EventNumber)>,
 }
@@ -80,15 +80,17 @@ const IDLE: Duration = Duration::from_millis(1);
 /// How long, at the end, a number that was taken is waited for.
 const LATE: Duration = Duration::from_millis(200);
 
-pub(crate) struct Drainer<W: Append> {
+pub(crate) struct Drainer {
     shared: Arc<Shared>,
-    writer: ReelWriter<W>,
+    series: Series,
     lanes: Vec<Lane>,
     /// The lane of the latest event; the next is most likely there too.
     lane: usize,
     opened: Option<Instant>,
     latest: Time,
     watch: Option<Watch>,
+    /// The limit that ends the recording, once it is reached: a sentence.
+    limit: Option<String>,
 }
 
 struct Lane {
@@ -96,34 +98,29 @@ struct Lane {
     reader: RingReader,
 }
 
-impl<W: Append> Drainer<W> {
-    pub(crate) fn new(
-        shared: Arc<Shared>,
-        writer: ReelWriter<W>,
-        watch: Option<Watch>,
-    ) -> Drainer<W> {
+impl Drainer {
+    pub(crate) fn new(shared: Arc<Shared>, series: Series, watch: Option<Watch>) -> Drainer {
         Drainer {
             shared,
-            writer,
+            series,
             lanes: Vec::new(),
             lane: 0,
             opened: None,
             latest: Time::ZERO,
             watch,
+            limit: None,
         }
     }
 
-    /// Runs until the recorder finishes or a write fails.
+    /// Runs until the recorder finishes, the recording reaches its limit, or a write fails.
     pub(crate) fn run(mut self) -> Drained {
         let gate = self.rings(|rings| rings.gate().clone());
         let _guard = StopOnPanic(&gate);
         let result = self.drain_all(&gate);
         gate.stop();
-        let totals = self.writer.totals();
-        let (events, dropped) = (totals.events(), totals.dropped());
-        let sealed = self.writer.sealed_number();
-        let result = result.and_then(|()| self.writer.finish().map(|_| ()));
-        let failed = result.err().map(|error| (error, sealed));
+        let sealed = self.series.sealed_number();
+        let (done, finished) = self.series.finish(result.is_ok());
+        let failed = result.and(finished).err().map(|error| (error, sealed));
         if let Some((error, number)) = failed {
             let rings = self
                 .shared
@@ -132,38 +129,35 @@ impl<W: Append> Drainer<W> {
                 .unwrap_or_else(PoisonError::into_inner);
             let stop = &rings.control().stop.0;
             stop.number.store(number.0, Ordering::Relaxed);
-            let code = match error {
-                WriteError::Append(error) => error.0,
-                _ => rustix::io::Errno::FBIG.raw_os_error(),
-            };
-            stop.code.store(code as u32, Ordering::Release);
+            stop.code.store(code(&error) as u32, Ordering::Release);
         }
-        Drained {
-            events,
-            dropped,
-            failed,
-        }
+        Drained { done, failed }
     }
 
     fn drain_all(&mut self, gate: &netreel_transport::Gate) -> Result<(), WriteError> {
         let mut quiet_since = None;
         loop {
             // Read before the rings: what was pushed before the flag was set is then seen.
-            let finishing = self.shared.finishing.load(Ordering::Acquire);
+            let finishing = self.shared.finishing.load(Ordering::Acquire) || self.limit.is_some();
             self.find_lanes();
-            let before = self.writer.next_number();
+            let before = self.series.next_number();
             self.drain()?;
             self.seal_where_due()?;
+            if self.limit.is_some() {
+                gate.stop();
+            }
             gate.made_progress();
-            if self.writer.next_number() > before {
+            if self.series.next_number() > before {
                 quiet_since = None;
                 continue;
             }
             if finishing {
                 let quiet = *quiet_since.get_or_insert_with(Instant::now);
                 let taken = self.rings(|r| r.control().next.0.load(Ordering::Acquire));
-                let late = taken > self.writer.next_number().0;
-                if !late || quiet.elapsed() > LATE {
+                let late = taken > self.series.next_number().0;
+                // Where a limit ended it, threads that know nothing of it may be about to push.
+                let settled = !late && self.limit.is_none();
+                if settled || quiet.elapsed() > LATE {
                     return self.end(taken);
                 }
             }
@@ -174,11 +168,18 @@ impl<W: Append> Drainer<W> {
     /// Everything published, in the order of the numbers, up to the first that is not.
     fn drain(&mut self) -> Result<(), WriteError> {
         loop {
-            let wanted = self.writer.next_number().0;
+            let wanted = self.series.next_number().0;
             let Some(lane) = self.lane_with(wanted) else {
                 return Ok(());
             };
+            let sealed = self.series.sealed_number();
             self.take_from(lane)?;
+            if self.series.sealed_number() != sealed {
+                self.keep_limits()?;
+                if self.limit.is_some() {
+                    return Ok(());
+                }
+            }
             if self.opened.is_none() {
                 self.opened = Some(Instant::now());
             }
@@ -220,7 +221,7 @@ impl<W: Append> Drainer<W> {
         let (number, time) = (EventNumber(taken.number), Time(taken.time));
         let thread = ThreadId(thread.saturating_sub(1) as u16);
         self.latest = time;
-        let sealed = self.writer.sealed_number();
+        let sealed = self.series.sealed_number();
         let record = Record {
             number,
             time,
@@ -231,8 +232,8 @@ impl<W: Append> Drainer<W> {
         if let Some(watch) = &mut self.watch {
             watch(&record);
         }
-        self.writer.push(&record)?;
-        if self.writer.sealed_number() != sealed {
+        self.series.push(&record)?;
+        if self.series.sealed_number() != sealed {
             // All but this event stand in the file now.
             self.opened = Some(Instant::now());
             self.give_back(Some((index, before)));
@@ -260,9 +261,27 @@ impl<W: Append> Drainer<W> {
             used > lane.reader.capacity() / 4 || (used > 0 && !lane.ring.is_leased())
         };
         if old || self.lanes.iter().any(tight) {
-            self.writer.seal()?;
-            self.opened = None;
-            self.give_back(None);
+            self.seal()?;
+        }
+        self.keep_limits()?;
+        self.series.tidy();
+        Ok(())
+    }
+
+    fn seal(&mut self) -> Result<(), WriteError> {
+        self.series.seal()?;
+        self.opened = None;
+        self.give_back(None);
+        Ok(())
+    }
+
+    fn keep_limits(&mut self) -> Result<(), WriteError> {
+        if self.series.rotation_is_due() {
+            self.seal()?;
+            self.series.rotate();
+        }
+        if self.limit.is_none() {
+            self.limit = self.series.limit_reached();
         }
         Ok(())
     }
@@ -292,18 +311,22 @@ impl<W: Append> Drainer<W> {
         let dropped = |lane: &Lane| lane.ring.head().dropped.0.load(Ordering::Relaxed);
         let ringless = self.rings(|rings| rings.control().ringless.0.load(Ordering::Relaxed));
         let count = self.lanes.iter().map(dropped).sum::<u64>() + ringless;
-        if count > 0 {
-            let number = EventNumber(taken.max(self.writer.next_number().0));
+        let dropped = (count > 0).then_some(Event::Dropped { count });
+        let limit = self.limit.take();
+        let limit = limit.as_ref().map(|text| Event::Note {
+            text: text.as_bytes(),
+        });
+        for event in [dropped, limit].into_iter().flatten() {
+            let number = EventNumber(taken.max(self.series.next_number().0));
             let (time, thread) = (self.latest, ThreadId(0));
-            let event = Event::Dropped { count };
-            self.writer.push(&Record {
+            self.series.push(&Record {
                 number,
                 time,
                 thread,
                 event,
             })?;
         }
-        self.writer.seal()
+        self.series.seal()
     }
 
     fn rings<R>(&self, look: impl FnOnce(&RingFile) -> R) -> R {

@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 
 use netreel_reel::ring::RING_PAGE;
 use netreel_reel::{
-    CutWhy, Ending, EventNumber, Header, ReadAt, ReadError, Record, Tail, TailState,
+    CutWhy, Ending, EventNumber, Header, ReadAt, ReadError, Record, Start, Tail, TailState,
 };
 
 use crate::file::{FileSource, is_being_written};
 use crate::open::{OpenError, OpenWhy, open};
 use crate::recorder::ring_path;
 use crate::rings::RINGS_MAX;
+use crate::series::{base_of, named_like_parts};
 
 /// A reel that is followed: each look shows what came since the one before, every event once and
 /// in order. Only what is new is read.
@@ -21,6 +22,8 @@ use crate::rings::RINGS_MAX;
 /// the recorder ever kept waiting.
 pub struct Follower {
     path: PathBuf,
+    /// The recording's first part, whether it is there or not.
+    base: PathBuf,
     source: FileSource,
     header: Header,
     tail: Tail,
@@ -74,11 +77,13 @@ impl Follower {
             }
             let source = FileSource::new(File::open(&path)?);
             let (tail, header) = Tail::open(&source)?;
-            Ok((source, tail, header))
+            let base = base_of(&path).filter(|_| tail.part() > 0);
+            Ok((source, tail, header, base.unwrap_or_else(|| path.clone())))
         })();
         match opened {
-            Ok((source, tail, header)) => Ok(Follower {
-                rings: Rings::new(ring_path(&path)),
+            Ok((source, tail, header, base)) => Ok(Follower {
+                rings: Rings::new(ring_path(&base)),
+                base,
                 path,
                 source,
                 header,
@@ -119,14 +124,22 @@ impl Follower {
         // Before all reading: what is there when the recorder is gone is all that there will be.
         let alive = is_being_written(self.source.file());
         // Before the blocks, see `Tail::rings`.
-        let rings = self.rings.read();
-        let state = self.tail.blocks(&self.source, show);
-        let path = &self.path;
-        let unreadable = |error| FollowError::Read {
-            path: path.clone(),
-            error,
-        };
-        match state.map_err(unreadable)? {
+        let has_rings = self.rings.read().is_some();
+        let mut state = self.blocks(show)?;
+        let mut alive = alive;
+        while state == TailState::GoesOn || !alive {
+            // A part that lost its recorder without an end may have a successor all the same.
+            if self.next_part() {
+                alive = true;
+                state = self.blocks(show)?;
+            } else if state == TailState::GoesOn {
+                self.end = Some(FollowEnd::Cut(CutWhy::NextPartMissing));
+                return Ok(self.end);
+            } else {
+                break;
+            }
+        }
+        match state {
             TailState::Shrunk => {
                 let path = self.path.clone();
                 return Err(FollowError::Shrunk { path });
@@ -135,11 +148,11 @@ impl Follower {
                 self.end = Some(FollowEnd::InOrder);
                 return Ok(self.end);
             }
-            TailState::Open | TailState::Strange => {}
+            TailState::Open | TailState::Strange | TailState::GoesOn => {}
         }
-        if let Some(rings) = rings {
+        if has_rings {
             // One of another reel is as good as none.
-            let _ = self.tail.rings(rings, show);
+            let _ = self.tail.rings(&self.rings.image, show);
         }
         if !alive {
             self.rest(show)?;
@@ -147,10 +160,34 @@ impl Follower {
         Ok(self.end)
     }
 
+    fn blocks(&mut self, show: &mut dyn FnMut(&Record<'_>)) -> Result<TailState, FollowError> {
+        let state = self.tail.blocks(&self.source, show);
+        state.map_err(|error| FollowError::Read {
+            path: self.path.clone(),
+            error,
+        })
+    }
+
+    /// Goes on with the next part that is there; `false` if there is none.
+    fn next_part(&mut self) -> bool {
+        let later = named_like_parts(&self.base);
+        let later = later.iter().filter_map(|path| {
+            let source = FileSource::new(File::open(path).ok()?);
+            let start = Start::read(&source).ok()?;
+            Some((self.tail.later_part(&start)?, start, source))
+        });
+        let Some((_, start, source)) = later.min_by_key(|(number, ..)| *number) else {
+            return false;
+        };
+        self.tail.go_on(&start);
+        self.source = source;
+        true
+    }
+
     /// Shows what only a reader of the whole reel finds: events behind damage and behind numbers
     /// that were never published.
     fn rest(&mut self, show: &mut dyn FnMut(&Record<'_>)) -> Result<(), FollowError> {
-        let reel = open(&self.path)?;
+        let reel = open(&self.base).or_else(|_| open(&self.path))?;
         let next = self.tail.next_number();
         for block in reel.find(next).unwrap_or(0)..reel.blocks() {
             // What cannot be read is lost, as it is for every reader.
@@ -184,8 +221,8 @@ impl Rings {
         }
     }
 
-    /// The image, as it is now; `None` where there is no ring file.
-    fn read(&mut self) -> Option<&[u8]> {
+    /// Makes the image what is there now; `None` where there is no ring file.
+    fn read(&mut self) -> Option<()> {
         if self.file.is_none() {
             let found = std::fs::metadata(&self.path).ok()?;
             let file = found.is_file().then(|| File::open(&self.path));
@@ -227,6 +264,6 @@ impl Rings {
         for at in rings {
             read(image, at + 128, 8)?;
         }
-        Some(image)
+        Some(())
     }
 }

@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use netreel_reel::ring::RING_PAGE;
-use netreel_reel::{Ending, ReadAt, ReadError, Reel};
+use netreel_reel::{ReadAt, ReadError, Reel, Start};
 
 use crate::file::FileSource;
 use crate::recorder::ring_path;
 use crate::rings::RINGS_MAX;
+use crate::series::{base_of, named_like_parts};
 
 /// A reel with the path that it came from.
 #[derive(Clone, Debug)]
@@ -61,60 +62,78 @@ pub enum OpenWhy {
 }
 
 /// Opens a reel with what its ring file (`NAME.reel.ring` beside it) still holds.
+///
+/// The first file of a recording in several, `NAME.reel`, stands for all that are beside it, also
+/// where it is itself gone; a later one is opened alone.
 pub fn open(path: impl AsRef<Path>) -> Result<Reel, OpenError> {
     let path = path.as_ref();
-    open_file(path).map_err(|why| OpenError {
+    let result = Named::find(path).and_then(|named| named.open());
+    result.map_err(|why| OpenError {
         path: path.to_owned(),
         why,
     })
 }
 
 /// Opens every path: a reel, or a folder whose files `*.reel` are opened in the order of their
-/// names. Fails where not one reel could be opened.
+/// names; the files of one recording as one reel. Fails where not one reel could be opened.
 pub fn open_session<P: AsRef<Path>>(paths: &[P]) -> Result<OpenedSession, OpenError> {
-    let mut session = OpenedSession {
-        reels: Vec::new(),
-        failed: Vec::new(),
-    };
+    let mut failed = Vec::new();
+    let mut found: Vec<Named> = Vec::new();
     for path in paths {
         let path = path.as_ref();
-        match files(path) {
-            Ok(files) => files.into_iter().for_each(|path| session.open(path)),
-            Err(why) => session.failed.push(OpenError {
-                path: path.to_owned(),
-                why,
-            }),
+        let files = files(path).unwrap_or_else(|why| {
+            let path = path.to_owned();
+            failed.push(OpenError { path, why });
+            Vec::new()
+        });
+        for path in files {
+            match Named::find(&path) {
+                Ok(named) => match found.iter_mut().find(|other| other.is_same(&named)) {
+                    Some(other) => other.add(named),
+                    None => found.push(named),
+                },
+                Err(why) => failed.push(OpenError { path, why }),
+            }
         }
     }
-    if session.reels.is_empty() {
+    let mut reels = Vec::new();
+    for named in found {
+        let path = named.shown();
+        match named.open() {
+            Ok(reel) => {
+                let reel = Arc::new(reel);
+                reels.push(OpenedReel { path, reel });
+            }
+            Err(why) => failed.push(OpenError { path, why }),
+        }
+    }
+    if reels.is_empty() {
         let nothing = || OpenError {
             path: PathBuf::new(),
             why: OpenWhy::NoPath,
         };
-        return Err(session.failed.into_iter().next().unwrap_or_else(nothing));
+        return Err(failed.into_iter().next().unwrap_or_else(nothing));
     }
-    session
-        .reels
-        .sort_by(|a, b| (a.path.file_name(), &a.path).cmp(&(b.path.file_name(), &b.path)));
-    session.reels.dedup_by(|a, b| a.path == b.path);
-    Ok(session)
+    reels.sort_by(|a, b| (a.path.file_name(), &a.path).cmp(&(b.path.file_name(), &b.path)));
+    Ok(OpenedSession { reels, failed })
 }
 
-impl OpenedSession {
-    fn open(&mut self, path: PathBuf) {
-        match open(&path) {
-            Ok(reel) => self.reels.push(OpenedReel {
-                path,
-                reel: Arc::new(reel),
-            }),
-            Err(error) => self.failed.push(error),
-        }
-    }
+/// The files of the reel at `path`: itself, and, if it is the first of a recording in several,
+/// those of the others that are beside it. In the order of the recording.
+pub fn reel_files(path: impl AsRef<Path>) -> Result<Vec<PathBuf>, OpenError> {
+    let path = path.as_ref();
+    let named = Named::find(path).map_err(|why| OpenError {
+        path: path.to_owned(),
+        why,
+    })?;
+    Ok(named.files.into_iter().map(|(_, path)| path).collect())
 }
 
 fn files(path: &Path) -> Result<Vec<PathBuf>, OpenWhy> {
-    if !std::fs::metadata(path)?.is_dir() {
-        return Ok(vec![path.to_owned()]);
+    match std::fs::metadata(path) {
+        Ok(found) if found.is_dir() => {}
+        // It may stand for parts that are there.
+        _ => return Ok(vec![path.to_owned()]),
     }
     let mut files = Vec::new();
     for entry in std::fs::read_dir(path)? {
@@ -134,20 +153,135 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, OpenWhy> {
     }
 }
 
-fn open_file(path: &Path) -> Result<Reel, OpenWhy> {
+/// The files that make one reel.
+struct Named {
+    /// By the numbers of the parts; one file, with number 0, where the recording has no parts.
+    files: Vec<(u32, PathBuf)>,
+    /// What ties parts together; `None` where the recording has no parts.
+    identity: Option<u64>,
+    /// `NAME.reel`, also where it is not there.
+    base: PathBuf,
+}
+
+impl Named {
+    fn find(path: &Path) -> Result<Named, OpenWhy> {
+        let start = match start(path) {
+            Ok(start) => start,
+            Err(OpenWhy::Io(error)) if error.kind() == io::ErrorKind::NotFound => {
+                return Named::without_first(path).ok_or(OpenWhy::Io(error));
+            }
+            Err(why) => return Err(why),
+        };
+        let number = start.part.as_ref().map(|part| part.number);
+        let base = match number {
+            None | Some(0) => path.to_owned(),
+            Some(_) => base_of(path).unwrap_or_else(|| path.to_owned()),
+        };
+        let mut named = Named {
+            files: vec![(number.unwrap_or(0), path.to_owned())],
+            identity: number.map(|_| start.identity),
+            base,
+        };
+        if number == Some(0) {
+            named.files.extend(named.others());
+        }
+        Ok(named)
+    }
+
+    /// The parts of `base` whose first one is gone.
+    fn without_first(base: &Path) -> Option<Named> {
+        let (path, start) = named_like_parts(base)
+            .into_iter()
+            .find_map(|path| Some((start(&path).ok()?, path)))
+            .filter(|(start, _)| start.part.is_some())
+            .map(|(start, path)| (path, start))?;
+        let mut named = Named {
+            files: vec![(start.part?.number, path)],
+            identity: Some(start.identity),
+            base: base.to_owned(),
+        };
+        named.files = named.others();
+        Some(named)
+    }
+
+    /// The recording's parts that are beside its base.
+    fn others(&self) -> Vec<(u32, PathBuf)> {
+        let mut others = Vec::new();
+        for path in named_like_parts(&self.base) {
+            if let Ok(start) = start(&path)
+                && Some(start.identity) == self.identity
+                && let Some(part) = start.part
+            {
+                others.push((part.number, path));
+            }
+        }
+        others.sort();
+        others
+    }
+
+    fn is_same(&self, other: &Named) -> bool {
+        match (self.identity, other.identity) {
+            (Some(one), Some(other_one)) => {
+                one == other_one && self.base.parent() == other.base.parent()
+            }
+            _ => self.base == other.base,
+        }
+    }
+
+    fn add(&mut self, other: Named) {
+        self.files.extend(other.files);
+        self.files.sort();
+        self.files.dedup();
+    }
+
+    /// What people call it.
+    fn shown(&self) -> PathBuf {
+        match self.files.as_slice() {
+            [(_, path)] => path.clone(),
+            _ => self.base.clone(),
+        }
+    }
+
+    fn open(mut self) -> Result<Reel, OpenWhy> {
+        // Before the files: what a recorder takes from the rings meanwhile is in the files then.
+        let rings = read_rings(&ring_path(&self.base));
+        let last = self.files.last().map(|(number, _)| *number);
+        let mut is_last = true;
+        if self.identity.is_some() {
+            // A recorder may be at work, and may have gone on in a new file since.
+            let others = self.others();
+            let whole = self.files.len() > 1 || last == Some(0);
+            let newer = others
+                .into_iter()
+                .filter(|(number, _)| Some(*number) > last);
+            let newer: Vec<_> = newer.collect();
+            if whole {
+                self.files.extend(newer);
+            } else {
+                is_last = newer.is_empty();
+            }
+        }
+        let mut sources: Vec<Arc<dyn ReadAt>> = Vec::new();
+        for (_, path) in &self.files {
+            match File::open(path) {
+                Ok(file) => sources.push(Arc::new(FileSource::new(file))),
+                // The recorder has just deleted it, as it was told to keep less.
+                Err(error)
+                    if error.kind() == io::ErrorKind::NotFound && self.identity.is_some() => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        let rings = rings.as_deref().filter(|_| is_last);
+        Ok(Reel::open_parts(sources, rings)?)
+    }
+}
+
+fn start(path: &Path) -> Result<Start, OpenWhy> {
     // A pipe would keep the opening waiting for its other end.
     if !std::fs::metadata(path)?.is_file() {
         return Err(OpenWhy::NotAFile);
     }
-    let source: Arc<dyn ReadAt> = Arc::new(FileSource::new(File::open(path)?));
-    let reel = Reel::open(source.clone())?;
-    if *reel.ending() == Ending::Clean || reel.identity() == 0 {
-        return Ok(reel);
-    }
-    let Some(rings) = read_rings(&ring_path(path)) else {
-        return Ok(reel);
-    };
-    Ok(Reel::open_with_rings(source, &rings)?)
+    Ok(Start::read(&FileSource::new(File::open(path)?))?)
 }
 
 /// The bytes of a ring file, if there is one.

@@ -11,14 +11,18 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use netreel_reel::ring::{RING_CAPACITY, RING_PAGE, RingWriter};
-use netreel_reel::{EventNumber, Header, ReelWriter, ThreadId, WriteError};
-use netreel_transport::{GateRef, Pusher, RingSink, WhenFull};
+use netreel_reel::{EventNumber, Header, ThreadId, WriteError};
+use netreel_transport::{GateRef, Pusher, RingSink};
 
 use crate::drainer::{Drained, Drainer, Shared, Tally, Watch};
-use crate::file::FileAppend;
+use crate::options::Options;
 use crate::rings::{PushedBy, RingFile};
+use crate::series::{CreateError, Series};
 
 /// Records one node into a file, with a thread of its own that writes.
+///
+/// The reel is one file, `NAME.reel`, or, with [`Options::rotate`], a series: `NAME.reel`,
+/// `NAME.0001.reel` and so on, which [`open`](crate::open) shows as one.
 ///
 /// Beside `NAME.reel` it keeps `NAME.reel.ring`, a mapped file that holds what was pushed and is
 /// not yet written: it outlives the process, and a reader takes the rest from there.
@@ -32,33 +36,6 @@ pub struct Recorder {
     drainer: Option<JoinHandle<Drained>>,
 }
 
-/// How to record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Options {
-    /// The room for what is pushed and not yet written, in bytes a pusher. Rounded up to a page;
-    /// at least 256 KiB. An event may fill a little less than half of it; a larger one is counted
-    /// as dropped. Default 4 MiB.
-    pub ring_capacity: usize,
-    /// How many pushers there may be at a time. Default 16. Their rings are made as they come, as
-    /// long as all together stay below 4 GiB.
-    pub pushers_max: usize,
-    /// What a push does when there is no room. Default: wait.
-    pub when_full: WhenFull,
-    /// Replace a reel that is there. Default: refuse.
-    pub replace: bool,
-}
-
-impl Default for Options {
-    fn default() -> Options {
-        Options {
-            ring_capacity: 4 << 20,
-            pushers_max: 16,
-            when_full: WhenFull::Block,
-            replace: false,
-        }
-    }
-}
-
 /// So long a thread waits for a recorder that makes no progress: a disk that hangs.
 const WAIT_MAX: Duration = Duration::from_secs(2);
 const RING_CAPACITY_MIN: usize = 256 << 10;
@@ -66,12 +43,19 @@ const RING_CAPACITY_MIN: usize = 256 << 10;
 /// What a finished recording came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Summary {
-    /// How many events the reel holds.
+    /// How many events were written, also into files that were deleted since.
     pub events: u64,
     /// How many were dropped.
     pub dropped: u64,
-    /// The length of the reel in bytes.
+    /// The length of the reel in bytes, all its files together.
     pub bytes: u64,
+    /// How many files it has.
+    pub files: u32,
+    /// How many were deleted, so that the reel stays within [`Options::keep`].
+    pub files_deleted: u32,
+    /// The operating system's error code of the latest rotation that failed. Nothing is lost for
+    /// it: a file grew beyond its limit, or lacks its index.
+    pub rotation_failed: Option<i32>,
 }
 
 /// A recording that could not be made, or that stopped.
@@ -102,6 +86,14 @@ pub enum RecordError {
         number: EventNumber,
         /// Why.
         error: WriteError,
+    },
+    /// The files were removed or replaced by somebody while they were written.
+    #[error("{}: removed while it was recorded, {files} of its files, and what they held with it", .path.display())]
+    Removed {
+        /// The reel.
+        path: PathBuf,
+        /// How many of its files.
+        files: u32,
     },
     /// The thread that writes has died.
     #[error("{}: the writing thread died; what was pushed is in the ring file", .path.display())]
@@ -161,39 +153,32 @@ impl Recorder {
                 _ => RecordError::Create { path, what, error },
             }
         };
-        let mut open = File::options();
-        open.write(true)
-            .create(true)
-            .truncate(options.replace)
-            .create_new(!options.replace);
-        let file = open.open(&path).map_err(failed(&path, "make the reel"))?;
         let identity = RandomState::new().build_hasher().finish() | 1;
         let ring_path = ring_path(&path);
         let capacity = options
             .ring_capacity
             .clamp(RING_CAPACITY_MIN, *RING_CAPACITY.end());
         let capacity = capacity.next_multiple_of(RING_PAGE);
-        let made = (|| {
-            let writer = ReelWriter::create_with_identity(FileAppend::new(file), header, identity);
-            let number = EventNumber(0);
-            let writer = writer.map_err(|error| RecordError::Stopped {
-                path: path.clone(),
-                number,
-                error,
-            })?;
-            let rings = RingFile::create(&ring_path, capacity, identity, pushed_by)
-                .map_err(failed(&ring_path, "make the ring file"))?;
-            Ok((writer, rings))
-        })();
-        let (writer, rings) = match made {
-            Ok(made) => made,
-            Err(error) => {
-                // Neither file holds anything yet.
-                let _ = std::fs::remove_file(&ring_path);
+        let series = Series::create(&path, header, identity, options);
+        let series = series.map_err(|error| match error {
+            CreateError::Make(error) => failed(&path, "make the reel")(error),
+            CreateError::Write(error) => {
+                // It holds nothing yet.
                 let _ = std::fs::remove_file(&path);
-                return Err(error);
+                let (path, number) = (path.clone(), EventNumber(0));
+                RecordError::Stopped {
+                    path,
+                    number,
+                    error,
+                }
             }
-        };
+        })?;
+        let rings = RingFile::create(&ring_path, capacity, identity, pushed_by);
+        let rings = rings.map_err(|error| {
+            let _ = std::fs::remove_file(&ring_path);
+            let _ = std::fs::remove_file(&path);
+            failed(&ring_path, "make the ring file")(error)
+        })?;
         let gate = rings.gate().clone();
         let finishing = AtomicBool::new(false);
         let shared = Arc::new(Shared {
@@ -201,7 +186,7 @@ impl Recorder {
             finishing,
             tally: Arc::default(),
         });
-        let drainer = Drainer::new(shared.clone(), writer, watch);
+        let drainer = Drainer::new(shared.clone(), series, watch);
         let drainer = std::thread::Builder::new()
             .name("netreel".to_owned())
             .spawn(move || drainer.run())
@@ -351,11 +336,18 @@ impl Recorder {
         }
         // A reader that finds it nevertheless ignores it: the reel has its end mark.
         let _ = std::fs::remove_file(ring_path(&self.path));
-        let bytes = std::fs::metadata(&self.path).map_or(0, |file| file.len());
+        let done = drained.done;
+        if done.files_gone > 0 {
+            let files = done.files_gone;
+            return Err(RecordError::Removed { path, files });
+        }
         Ok(Summary {
-            events: drained.events,
-            dropped: drained.dropped,
-            bytes,
+            events: done.events,
+            dropped: done.dropped,
+            bytes: done.bytes,
+            files: done.files,
+            files_deleted: done.files_deleted,
+            rotation_failed: done.rotation_failed,
         })
     }
 }

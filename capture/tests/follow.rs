@@ -305,3 +305,36 @@ fn a_reel_that_gets_shorter_is_an_error() {
     assert!(matches!(error, FollowError::Shrunk { .. }), "{error}");
     drop(writing);
 }
+
+#[test]
+fn a_recording_in_several_files_is_followed_from_one_to_the_next() {
+    let folder = Folder::new();
+    let options = Options {
+        rotate: netreel_capture::Limits {
+            bytes: Some(1),
+            time: None,
+        },
+        ..small()
+    };
+    let recorder = Recorder::create(folder.reel(), &header(), options).unwrap();
+    let mut pusher = recorder.pusher().unwrap();
+    let mut follower = Follower::open(folder.reel()).unwrap();
+    let (mut seen, mut all) = (0, Vec::new());
+    for value in 0..60_000 {
+        pusher.push(Time(value), Event::Random { value }).unwrap();
+        if value % 20_000 == 0 {
+            let (shown, end) = look(&mut follower);
+            assert_eq!(end, None);
+            seen += draws(&shown) as u64;
+            all.extend(shown);
+            assert_eq!(seen, value + 1);
+        }
+    }
+    drop(pusher);
+    let summary = recorder.finish().unwrap();
+    assert!(summary.files > 3, "{summary:?}");
+    let (shown, end) = look(&mut follower);
+    assert_eq!(end, Some(FollowEnd::InOrder));
+    all.extend(shown);
+    check(&all, &held(&folder.reel()));
+}

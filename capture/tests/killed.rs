@@ -9,11 +9,13 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use netreel_capture::{Options, Recorder, open};
+use netreel_capture::{Limits, Options, Recorder, open, reel_files};
 use netreel_reel::{CutWhy, Ending, Event, GapWhy, Header, SocketId, ThreadId, Time};
 
 const REEL: &str = "NETREEL_TEST_KILLED_REEL";
 const THREADS: &str = "NETREEL_TEST_KILLED_THREADS";
+/// Bytes after which a file is followed by the next; 0 for one file.
+const ROTATE: &str = "NETREEL_TEST_KILLED_ROTATE";
 
 /// One line of the pipe: thread (1 byte), how many pushes of it have returned (8 bytes).
 /// Shorter than `PIPE_BUF`, so that two threads' lines do not mix.
@@ -31,8 +33,13 @@ fn child() {
         ..Header::default()
     };
     // Small enough that the ring wraps, blocks are sealed and pushers wait while it runs.
+    let rotate: u64 = std::env::var(ROTATE).unwrap().parse().unwrap();
     let options = Options {
         ring_capacity: 256 << 10,
+        rotate: Limits {
+            bytes: (rotate > 0).then_some(rotate),
+            time: None,
+        },
         ..Options::default()
     };
     let recorder = Recorder::create(path, &header, options).unwrap();
@@ -64,13 +71,22 @@ fn child() {
     });
 }
 
+/// How the child records.
+#[derive(Clone, Copy)]
+struct How {
+    threads: u16,
+    /// See [`ROTATE`].
+    rotate: u64,
+}
+
 /// Runs a child, kills it after `delay`, and returns how many pushes of each thread it reported.
-fn run_and_kill(path: &Path, threads: u16, delay: Duration) -> BTreeMap<u8, u64> {
+fn run_and_kill(path: &Path, how: How, delay: Duration) -> BTreeMap<u8, u64> {
     let (pipe, child_end) = std::io::pipe().unwrap();
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "child", "--nocapture", "--test-threads=1"])
         .env(REEL, path)
-        .env(THREADS, threads.to_string())
+        .env(THREADS, how.threads.to_string())
+        .env(ROTATE, how.rotate.to_string())
         .stdout(Stdio::null())
         .stderr(child_end)
         .spawn()
@@ -153,36 +169,61 @@ fn check_holds(path: &Path, returned: &BTreeMap<u8, u64>, threads: u16) -> u64 {
     reel.recovery().from_rings
 }
 
-fn check_kills(kills: u32, threads: u16) {
+/// How often a child is killed: as often as `NETREEL_KILLS` says, or `few` times.
+fn kills(few: u32) -> u32 {
+    let said = std::env::var("NETREEL_KILLS").ok();
+    said.map_or(few, |kills| {
+        kills.parse().expect("NETREEL_KILLS is a number")
+    })
+}
+
+fn check_kills(few: u32, how: How) {
+    let kills = kills(few);
     let folder = tempfile::tempdir().unwrap();
-    let mut seed = 0x9e37_79b9_7f4a_7c15_u64 ^ u64::from(threads);
-    let (mut returned_in_all, mut from_rings) = (0, 0);
+    let mut seed = 0x9e37_79b9_7f4a_7c15_u64 ^ u64::from(how.threads) ^ how.rotate;
+    let (mut returned_in_all, mut from_rings, mut files) = (0, 0, 0);
     for kill in 0..kills {
         seed = seed
             .wrapping_mul(6_364_136_223_846_793_005)
             .wrapping_add(1_442_695_040_888_963_407);
-        let path = folder.path().join(format!("{kill}.reel"));
+        let folder = folder.path().join(kill.to_string());
+        std::fs::create_dir(&folder).unwrap();
+        let path = folder.join("A.reel");
         let delay = Duration::from_micros((seed >> 33) % 150_000);
-        let returned = run_and_kill(&path, threads, delay);
-        from_rings += check_holds(&path, &returned, threads);
+        let returned = run_and_kill(&path, how, delay);
+        from_rings += check_holds(&path, &returned, how.threads);
         returned_in_all += returned.values().sum::<u64>();
-        std::fs::remove_file(path.with_extension("reel.ring")).unwrap();
-        std::fs::remove_file(path).unwrap();
+        files += reel_files(&path).unwrap().len();
+        std::fs::remove_dir_all(folder).unwrap();
     }
     assert!(
         returned_in_all > 1000,
         "the children pushed: {returned_in_all}"
     );
     assert!(from_rings > 100, "the rings were needed: {from_rings}");
-    println!("{kills} kills, {threads} threads: {returned_in_all} pushes returned, all held");
+    if how.rotate > 0 {
+        assert!(files > kills as usize, "recordings rotated: {files}");
+    }
+    let threads = how.threads;
+    println!(
+        "{kills} kills, {threads} threads, {files} files: {returned_in_all} pushes returned, all held"
+    );
 }
 
 #[test]
 fn killed_at_30_moments_a_reel_holds_every_push_that_returned() {
-    check_kills(30, 1);
+    let (threads, rotate) = (1, 0);
+    check_kills(30, How { threads, rotate });
 }
 
 #[test]
 fn killed_at_20_moments_with_two_threads_a_reel_holds_every_push_that_returned() {
-    check_kills(20, 2);
+    let (threads, rotate) = (2, 0);
+    check_kills(20, How { threads, rotate });
+}
+
+#[test]
+fn killed_at_30_moments_while_every_block_rotates_a_reel_holds_every_push_that_returned() {
+    let (threads, rotate) = (2, 1);
+    check_kills(30, How { threads, rotate });
 }

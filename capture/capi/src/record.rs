@@ -316,7 +316,7 @@ fn no_such_socket(number: u32) -> Failure {
 fn record_failure(error: RecordError) -> Failure {
     let code = match &error {
         RecordError::Exists { .. } => E_EXISTS,
-        RecordError::Create { .. } => E_IO,
+        RecordError::Create { .. } | RecordError::Removed { .. } => E_IO,
         RecordError::Stopped { .. } => E_STOPPED,
         RecordError::Forked { .. } => E_FORKED,
         RecordError::TooManyPushers(_) => E_LIMIT,

@@ -33,6 +33,9 @@ pub enum CutWhy {
     /// What follows the last good block is not a block.
     #[error("the end is damaged: no block was found behind this byte")]
     DamagedEnd,
+    /// The recording goes on in a part that is not there.
+    #[error("the recording goes on in another part, which is missing")]
+    NextPartMissing,
     /// Recording stopped because a write failed, with this operating-system error code.
     #[error("recording stopped: {}", std::io::Error::from_raw_os_error(*.0))]
     WriteFailed(i32),
@@ -56,6 +59,8 @@ pub enum GapWhy {
     NeverPublished,
     /// The block that held them is damaged.
     Damaged,
+    /// They are in a part of the recording that is not there.
+    PartMissing,
 }
 
 /// Bytes of a reel that could not be read.

@@ -16,7 +16,10 @@ pub(crate) const INDEX_MAGIC: [u8; 4] = *b"\xf7Idx";
 /// The length of what stands before a block's body: magic, length, checksum.
 pub(crate) const FRAME_HEAD: usize = 12;
 
+/// Ends a recording.
 pub(crate) const FOOTER_MAGIC: [u8; 4] = *b"\xf7End";
+/// Ends a part of a recording that goes on in the next one.
+pub(crate) const FOOTER_NEXT_MAGIC: [u8; 4] = *b"\xf7Nxt";
 pub(crate) const FOOTER: usize = 16;
 
 /// The largest single event, in bytes of its body.
@@ -115,22 +118,39 @@ impl FrameHead {
     }
 }
 
-/// The last bytes of a reel that was ended in order.
-pub(crate) fn footer(index_at: u64) -> [u8; FOOTER] {
-    let mut out = [0; FOOTER];
-    out[..8].copy_from_slice(&index_at.to_le_bytes());
-    let checksum = checksum(&[&out[..8], &FOOTER_MAGIC]);
-    out[8..12].copy_from_slice(&checksum.to_le_bytes());
-    out[12..].copy_from_slice(&FOOTER_MAGIC);
-    out
+/// What the last bytes of a reel that was ended in order say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Footer {
+    pub(crate) index_at: u64,
+    /// Whether the recording goes on in the next part.
+    pub(crate) goes_on: bool,
 }
 
-/// Where the index starts, if these are the last bytes of a reel that was ended in order.
-pub(crate) fn read_footer(bytes: &[u8]) -> Option<u64> {
-    let mut from = Cursor::new(bytes);
-    let index_at = from.u64()?;
-    let sum = from.u32()?;
-    let magic: [u8; 4] = from.array()?;
-    let fits = magic == FOOTER_MAGIC && sum == checksum(&[&index_at.to_le_bytes(), &magic]);
-    fits.then_some(index_at)
+impl Footer {
+    pub(crate) fn bytes(self) -> [u8; FOOTER] {
+        let magic = match self.goes_on {
+            true => FOOTER_NEXT_MAGIC,
+            false => FOOTER_MAGIC,
+        };
+        let mut out = [0; FOOTER];
+        out[..8].copy_from_slice(&self.index_at.to_le_bytes());
+        let checksum = checksum(&[&out[..8], &magic]);
+        out[8..12].copy_from_slice(&checksum.to_le_bytes());
+        out[12..].copy_from_slice(&magic);
+        out
+    }
+
+    pub(crate) fn read(bytes: &[u8]) -> Option<Footer> {
+        let mut from = Cursor::new(bytes);
+        let index_at = from.u64()?;
+        let sum = from.u32()?;
+        let magic: [u8; 4] = from.array()?;
+        let goes_on = match magic {
+            FOOTER_MAGIC => false,
+            FOOTER_NEXT_MAGIC => true,
+            _ => return None,
+        };
+        let fits = sum == checksum(&[&index_at.to_le_bytes(), &magic]);
+        fits.then_some(Footer { index_at, goes_on })
+    }
 }

@@ -1,6 +1,6 @@
 //! What is known of a reel without reading its events: where blocks are, and totals.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -109,6 +109,32 @@ impl Totals {
             let sum = self.unknown.entry(*kind).or_default();
             *sum = sum.saturating_add(*count);
         }
+    }
+
+    /// Adds what a later part of the same recording came to.
+    pub(crate) fn add_part(&mut self, later: &Totals) {
+        for (kind, count) in &later.kinds {
+            let sum = self.kinds.entry(*kind).or_default();
+            *sum = sum.saturating_add(*count);
+        }
+        self.add_unknown(&later.unknown);
+        self.span = match (self.span, later.span) {
+            (Some((low, high)), Some((start, end))) => Some((low.min(start), high.max(end))),
+            (one, other) => one.or(other),
+        };
+        self.sockets.extend_from_slice(&later.sockets);
+        self.dropped = self.dropped.saturating_add(later.dropped);
+        for (first, count) in &later.holes {
+            self.add_hole(*first, *count);
+        }
+    }
+
+    /// Adds sockets that were opened before the first event here; those that are known stay.
+    pub(crate) fn add_open(&mut self, sockets: &[(SocketId, Endpoint)]) {
+        let mut known: BTreeSet<_> = self.sockets.iter().copied().collect();
+        let fresh = sockets.iter().filter(|socket| known.insert(**socket));
+        let fresh: Vec<_> = fresh.copied().collect();
+        self.sockets.extend(fresh);
     }
 
     pub(crate) fn add_hole(&mut self, first: EventNumber, count: u64) {

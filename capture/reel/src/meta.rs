@@ -21,6 +21,14 @@ pub(crate) fn encode<T: Serialize>(value: &T) -> Option<Vec<u8>> {
 
 /// Reads what [`encode`] wrote; it must fill `bytes` to the end.
 pub(crate) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
+    match decode_prefix(bytes)? {
+        (value, []) => Ok(value),
+        (_, rest) => Err(format!("{} bytes too many", rest.len())),
+    }
+}
+
+/// Reads what [`encode`] wrote, and gives what follows it.
+pub(crate) fn decode_prefix<T: DeserializeOwned>(bytes: &[u8]) -> Result<(T, &[u8]), String> {
     // bincode allocates what a string's length says before it looks whether the bytes are there,
     // and the limit is a constant: the tightest one that these bytes can need is chosen.
     let result = match bytes.len() {
@@ -31,9 +39,6 @@ pub(crate) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
         }
         _ => decode_from_slice(bytes, config::standard().with_limit::<0x1000_0000>()),
     };
-    match result {
-        Ok((value, read)) if read == bytes.len() => Ok(value),
-        Ok((_, read)) => Err(format!("{} bytes too many", bytes.len() - read)),
-        Err(error) => Err(error.to_string()),
-    }
+    let (value, read) = result.map_err(|error| error.to_string())?;
+    Ok((value, bytes.get(read..).unwrap_or(&[])))
 }

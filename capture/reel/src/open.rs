@@ -1,15 +1,15 @@
 //! Opening a reel: header, index, or a pass over the file where there is no index.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use crate::ending::{CutWhy, Ending, Gap, GapWhy, Recovery};
-use crate::frame::{FOOTER, FRAME_HEAD, FrameHead};
-use crate::frame::{INDEX_MAGIC, REEL_HEAD, ReelHead, VERSION, checksum, read_footer};
+use crate::frame::{FOOTER, FRAME_HEAD, Footer, FrameHead};
+use crate::frame::{INDEX_MAGIC, REEL_HEAD, ReelHead, VERSION, checksum};
 use crate::index::{BlockInfo, Index, Totals};
 use crate::read_at::{ReadAt, ReadError, read_vec};
 use crate::recover::{RingImage, recover};
 use crate::scan::{Scan, scan};
-use crate::{EventNumber, Header, Reel, RingError, meta};
+use crate::{EventNumber, Header, Part, RingError, meta};
 
 /// A reel that cannot be opened.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -55,63 +55,93 @@ pub enum OpenError {
     },
 }
 
-pub(crate) fn open(source: Arc<dyn ReadAt>, rings: Option<&[u8]>) -> Result<Reel, OpenError> {
-    let length = source.length()?;
-    let (head, header, start) = open_header(source.as_ref(), length)?;
-    let indexed = open_index(source.as_ref(), start, length)?;
-    let (clean, mut scan) = match indexed {
-        Some((blocks, totals)) => (true, Scan::indexed(blocks, totals)),
-        None => (false, scan(source.as_ref(), start, length)?),
-    };
-    let in_file = scan.blocks.len();
-    let mut recovery = Recovery::default();
-    let mut recovered = Vec::new();
-    let mut ending = Ending::Clean;
-    if !clean {
-        let image = match rings.map(RingImage::read) {
-            Some(Ok(image)) if image.identity == head.identity => Some(image),
-            Some(Ok(_)) => {
-                recovery.rings = Some(RingError::OtherReel);
-                None
-            }
-            Some(Err(error)) => {
-                recovery.rings = Some(error);
-                None
-            }
-            None => {
-                let had_rings = head.identity != 0;
-                recovery.rings = had_rings.then_some(RingError::Missing);
-                None
-            }
-        };
-        let mut at_byte = scan.end;
-        let mut why = scan.why.unwrap_or(CutWhy::NoFooter);
-        recovered = recover(&mut scan, image.as_ref(), &mut recovery, &mut at_byte);
-        if let Some((code, _)) = image.and_then(|image| image.stop) {
-            why = CutWhy::WriteFailed(code);
-        }
-        ending = Ending::Cut { at_byte, why };
+/// What the start of a reel says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Start {
+    /// What the reel says of itself.
+    pub header: Header,
+    /// Ties a ring file, and the parts of one recording, together; 0 for neither.
+    pub identity: u64,
+    /// Which part of a recording this is; `None` for a recording in one file.
+    pub part: Option<Part>,
+    /// Where the first block starts.
+    pub(crate) end: u64,
+}
+
+impl Start {
+    /// Reads the start of a reel alone.
+    pub fn read(source: &dyn ReadAt) -> Result<Start, OpenError> {
+        open_start(source, source.length()?)
     }
-    Ok(Reel {
-        source,
-        header,
-        identity: head.identity,
-        blocks: scan.blocks,
+}
+
+/// One file, read by itself.
+pub(crate) struct OneReel {
+    pub(crate) start: Start,
+    pub(crate) length: u64,
+    pub(crate) scan: Scan,
+    /// Bodies of the last blocks: what the rings and a torn block held.
+    pub(crate) recovered: Vec<Arc<[u8]>>,
+    pub(crate) ending: Ending,
+    /// It was ended in order, and the recording goes on in another part.
+    pub(crate) goes_on: bool,
+    pub(crate) recovery: Recovery,
+}
+
+pub(crate) fn open(source: &dyn ReadAt, rings: Option<&[u8]>) -> Result<OneReel, OpenError> {
+    let length = source.length()?;
+    let start = open_start(source, length)?;
+    let first = start
+        .part
+        .as_ref()
+        .map_or(EventNumber(0), |part| part.first);
+    if let Some((blocks, totals, goes_on)) = open_index(source, start.end, length)? {
+        return Ok(OneReel {
+            start,
+            length,
+            scan: Scan::indexed(blocks, totals),
+            recovered: Vec::new(),
+            ending: Ending::Clean,
+            goes_on,
+            recovery: Recovery::default(),
+        });
+    }
+    let mut scan = scan(source, start.end, length, first)?;
+    let mut recovery = Recovery::default();
+    let image = match rings.map(RingImage::read) {
+        Some(Ok(image)) if image.identity == start.identity => Some(image),
+        Some(Ok(_)) => {
+            recovery.rings = Some(RingError::OtherReel);
+            None
+        }
+        Some(Err(error)) => {
+            recovery.rings = Some(error);
+            None
+        }
+        None => {
+            let had_rings = start.identity != 0;
+            recovery.rings = had_rings.then_some(RingError::Missing);
+            None
+        }
+    };
+    let mut at_byte = scan.end;
+    let mut why = scan.why.unwrap_or(CutWhy::NoFooter);
+    let recovered = recover(&mut scan, image.as_ref(), &mut recovery, &mut at_byte);
+    if let Some((code, _)) = image.and_then(|image| image.stop) {
+        why = CutWhy::WriteFailed(code);
+    }
+    Ok(OneReel {
+        start,
+        length,
+        scan,
         recovered,
-        in_file,
-        totals: scan.totals,
-        gaps: scan.gaps,
-        damage: scan.damage,
-        ending,
+        ending: Ending::Cut { at_byte, why },
+        goes_on: false,
         recovery,
-        latest: Mutex::new(None),
     })
 }
 
-pub(crate) fn open_header(
-    source: &dyn ReadAt,
-    length: u64,
-) -> Result<(ReelHead, Header, u64), OpenError> {
+pub(crate) fn open_start(source: &dyn ReadAt, length: u64) -> Result<Start, OpenError> {
     if length == 0 {
         return Err(OpenError::Empty);
     }
@@ -155,20 +185,30 @@ pub(crate) fn open_header(
         let why = "the checksum does not fit".to_owned();
         return Err(OpenError::HeaderDamaged { end, why });
     }
-    let header = meta::decode(&bytes).map_err(|why| OpenError::HeaderDamaged { end, why })?;
-    Ok((head, header, end))
+    let damaged = |why| OpenError::HeaderDamaged { end, why };
+    let (header, rest) = meta::decode_prefix(&bytes).map_err(damaged)?;
+    let part = match rest {
+        [] => None,
+        rest => Some(meta::decode(rest).map_err(damaged)?),
+    };
+    Ok(Start {
+        header,
+        identity: head.identity,
+        part,
+        end,
+    })
 }
 
 fn open_index(
     source: &dyn ReadAt,
     start: u64,
     length: u64,
-) -> Result<Option<(Vec<BlockInfo>, Totals)>, ReadError> {
+) -> Result<Option<(Vec<BlockInfo>, Totals, bool)>, ReadError> {
     let Some(footer_at) = length.checked_sub(FOOTER as u64).filter(|at| *at >= start) else {
         return Ok(None);
     };
     let footer = read_vec(source, footer_at, FOOTER)?;
-    let Some(index_at) = read_footer(&footer) else {
+    let Some(Footer { index_at, goes_on }) = Footer::read(&footer) else {
         return Ok(None);
     };
     let Some(frame_length) = footer_at.checked_sub(index_at) else {
@@ -191,7 +231,8 @@ fn open_index(
     let Ok(index) = meta::decode::<Index>(body) else {
         return Ok(None);
     };
-    Ok(index.blocks(start, index_at))
+    let blocks = index.blocks(start, index_at);
+    Ok(blocks.map(|(blocks, totals)| (blocks, totals, goes_on)))
 }
 
 impl Scan {

@@ -239,6 +239,7 @@ pub(crate) fn recover(
     if end > next {
         scan.gap(EventNumber(next), end - next, GapWhy::NeverPublished);
     }
+    scan.next = next.max(end);
     blocks
 }
 

@@ -1,5 +1,6 @@
 //! Reading a reel.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -7,12 +8,15 @@ use crate::decode::{BlockProblem, Records};
 use crate::ending::{Damage, Ending, Gap, GapWhy, Recovery};
 use crate::frame::{BLOCK_MAGIC, FRAME_HEAD, FrameHead};
 use crate::index::{BlockInfo, Totals};
+use crate::join::{join, open_parts};
 use crate::open::{OpenError, open};
+use crate::part::{MissingParts, OpenedPart};
 use crate::plain::OwnedRecord;
 use crate::read_at::{ReadAt, ReadError, read_vec};
 use crate::{Endpoint, Event, EventNumber, Header, Record, SocketId, Time};
 
-/// The recording of one node, open for reading.
+/// The recording of one node, open for reading: from one file, or from the parts of a recording in
+/// several, which read as one.
 ///
 /// Opening reads the index, or makes one by a pass over the file where there is none. Events are
 /// read block by block; a block is checked whenever it is read.
@@ -20,10 +24,11 @@ pub struct Reel {
     pub(crate) source: Arc<dyn ReadAt>,
     pub(crate) header: Header,
     pub(crate) identity: u64,
+    pub(crate) parts: Vec<OpenedPart>,
+    pub(crate) missing_parts: Vec<MissingParts>,
     pub(crate) blocks: Vec<BlockInfo>,
-    /// Bodies of the blocks behind those in the file: what the rings and a torn block held.
-    pub(crate) recovered: Vec<Arc<[u8]>>,
-    pub(crate) in_file: usize,
+    /// Bodies of the blocks that are in no file: what the rings and torn blocks held.
+    pub(crate) in_memory: BTreeMap<usize, Arc<[u8]>>,
     pub(crate) totals: Totals,
     pub(crate) gaps: Vec<Gap>,
     pub(crate) damage: Vec<Damage>,
@@ -98,12 +103,24 @@ impl Reel {
     /// Opens a reel. Errors only where nothing can be said of it: what is broken behind the
     /// header is in [`ending`](Reel::ending), [`gaps`](Reel::gaps) and [`damage`](Reel::damage).
     pub fn open(source: Arc<dyn ReadAt>) -> Result<Reel, OpenError> {
-        open(source, None)
+        join(vec![(open(source.as_ref(), None)?, source)])
     }
 
     /// Opens a reel with the bytes of its ring file, which hold what had not been written yet.
     pub fn open_with_rings(source: Arc<dyn ReadAt>, rings: &[u8]) -> Result<Reel, OpenError> {
-        open(source, Some(rings))
+        join(vec![(open(source.as_ref(), Some(rings))?, source)])
+    }
+
+    /// Opens parts of one recording as one reel; the caller saw to it that they have the same
+    /// [identity](crate::Start::identity). Their order does not matter, and parts that lack are
+    /// named in [`missing_parts`](Reel::missing_parts). `rings` is the recording's ring file.
+    ///
+    /// Fails where one of them does not open, or none is given.
+    pub fn open_parts(
+        sources: Vec<Arc<dyn ReadAt>>,
+        rings: Option<&[u8]>,
+    ) -> Result<Reel, OpenError> {
+        open_parts(sources, rings)
     }
 
     /// Opens a reel that is in memory.
@@ -116,7 +133,33 @@ impl Reel {
         &self.header
     }
 
-    /// The number that ties a ring file to this reel; 0 for none.
+    /// The parts of the recording that are here, in order; at least one.
+    pub fn parts(&self) -> &[OpenedPart] {
+        &self.parts
+    }
+
+    /// Parts of the recording that are not here though later ones are.
+    pub fn missing_parts(&self) -> &[MissingParts] {
+        &self.missing_parts
+    }
+
+    /// The part that a byte belongs to, as [`block_infos`](Reel::block_infos) and
+    /// [`damage`](Reel::damage) count bytes, and where in that part it is.
+    pub fn place(&self, byte: u64) -> Option<(&OpenedPart, u64)> {
+        let after = self.parts.partition_point(|part| part.bytes.start <= byte);
+        let part = self.parts.get(after.checked_sub(1)?)?;
+        Some((part, byte - part.bytes.start))
+    }
+
+    /// The number that the first event was expected to have: 0, unless earlier parts of the
+    /// recording are not here.
+    pub fn first_number(&self) -> EventNumber {
+        self.parts
+            .first()
+            .map_or(EventNumber(0), |opened| opened.part.first)
+    }
+
+    /// The number that ties a ring file, and the parts of one recording, to this reel; 0 for none.
     pub fn identity(&self) -> u64 {
         self.identity
     }
@@ -157,15 +200,21 @@ impl Reel {
     /// reads, polls, frames, the index. `None` without packets. Of a reel that was cut, what was recovered
     /// from outside the file counts as if it were in it. Reads the whole reel.
     pub fn overhead_per_packet(&self) -> Option<f64> {
-        let start = self.blocks.first()?.offset;
         let packets = self.totals.packets();
-        let bytes = match self.ending {
-            Ending::Clean => self.source.length().ok()?.saturating_sub(start),
-            Ending::Cut { .. } => self
-                .blocks
-                .iter()
-                .fold(0u64, |sum, block| sum.saturating_add(block.length)),
-        };
+        let mut bytes = 0u64;
+        for part in &self.parts {
+            let blocks = self.blocks.get(part.blocks.clone()).unwrap_or(&[]);
+            let own = match part.ending {
+                Ending::Clean => {
+                    let start = blocks.first().map_or(part.bytes.end, |block| block.offset);
+                    part.bytes.end.saturating_sub(start)
+                }
+                Ending::Cut { .. } => blocks
+                    .iter()
+                    .fold(0u64, |sum, block| sum.saturating_add(block.length)),
+            };
+            bytes = bytes.saturating_add(own);
+        }
         let mut payload_bytes = 0;
         self.for_each(|record| match record.event {
             Event::Sent { payload, .. }
@@ -226,38 +275,23 @@ impl Reel {
             .blocks
             .get(index)
             .ok_or(BlockError::NoSuchBlock { index, blocks })?;
-        if let Some(body) = index
-            .checked_sub(self.in_file)
-            .and_then(|i| self.recovered.get(i))
-        {
+        if let Some(body) = self.in_memory.get(&index) {
             return Ok(Block {
                 index,
                 info,
                 body: body.clone(),
             });
         }
-        let bytes = info.offset..info.offset.saturating_add(info.length);
-        let damaged = |why| BlockError::Damaged {
-            index,
-            bytes: bytes.clone(),
-            why,
-        };
-        // The index was checked to stay inside the file, so this is no more than the file has.
-        let length = usize::try_from(info.length).map_err(|_| damaged("it is too long"))?;
-        let frame = read_vec(self.source.as_ref(), info.offset, length)?;
-        let head = FrameHead::read(&frame).ok_or_else(|| damaged("it is cut"))?;
-        let body = frame.get(FRAME_HEAD..).unwrap_or(&[]);
-        if head.magic != BLOCK_MAGIC {
-            return Err(damaged("no block starts here"));
-        }
-        if !head.fits(body) {
-            return Err(damaged("the checksum does not fit"));
-        }
-        Ok(Block {
-            index,
-            info,
-            body: body.into(),
-        })
+        let body = block_body(self.source.as_ref(), info.offset, info.length);
+        let body = body.map_err(|error| match error {
+            BodyError::Read(error) => BlockError::Read(error),
+            BodyError::Damaged(why) => BlockError::Damaged {
+                index,
+                bytes: info.offset..info.offset.saturating_add(info.length),
+                why,
+            },
+        })?;
+        Ok(Block { index, info, body })
     }
 
     /// The block that holds an event, if the reel has such a number.
@@ -336,6 +370,37 @@ impl Reel {
         }
         walk
     }
+}
+
+/// Why the body of a block cannot be had.
+pub(crate) enum BodyError {
+    Read(ReadError),
+    Damaged(&'static str),
+}
+
+/// Reads and checks the block whose frame is `length` bytes from `offset` on. The caller has
+/// checked that the source has them.
+pub(crate) fn block_body(
+    source: &dyn ReadAt,
+    offset: u64,
+    length: u64,
+) -> Result<Arc<[u8]>, BodyError> {
+    let damaged = |why| Err(BodyError::Damaged(why));
+    let Ok(length) = usize::try_from(length) else {
+        return damaged("it is too long");
+    };
+    let frame = read_vec(source, offset, length).map_err(BodyError::Read)?;
+    let Some(head) = FrameHead::read(&frame) else {
+        return damaged("it is cut");
+    };
+    let body = frame.get(FRAME_HEAD..).unwrap_or(&[]);
+    if head.magic != BLOCK_MAGIC {
+        return damaged("no block starts here");
+    }
+    if !head.fits(body) {
+        return damaged("the checksum does not fit");
+    }
+    Ok(body.into())
 }
 
 impl std::fmt::Debug for Reel {

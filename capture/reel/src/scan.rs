@@ -39,9 +39,17 @@ enum Found {
     Nothing,
 }
 
-pub(crate) fn scan(source: &dyn ReadAt, start: u64, length: u64) -> Result<Scan, ReadError> {
+/// Finds the blocks between the bytes `start` and `length`; `first` is the number that the first
+/// event is expected to have.
+pub(crate) fn scan(
+    source: &dyn ReadAt,
+    start: u64,
+    length: u64,
+    first: EventNumber,
+) -> Result<Scan, ReadError> {
     let mut scan = Scan {
         end: start,
+        next: first.0,
         ..Scan::default()
     };
     let mut at = start;

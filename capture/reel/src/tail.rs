@@ -1,9 +1,8 @@
 //! A reel that is being written, read on from where the last look ended.
 
 use crate::decode::Records;
-use crate::frame::read_footer;
-use crate::frame::{BLOCK_MAGIC, BLOCK_MAX, FOOTER, FRAME_HEAD, FrameHead, INDEX_MAGIC};
-use crate::open::{OpenError, open_header};
+use crate::frame::{BLOCK_MAGIC, BLOCK_MAX, FOOTER, FRAME_HEAD, Footer, FrameHead, INDEX_MAGIC};
+use crate::open::{OpenError, Start};
 use crate::plain::plain_read;
 use crate::read_at::{ReadAt, ReadError, read_vec};
 use crate::recover::RingImage;
@@ -13,6 +12,8 @@ use crate::{EventNumber, Header, Record, RingError, ThreadId, Time, meta};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tail {
     identity: u64,
+    /// The part of the recording that is read.
+    part: u32,
     at: u64,
     next: EventNumber,
 }
@@ -24,6 +25,8 @@ pub enum TailState {
     Open,
     /// The end of the recording.
     Ended,
+    /// The end of this part of the recording, which goes on in another one.
+    GoesOn,
     /// Something that is no block: it may be written over, or it is damage.
     Strange,
     /// The reel is shorter than what was read of it: somebody cut or replaced it.
@@ -37,13 +40,36 @@ impl Tail {
     /// As for [`Reel::open`](crate::Reel::open); [`OpenError::Empty`] and [`OpenError::HeaderCut`]
     /// may be gone the next moment.
     pub fn open(source: &dyn ReadAt) -> Result<(Tail, Header), OpenError> {
-        let (head, header, at) = open_header(source, source.length()?)?;
+        let start = Start::read(source)?;
+        let part = start.part.as_ref();
         let tail = Tail {
-            identity: head.identity,
-            at,
-            next: EventNumber(0),
+            identity: start.identity,
+            part: part.map_or(0, |part| part.number),
+            at: start.end,
+            next: part.map_or(EventNumber(0), |part| part.first),
         };
-        Ok((tail, header))
+        Ok((tail, start.header))
+    }
+
+    /// The part of the recording that is read, from 0.
+    pub fn part(&self) -> u32 {
+        self.part
+    }
+
+    /// Whether a reel that starts so is a later part of the same recording; its number then.
+    pub fn later_part(&self, start: &Start) -> Option<u32> {
+        let part = start.part.as_ref()?;
+        let later = start.identity == self.identity && part.number > self.part;
+        later.then_some(part.number)
+    }
+
+    /// Goes on with the first block of a later part, which starts so.
+    pub fn go_on(&mut self, start: &Start) {
+        if let Some(part) = &start.part {
+            self.part = part.number;
+            self.at = start.end;
+            self.next = self.next.max(part.first);
+        }
     }
 
     /// The number of the next event that will be shown, or a higher one.
@@ -90,8 +116,11 @@ impl Tail {
             }
             if frame.magic == INDEX_MAGIC {
                 let footer = read_vec(source, end, FOOTER)?;
-                return Ok(match read_footer(&footer) {
-                    Some(index_at) if index_at == self.at => TailState::Ended,
+                return Ok(match Footer::read(&footer) {
+                    Some(Footer { index_at, goes_on }) if index_at == self.at => match goes_on {
+                        true => TailState::GoesOn,
+                        false => TailState::Ended,
+                    },
                     _ => TailState::Open,
                 });
             }

@@ -2,10 +2,10 @@
 
 use crate::encode::BlockEncoder;
 use crate::frame::{BLOCK_MAGIC, BLOCK_TARGET, EVENT_MAX, FRAME_HEAD, INDEX_MAGIC};
-use crate::frame::{footer, frame_head, reel_head};
+use crate::frame::{Footer, frame_head, reel_head};
 use crate::index::{BlockInfo, Index, Totals};
 use crate::plain::plain_parts;
-use crate::{Event, EventNumber, Header, Record, Time, meta};
+use crate::{Event, EventNumber, Header, Part, Record, Time, meta};
 
 /// Where the bytes of a reel go.
 pub trait Append {
@@ -79,13 +79,40 @@ impl<W: Append> ReelWriter<W> {
 
     /// Starts a reel; a ring file with the same `identity` belongs to it.
     pub fn create_with_identity(
-        mut out: W,
+        out: W,
         header: &Header,
         identity: u64,
     ) -> Result<ReelWriter<W>, WriteError> {
-        let header = meta::encode(header).ok_or(WriteError::MetaTooLarge("header"))?;
+        ReelWriter::start(out, header, identity, None)
+    }
+
+    /// Starts one part of a recording; the other parts have the same `identity`.
+    pub fn create_part(
+        out: W,
+        header: &Header,
+        identity: u64,
+        part: &Part,
+    ) -> Result<ReelWriter<W>, WriteError> {
+        ReelWriter::start(out, header, identity, Some(part))
+    }
+
+    fn start(
+        mut out: W,
+        header: &Header,
+        identity: u64,
+        part: Option<&Part>,
+    ) -> Result<ReelWriter<W>, WriteError> {
+        let too_large = WriteError::MetaTooLarge("header");
+        let mut header = meta::encode(header).ok_or(too_large)?;
+        if let Some(part) = part {
+            header.extend(meta::encode(part).ok_or(too_large)?);
+        }
+        if header.len() > meta::META_MAX {
+            return Err(too_large);
+        }
         let bytes = reel_head(&header, identity);
         out.append(&bytes)?;
+        let first = part.map_or(0, |part| part.first.0);
         Ok(ReelWriter {
             out,
             offset: bytes.len() as u64,
@@ -93,8 +120,8 @@ impl<W: Append> ReelWriter<W> {
             frame: Vec::new(),
             blocks: Vec::new(),
             totals: Totals::default(),
-            next: 0,
-            sealed: 0,
+            next: first,
+            sealed: first,
         })
     }
 
@@ -111,6 +138,11 @@ impl<W: Append> ReelWriter<W> {
     /// The length of the reel so far in bytes, without the block that is still open.
     pub fn length(&self) -> u64 {
         self.offset
+    }
+
+    /// Where the bytes go.
+    pub fn out(&self) -> &W {
+        &self.out
     }
 
     /// What was written so far, in sum.
@@ -177,13 +209,23 @@ impl<W: Append> ReelWriter<W> {
     }
 
     /// Ends the reel: the last block, the index, the footer.
-    pub fn finish(mut self) -> Result<W, WriteError> {
+    pub fn finish(self) -> Result<W, WriteError> {
+        self.end(false)
+    }
+
+    /// Ends this part of a recording that goes on in the next one.
+    pub fn finish_part(self) -> Result<W, WriteError> {
+        self.end(true)
+    }
+
+    fn end(mut self, goes_on: bool) -> Result<W, WriteError> {
         self.seal()?;
         let index = Index::new(&self.blocks, std::mem::take(&mut self.totals));
         let index = meta::encode(&index).ok_or(WriteError::MetaTooLarge("index"))?;
         let mut bytes = frame_head(INDEX_MAGIC, &index).to_vec();
         bytes.extend_from_slice(&index);
-        bytes.extend_from_slice(&footer(self.offset));
+        let index_at = self.offset;
+        bytes.extend_from_slice(&Footer { index_at, goes_on }.bytes());
         self.out.append(&bytes)?;
         Ok(self.out)
     }

@@ -13,7 +13,8 @@ use super::look;
 use super::tripwire::Tripwire;
 use crate::anchor::clock_anchor;
 use crate::drainer::{Tally, Watch};
-use crate::recorder::{Options, RecordError, Recorder, Summary};
+use crate::options::Options;
+use crate::recorder::{RecordError, Recorder, Summary};
 
 /// What every reel of an unmodified program says of itself.
 const NOT_COVERED: &str = "recorded from outside the program, by a preloaded library. \

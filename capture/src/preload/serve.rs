@@ -22,8 +22,9 @@ use super::library::Unpacked;
 use super::process::{Doing, Process};
 use super::tripwire::Tripwire;
 use super::{Outcome, PreloadError, Report, Wanted, look};
+use crate::options::Options;
 use crate::progress::Progress;
-use crate::recorder::{Options, RecordError};
+use crate::recorder::RecordError;
 use crate::signals::Signals;
 use netreel_transport::WhenFull;
 

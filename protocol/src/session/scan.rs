@@ -26,6 +26,8 @@ pub(super) struct Scan {
     pub span: Option<(Time, Time)>,
     /// Whether a socket was opened before the first packet: nothing crossed before the reel began.
     pub from_start: bool,
+    /// Whether earlier parts of the recording are not there.
+    pub begins_later: bool,
     /// For each tick its event and the last call of the game since the tick before.
     pub turns: Vec<(EventNumber, Option<(EventNumber, Time)>)>,
     /// Stretches that the reel does not hold.
@@ -71,7 +73,7 @@ pub(super) struct RawHole {
 impl Scan {
     /// Reads the whole reel. Blocks that cannot be read become holes.
     pub fn new(reel: &Reel) -> Scan {
-        let mut pass = Pass::default();
+        let mut pass = Pass::new(reel);
         let walk = reel.for_each(|record| pass.take(record));
         let mut scan = pass.finish();
         scan.damages(reel, &walk);
@@ -90,12 +92,12 @@ impl Scan {
         let infos = reel.block_infos();
         let at_opening = reel.damage().iter().map(|Damage { bytes, why }| {
             let next = infos.iter().find(|info| info.offset >= bytes.end);
-            (next.map(|info| info.first), format_damage(bytes, why))
+            (next.map(|info| info.first), format_damage(reel, bytes, why))
         });
         let in_walk = walk.damaged.iter().map(|error| match error {
             BlockError::Damaged { index, bytes, why } => (
                 infos.get(index.saturating_add(1)).map(|info| info.first),
-                format_damage(bytes, why),
+                format_damage(reel, bytes, why),
             ),
             BlockError::NoSuchBlock { index, .. } => (
                 infos.get(index.saturating_add(1)).map(|info| info.first),
@@ -166,8 +168,15 @@ impl Scan {
 /// More damages of one hole are counted, not listed.
 const DAMAGES_TOLD: usize = 3;
 
-fn format_damage(bytes: &std::ops::Range<u64>, why: &str) -> String {
-    format!("bytes {} to {}: {why}", bytes.start, bytes.end)
+fn format_damage(reel: &Reel, bytes: &std::ops::Range<u64>, why: &str) -> String {
+    let (mut bytes, mut part) = (bytes.clone(), String::new());
+    if reel.parts().len() > 1
+        && let Some((opened, start)) = reel.place(bytes.start)
+    {
+        bytes = start..start.saturating_add(bytes.end - bytes.start);
+        part = format!("part {}, ", opened.part.number);
+    }
+    format!("{part}bytes {} to {}: {why}", bytes.start, bytes.end)
 }
 
 /// A scan under way.
@@ -179,26 +188,59 @@ struct Pass {
     /// The last call of the game since the last tick.
     asked: Option<(EventNumber, Time)>,
     known: BTreeMap<(SocketId, Endpoint), u32>,
+    /// Parts of the recording that others lack before: their first event, whether recording was on
+    /// there, and what to say of the hole before it. The next one last.
+    resumes: Vec<(EventNumber, bool, Option<String>)>,
 }
 
 impl Pass {
+    fn new(reel: &Reel) -> Pass {
+        let mut pass = Pass::default();
+        pass.scan.expected = reel.first_number();
+        pass.scan.begins_later = reel.first_number() > EventNumber(0);
+        for opened in reel.parts() {
+            for &(socket, local) in &opened.part.sockets {
+                pass.scan.sockets.entry(socket).or_insert(local);
+            }
+            let number = opened.part.number;
+            let missing = reel
+                .missing_parts()
+                .iter()
+                .find(|it| it.parts.end == number);
+            if let Some(missing) = missing {
+                let first = opened.part.first;
+                let why = (first > pass.scan.expected).then(|| missing.to_string());
+                pass.resumes.push((first, opened.part.on, why));
+            }
+        }
+        pass.resumes.reverse();
+        pass
+    }
+
     fn take(&mut self, record: &Record<'_>) {
         let time = record.time;
         let before = self.last;
         if record.number > self.scan.expected {
             let count = record.number.0 - self.scan.expected.0;
-            self.hole(
-                before,
-                time,
-                record.number,
-                format!("{count} events could not be read"),
-            );
+            let why = self.resumes.last_mut().and_then(|(first, _, why)| {
+                let missing = why.take_if(|_| *first <= record.number);
+                missing
+            });
+            let why = why.unwrap_or_else(|| format!("{count} events could not be read"));
+            self.hole(before, time, record.number, why);
+        }
+        while let Some((_, on, _)) = self.resumes.pop_if(|(first, ..)| *first <= record.number) {
+            self.off_since = if on {
+                None
+            } else {
+                self.off_since.or(Some(time))
+            };
         }
         self.scan.expected = record.number.next();
         match record.event {
             Event::SocketOpened { socket, local } => {
                 let first = self.scan.sends.is_empty() && self.scan.receives.is_empty();
-                if first && self.scan.holes.is_empty() {
+                if first && self.scan.holes.is_empty() && !self.scan.begins_later {
                     self.scan.from_start = true;
                 }
                 self.scan.sockets.insert(socket, local);

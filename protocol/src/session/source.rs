@@ -40,16 +40,23 @@ pub(super) fn sources(reels: Vec<ReelInput>, warnings: &mut Vec<String>) -> Vec<
         if scan.events == 0 {
             warnings.push(format!("{name} holds no event"));
         }
+        parts(&name, &reel, warnings);
+        let part = reel.parts().last().map(|last| last.part.number);
+        let part = match part {
+            Some(number) if number > 0 => format!(" of part {number}"),
+            _ => String::new(),
+        };
         if is_closed(&reel) {
             if let Ending::Cut { at_byte, why } = reel.ending() {
                 warnings.push(format!(
-                    "{name} is damaged from byte {at_byte} on: {why}; no event is lost with it"
+                    "{name} is damaged from byte {at_byte}{part} on: {why}; no event is lost with \
+                     it"
                 ));
             }
         } else if let Ending::Cut { at_byte, why } = reel.ending() {
             warnings.push(format!(
-                "{name} was cut at byte {at_byte} ({why}): what {node} shows at its end is not an \
-                 outcome"
+                "{name} was cut at byte {at_byte}{part} ({why}): what {node} shows at its end is \
+                 not an outcome"
             ));
         }
         warnings.extend(skipped(&name, reel.unknown()));
@@ -67,6 +74,40 @@ pub(super) fn sources(reels: Vec<ReelInput>, warnings: &mut Vec<String>) -> Vec<
         });
     }
     sources
+}
+
+/// Says what the parts of a recording lack that later parts do not show.
+fn parts(name: &str, reel: &Reel, warnings: &mut Vec<String>) {
+    if let Some(missing) = reel.missing_parts().first()
+        && missing.parts.start == 0
+    {
+        let first = missing.events.end;
+        let was = match missing.parts.end {
+            1 => "part 0 of the recording is".to_owned(),
+            end => format!("parts 0 to {} of the recording are", end - 1),
+        };
+        warnings.push(format!(
+            "{name} begins with event {first}: {was} not there, deleted while it was recorded or \
+             since"
+        ));
+    }
+    let [before @ .., _] = reel.parts() else {
+        return;
+    };
+    for opened in before {
+        let number = opened.part.number;
+        match &opened.ending {
+            // Killed between two parts: the next one has the rest.
+            Ending::Clean
+            | Ending::Cut {
+                why: CutWhy::NoFooter,
+                ..
+            } => {}
+            Ending::Cut { at_byte, why } => warnings.push(format!(
+                "{name} is damaged from byte {at_byte} of part {number} on: {why}"
+            )),
+        }
+    }
 }
 
 /// Whether the recording was ended in order: only then is there an index, be it whole or damaged.

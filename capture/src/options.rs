@@ -1,0 +1,74 @@
+//! How to record.
+
+use std::time::Duration;
+
+use netreel_transport::WhenFull;
+
+/// How to record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// The room for what is pushed and not yet written, in bytes a pusher. Rounded up to a page;
+    /// at least 256 KiB. An event may fill a little less than half of it; a larger one is counted
+    /// as dropped. Default 4 MiB.
+    pub ring_capacity: usize,
+    /// How many pushers there may be at a time. Default 16. Their rings are made as they come, as
+    /// long as all together stay below 4 GiB.
+    pub pushers_max: usize,
+    /// What a push does when there is no room. Default: wait.
+    pub when_full: WhenFull,
+    /// Replace a reel that is there, with all its parts. Default: refuse.
+    pub replace: bool,
+    /// The recording goes on in a new file when the present one reaches this size (it ends with
+    /// the block that does) or this age: `NAME.reel`, `NAME.0001.reel` and so on. Default: it
+    /// stays in one file.
+    pub rotate: Limits,
+    /// The oldest files of the recording are deleted, so that what is kept stays below this size,
+    /// and no file is kept that ended longer ago. The present file is always kept. Without
+    /// `rotate`, files are an eighth of this. Default: all are kept.
+    pub keep: Limits,
+    /// The recording ends, in order, when it has written this much or is this old. Default: it
+    /// does not end by itself.
+    pub max: Limits,
+}
+
+/// A size, a time, both, or neither.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// In bytes of files.
+    pub bytes: Option<u64>,
+    /// In time that passes, not in that of events.
+    pub time: Option<Duration>,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            ring_capacity: 4 << 20,
+            pushers_max: 16,
+            when_full: WhenFull::Block,
+            replace: false,
+            rotate: Limits::default(),
+            keep: Limits::default(),
+            max: Limits::default(),
+        }
+    }
+}
+
+impl Options {
+    /// When a file is followed by the next one; `None` for a recording in one file.
+    pub(crate) fn rotation(&self) -> Option<Limits> {
+        let limits = Limits {
+            bytes: self.rotate.bytes.or(self.keep.bytes.map(|all| all / 8)),
+            time: self.rotate.time.or(self.keep.time.map(|all| all / 8)),
+        };
+        (limits != Limits::default()).then_some(limits)
+    }
+}
+
+impl Limits {
+    /// Whether so many bytes, or so much time, reach it.
+    pub(crate) fn reached(&self, bytes: u64, time: impl FnOnce() -> Duration) -> bool {
+        self.bytes.is_some_and(|limit| bytes >= limit)
+            || self.time.is_some_and(|limit| time() >= limit)
+    }
+}

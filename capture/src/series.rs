@@ -1,0 +1,382 @@
+//! The files of one recording: `NAME.reel`, and, where it rotates, `NAME.0001.reel` and so on.
+//!
+//! The next file is made, with its header, before the one before it is ended: whenever the process
+//! is killed, the file with the highest number is the one that the ring file goes on from.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use netreel_reel::WriteError;
+use netreel_reel::{Event, EventNumber, Header, Part, Record, ReelWriter, SocketId, Start};
+
+use crate::file::{FileAppend, FileSource, os_code};
+use crate::options::{Limits, Options};
+
+/// Writes one recording.
+pub(crate) struct Series {
+    base: PathBuf,
+    header: Header,
+    identity: u64,
+    options: Options,
+    rotation: Option<Limits>,
+    writer: ReelWriter<FileAppend>,
+    file: Own,
+    /// What the next part's start will say.
+    next: Part,
+    /// The number in the name of the latest file.
+    name: u32,
+    ended: VecDeque<Own>,
+    done: Done,
+    begun: Instant,
+    file_begun: Instant,
+    again_at: Option<Instant>,
+}
+
+/// A file of the recording.
+struct Own {
+    path: PathBuf,
+    inode: u64,
+    bytes: u64,
+    ended: Instant,
+}
+
+/// How a file ends.
+enum How {
+    GoesOn,
+    Last,
+    /// Without an index, because a write failed.
+    Stopped,
+}
+
+/// What a recording has come to.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Done {
+    /// Events, also of files that were deleted.
+    pub(crate) events: u64,
+    pub(crate) dropped: u64,
+    /// Written, also into files that were deleted.
+    pub(crate) bytes_written: u64,
+    /// Of the files that are there.
+    pub(crate) bytes: u64,
+    /// How many files are there.
+    pub(crate) files: u32,
+    /// How many were deleted to stay within `keep`.
+    pub(crate) files_deleted: u32,
+    /// Files that somebody else has removed.
+    pub(crate) files_gone: u32,
+    /// The error of the latest rotation that failed: a file grew beyond its limit for it.
+    pub(crate) rotation_failed: Option<i32>,
+}
+
+/// After a rotation that failed, so long the recording stays in its file.
+const AGAIN_AFTER: Duration = Duration::from_secs(1);
+
+impl Series {
+    /// Makes the first file.
+    pub(crate) fn create(
+        base: &Path,
+        header: &Header,
+        identity: u64,
+        options: Options,
+    ) -> Result<Series, CreateError> {
+        let taken = existing(base);
+        if !options.replace && (base.exists() || !taken.is_empty()) {
+            return Err(CreateError::Make(io::ErrorKind::AlreadyExists.into()));
+        }
+        for old in taken {
+            std::fs::remove_file(old).map_err(CreateError::Make)?;
+        }
+        let mut open = File::options();
+        open.write(true)
+            .create(true)
+            .truncate(options.replace)
+            .create_new(!options.replace);
+        let file = open.open(base).map_err(CreateError::Make)?;
+        let own = Own::new(base, &file).map_err(CreateError::Make)?;
+        let rotation = options.rotation();
+        let first = Part::first();
+        let out = FileAppend::new(file);
+        let writer = match rotation {
+            Some(_) => ReelWriter::create_part(out, header, identity, &first),
+            None => ReelWriter::create_with_identity(out, header, identity),
+        };
+        let now = Instant::now();
+        Ok(Series {
+            base: base.to_owned(),
+            header: header.clone(),
+            identity,
+            options,
+            rotation,
+            writer: writer.map_err(CreateError::Write)?,
+            file: own,
+            next: first,
+            name: 0,
+            ended: VecDeque::new(),
+            done: Done::default(),
+            begun: now,
+            file_begun: now,
+            again_at: None,
+        })
+    }
+
+    pub(crate) fn next_number(&self) -> EventNumber {
+        self.writer.next_number()
+    }
+
+    pub(crate) fn sealed_number(&self) -> EventNumber {
+        self.writer.sealed_number()
+    }
+
+    pub(crate) fn push(&mut self, record: &Record<'_>) -> Result<(), WriteError> {
+        self.writer.push(record)?;
+        match record.event {
+            Event::SocketOpened { socket, local } => {
+                self.close_socket(socket);
+                self.next.sockets.push((socket, local));
+            }
+            Event::SocketClosed { socket } => self.close_socket(socket),
+            Event::Switched { on } => self.next.on = on,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn close_socket(&mut self, socket: SocketId) {
+        self.next.sockets.retain(|(open, _)| *open != socket);
+    }
+
+    pub(crate) fn seal(&mut self) -> Result<(), WriteError> {
+        self.writer.seal()
+    }
+
+    /// Whether it is time to go on in a new file.
+    pub(crate) fn rotation_is_due(&self) -> bool {
+        let Some(limits) = &self.rotation else {
+            return false;
+        };
+        let some = self.next_number() > self.next.first;
+        some && limits.reached(self.writer.length(), || self.file_begun.elapsed())
+            && self.again_at.is_none_or(|at| Instant::now() >= at)
+    }
+
+    /// Goes on in a new file. All that was pushed is sealed. Where a new file cannot be had, the
+    /// recording stays in the one it has, and tries again later.
+    pub(crate) fn rotate(&mut self) {
+        let mut next = self.next.clone();
+        next.number = self.next.number.saturating_add(1);
+        next.first = self.next_number();
+        match self.make_next(&next) {
+            Ok((writer, file)) => {
+                self.next = next;
+                self.again_at = None;
+                self.file_begun = Instant::now();
+                let before = std::mem::replace(&mut self.writer, writer);
+                let file = std::mem::replace(&mut self.file, file);
+                let (file, ended) = file.end(before, How::GoesOn, &mut self.done);
+                self.ended.push_back(file);
+                if let Err(error) = ended {
+                    // Its blocks are there; only its index is not.
+                    self.done.rotation_failed = Some(code(&error));
+                }
+            }
+            Err(error) => {
+                self.done.rotation_failed = Some(error);
+                self.again_at = Some(Instant::now() + AGAIN_AFTER);
+            }
+        }
+        self.delete_oldest();
+    }
+
+    /// The next file with its header in it: it gets its name when it is whole.
+    fn make_next(&mut self, part: &Part) -> Result<(ReelWriter<FileAppend>, Own), i32> {
+        let mut made = self.base.clone().into_os_string();
+        made.push(".new");
+        let made = PathBuf::from(made);
+        let outcome = (|| {
+            let mut open = File::options();
+            open.write(true).create(true).truncate(true);
+            let file = open.open(&made).map_err(|error| os_code(&error))?;
+            let mut own = Own::new(&made, &file).map_err(|error| os_code(&error))?;
+            let out = FileAppend::new(file);
+            let writer = ReelWriter::create_part(out, &self.header, self.identity, part)
+                .map_err(|error| code(&error))?;
+            loop {
+                self.name = self.name.saturating_add(1);
+                let path = part_path(&self.base, self.name);
+                // A file of that name may be another recording.
+                if path.symlink_metadata().is_ok() {
+                    continue;
+                }
+                std::fs::rename(&made, &path).map_err(|error| os_code(&error))?;
+                own.path = path;
+                return Ok((writer, own));
+            }
+        })();
+        if outcome.is_err() {
+            let _ = std::fs::remove_file(&made);
+        }
+        outcome
+    }
+
+    fn delete_oldest(&mut self) {
+        let keep = self.options.keep;
+        loop {
+            let bytes =
+                self.ended.iter().map(|file| file.bytes).sum::<u64>() + self.writer.length();
+            let Some(oldest) = self.ended.front() else {
+                return;
+            };
+            let large = keep.bytes.is_some_and(|limit| bytes > limit);
+            let old = keep
+                .time
+                .is_some_and(|limit| oldest.ended.elapsed() > limit);
+            if !large && !old {
+                return;
+            }
+            // One that is gone already is as good as deleted; one that cannot be deleted would
+            // stop all others.
+            let _ = std::fs::remove_file(&oldest.path);
+            self.done.files_deleted += 1;
+            self.ended.pop_front();
+        }
+    }
+
+    /// Deletes what has become too old.
+    pub(crate) fn tidy(&mut self) {
+        if self.options.keep.time.is_some() {
+            self.delete_oldest();
+        }
+    }
+
+    /// What the recording has reached that ends it, as a sentence.
+    pub(crate) fn limit_reached(&self) -> Option<String> {
+        let max = self.options.max;
+        let bytes = self.done.bytes_written + self.writer.length();
+        match (max.bytes, max.time) {
+            (Some(limit), _) if bytes >= limit => Some(format!(
+                "the recording ends here: it has reached its size of {limit} bytes"
+            )),
+            (_, Some(limit)) if self.begun.elapsed() >= limit => Some(format!(
+                "the recording ends here: it has reached its time of {} s",
+                limit.as_secs_f64()
+            )),
+            _ => None,
+        }
+    }
+
+    /// Ends the recording: in order, or, where it had to stop, as it is.
+    pub(crate) fn finish(mut self, in_order: bool) -> (Done, Result<(), WriteError>) {
+        let how = if in_order { How::Last } else { How::Stopped };
+        let (file, result) = self.file.end(self.writer, how, &mut self.done);
+        self.ended.push_back(file);
+        for file in &self.ended {
+            if file.is_there() {
+                self.done.files += 1;
+                self.done.bytes += file.bytes;
+            } else {
+                self.done.files_gone += 1;
+            }
+        }
+        (self.done, result)
+    }
+}
+
+impl Own {
+    fn new(path: &Path, file: &File) -> io::Result<Own> {
+        Ok(Own {
+            path: path.to_owned(),
+            inode: file.metadata()?.ino(),
+            bytes: 0,
+            ended: Instant::now(),
+        })
+    }
+
+    fn end(
+        mut self,
+        writer: ReelWriter<FileAppend>,
+        how: How,
+        done: &mut Done,
+    ) -> (Own, Result<(), WriteError>) {
+        done.events += writer.totals().events();
+        done.dropped += writer.totals().dropped();
+        self.bytes = writer.length();
+        let ended = match how {
+            How::GoesOn => writer.finish_part().map(|out| self.bytes = out.length()),
+            How::Last => writer.finish().map(|out| self.bytes = out.length()),
+            How::Stopped => Ok(()),
+        };
+        self.ended = Instant::now();
+        done.bytes_written += self.bytes;
+        (self, ended)
+    }
+
+    /// Whether it still has its name: nobody has removed or replaced it.
+    fn is_there(&self) -> bool {
+        let found = std::fs::symlink_metadata(&self.path);
+        found.is_ok_and(|found| found.ino() == self.inode)
+    }
+}
+
+/// Why a recording could not be made.
+pub(crate) enum CreateError {
+    Make(io::Error),
+    Write(WriteError),
+}
+
+/// The file of a recording with this number in its name.
+pub(crate) fn part_path(base: &Path, number: u32) -> PathBuf {
+    match number {
+        0 => base.to_owned(),
+        _ => base.with_extension(format!("{number:04}.reel")),
+    }
+}
+
+/// The base of a part's path, if its name is one that a part may have: `NAME.0001.reel`.
+pub(crate) fn base_of(path: &Path) -> Option<PathBuf> {
+    let stem = Path::new(path.file_stem()?);
+    let number = stem.extension()?.to_str()?;
+    let digits = number.len() >= 4 && number.bytes().all(|byte| byte.is_ascii_digit());
+    (digits && path.extension()? == "reel")
+        .then(|| path.with_file_name(stem).with_extension("reel"))
+}
+
+/// Files whose names are those of parts of `base`, itself left out; in the order of their names.
+pub(crate) fn named_like_parts(base: &Path) -> Vec<PathBuf> {
+    let folder = match base.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    };
+    let mut found: Vec<PathBuf> = Vec::new();
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = base.with_file_name(entry.file_name());
+        if base_of(&path).as_deref() == Some(base) {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+/// Parts of a former recording at `base`.
+fn existing(base: &Path) -> Vec<PathBuf> {
+    let mut found = named_like_parts(base);
+    found.retain(|path| {
+        let start = File::open(path).map(FileSource::new);
+        let start = start.ok().and_then(|file| Start::read(&file).ok());
+        let part = start.and_then(|start| start.part);
+        part.is_some_and(|part| part.number > 0)
+    });
+    found
+}
+
+/// The operating system's code of a write that failed.
+pub(crate) fn code(error: &WriteError) -> i32 {
+    match error {
+        WriteError::Append(error) => error.0,
+        _ => rustix::io::Errno::FBIG.raw_os_error(),
+    }
+}
