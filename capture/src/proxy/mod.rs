@@ -18,8 +18,9 @@ use std::time::Duration;
 
 use netreel_reel::Endpoint;
 
+use crate::options::Options;
 use crate::progress::Progress;
-use crate::recorder::{Options, RecordError, Summary};
+use crate::recorder::{RecordError, Summary};
 
 pub use relay::Proxy;
 pub use spec::{FaultSpec, HEADERS, SpecError, WayFaults};
