@@ -28,6 +28,9 @@ pub enum Command {
     /// or, as a proxy, what passes between clients and a server. Exits 1 where the program failed or
     /// something was not recorded (docs/record.md).
     Record(Record),
+    /// Makes reels of a packet capture (pcap, pcapng): one of the observer, or one for each node
+    /// that is named. Exits 1 where the capture ends badly.
+    Import(Import),
     /// What a recording is: nodes, times, counts, and what is missing.
     Info(Read),
     /// The packets of a session, a line each.
@@ -235,6 +238,23 @@ pub struct Proxy {
     pub idle: u32,
 }
 
+#[derive(Debug, Args)]
+pub struct Import {
+    /// A pcap or pcapng file.
+    #[arg(value_name = "FILE")]
+    pub capture: PathBuf,
+    /// Where the reels go.
+    #[arg(long, value_name = "DIR")]
+    pub out: PathBuf,
+    /// A node by its address, for example `HOST=10.0.0.1:7000`, `A=10.0.0.2` or `B=[::1]:7001`: it
+    /// gets a reel of its own. May be given again, for other nodes or other addresses of one.
+    #[arg(long, value_name = "NAME=ADDR[:PORT]")]
+    pub node: Vec<netreel_capture::import::NamedNode>,
+    /// Put this wire into the reels, so that they explain themselves.
+    #[arg(long, value_name = "FILE")]
+    pub wire: Option<PathBuf>,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Migration {
     Host,
@@ -250,7 +270,7 @@ pub enum Topology {
 /// What is read, and with which wire.
 #[derive(Debug, Args)]
 pub struct Source {
-    /// Reels, or folders of reels.
+    /// Reels, folders of reels, or packet captures (pcap, pcapng).
     #[arg(required = true, value_name = "PATH")]
     pub paths: Vec<PathBuf>,
     /// A key log for encrypted layers; without it `keys.log` beside what is read, where there is one.

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use netreel_protocol::export;
-use netreel_protocol::session::Fate;
+use netreel_protocol::session::{Fate, Observer};
 
 use crate::arguments::Read;
 use crate::open;
@@ -37,6 +37,12 @@ pub fn run(arguments: &Read, out: &mut dyn Write) -> Result<Answer, Failure> {
         0 => String::new(),
         number => format!(", {number} with an unknown fate"),
     };
+    let acked = session.packets.iter().zip(&history.acked);
+    let acked = acked.filter(|(packet, acked)| packet.fate == Fate::Unknown && acked.is_some());
+    let unknown = match acked.count() {
+        0 => unknown,
+        number => format!("{unknown}, {number} of them acked"),
+    };
     let lost = session
         .packets
         .iter()
@@ -56,9 +62,13 @@ pub fn run(arguments: &Read, out: &mut dyn Write) -> Result<Answer, Failure> {
     writeln!(out, "messages   {}", session.messages.len())?;
     writeln!(out, "objects    {}", history.objects.len())?;
     writeln!(out)?;
+    for observer in &session.observers {
+        observed(observer, out)?;
+    }
+    let names = text::node_width(session, 8);
     writeln!(
         out,
-        "{:<8} {:>11} {:>11}  {:<22} reel",
+        "{:<names$} {:>11} {:>11}  {:<22} reel",
         "node", "from s", "to s", "endpoints"
     )?;
     for node in &session.nodes {
@@ -68,6 +78,7 @@ pub fn run(arguments: &Read, out: &mut dyn Write) -> Result<Answer, Failure> {
             .map(ToString::to_string)
             .collect::<Vec<_>>();
         let reel = match (node.recorded, node.complete) {
+            (false, _) if node.seen => "none, seen",
             (false, _) => "none",
             (true, _) if !node.holes.is_empty() => "has holes",
             (true, false) => "cut",
@@ -75,7 +86,7 @@ pub fn run(arguments: &Read, out: &mut dyn Write) -> Result<Answer, Failure> {
         };
         writeln!(
             out,
-            "{:<8} {:>11} {:>11}  {:<22} {reel}",
+            "{:<names$} {:>11} {:>11}  {:<22} {reel}",
             node.name,
             text::time(node.span.start),
             text::time(node.span.end),
@@ -83,9 +94,10 @@ pub fn run(arguments: &Read, out: &mut dyn Write) -> Result<Answer, Failure> {
         )?;
     }
     writeln!(out)?;
+    let links = text::link_width(session, 14);
     writeln!(
         out,
-        "{:<14} {:>8} {:>10} {:>6} {:>6} {:>6} {:>7} {:>10} {:>10}",
+        "{:<links$} {:>8} {:>10} {:>6} {:>6} {:>6} {:>7} {:>10} {:>10}",
         "link", "packets", "bytes", "lost", "dupl.", "reord.", "resent", "latency", "rtt"
     )?;
     for ((from, to), link) in &history.links {
@@ -97,7 +109,7 @@ pub fn run(arguments: &Read, out: &mut dyn Write) -> Result<Answer, Failure> {
         };
         writeln!(
             out,
-            "{:<14} {:>8} {:>10} {:>6} {:>6} {:>6} {:>7} {:>10} {:>10}",
+            "{:<links$} {:>8} {:>10} {:>6} {:>6} {:>6} {:>7} {:>10} {:>10}",
             format!(
                 "{} -> {}",
                 text::node(session, *from),
@@ -114,4 +126,26 @@ pub fn run(arguments: &Read, out: &mut dyn Write) -> Result<Answer, Failure> {
         )?;
     }
     Ok(Answer::Clean)
+}
+
+fn observed(observer: &Observer, out: &mut dyn Write) -> Result<(), Failure> {
+    writeln!(
+        out,
+        "observer   {}: {} from {} to {} s",
+        observer.name,
+        text::count(observer.packets, "packet"),
+        text::time(observer.span.start),
+        text::time(observer.span.end),
+    )?;
+    if observer.missed > 0 {
+        writeln!(out, "           missed {}", observer.missed)?;
+    }
+    if observer.cut > 0 {
+        let kept = "kept the first bytes alone of";
+        writeln!(out, "           {kept} {}", observer.cut)?;
+    }
+    for note in &observer.notes {
+        writeln!(out, "           {note}")?;
+    }
+    Ok(writeln!(out)?)
 }

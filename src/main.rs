@@ -7,6 +7,7 @@ mod arguments;
 mod check;
 mod demo;
 mod export;
+mod import;
 mod info;
 #[cfg(feature = "gui")]
 mod inspect;
@@ -56,6 +57,7 @@ fn run(command: &Command, out: &mut dyn Write) -> Result<Answer, Failure> {
         Command::Demo(arguments) => demo::run(arguments, out),
         Command::DemoNode(arguments) => demo::node::run(arguments),
         Command::Record(arguments) => record::run(arguments, out),
+        Command::Import(arguments) => import::run(arguments, out),
         Command::Info(arguments) => info::run(arguments, out),
         Command::Packets(arguments) => packets::run(arguments, out),
         Command::Show(arguments) => show::run(arguments, out),

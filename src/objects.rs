@@ -29,6 +29,11 @@ pub fn run(arguments: &Objects, out: &mut dyn Write) -> Result<Answer, Failure> 
             text::time(session.span.end)
         )));
     }
+    if !session.nodes.iter().any(|node| node.recorded) {
+        anstream::eprintln!(
+            "netreel: no node was recorded: what they believed of objects is unknown"
+        );
+    }
     let mut objects = std::mem::take(&mut history.objects);
     objects.retain(|_, object| fits(&query, &session, &history, object));
     history.objects = objects;

@@ -26,6 +26,8 @@ pub struct Reels {
     pub inputs: Vec<ReelInput>,
     /// See [`Story::unread`].
     pub unread: Vec<String>,
+    /// What of packet captures could not be read, a sentence each.
+    pub left_out: Vec<String>,
 }
 
 /// A wire that is longer is not read: the language takes no more than a mebibyte.
@@ -68,7 +70,11 @@ pub fn build(reels: Reels, wire: Option<Arc<Wire>>) -> Result<Story, Failure> {
 }
 
 fn build_with_keys(reels: Reels, wire: Option<Arc<Wire>>, keys: Keys) -> Result<Story, Failure> {
-    let Reels { inputs, unread } = reels;
+    let Reels {
+        inputs,
+        unread,
+        left_out,
+    } = reels;
     let rings = inputs.iter().filter_map(|input| {
         let problem = input.reel.recovery().rings?;
         // A reel whose index alone is damaged was closed in order; its ring file was not needed.
@@ -84,6 +90,7 @@ fn build_with_keys(reels: Reels, wire: Option<Arc<Wire>>, keys: Keys) -> Result<
     let rings = rings.collect::<Vec<_>>();
     let mut session = Session::build_with_keys(inputs, wire, keys).map_err(Failure::new)?;
     session.warnings.extend(rings);
+    session.warnings.extend(left_out);
     session.warnings.extend(unread.iter().cloned());
     for warning in &session.warnings {
         anstream::eprintln!("netreel: {warning}");
@@ -99,6 +106,12 @@ fn build_with_keys(reels: Reels, wire: Option<Arc<Wire>>, keys: Keys) -> Result<
 /// Opens the reels that `paths` name; fails where not one can be opened.
 pub fn reels(paths: &[impl AsRef<Path>]) -> Result<Reels, Failure> {
     let opened = netreel_capture::open_session(paths).map_err(Failure::new)?;
+    let told = opened.reels.iter().flat_map(|opened| {
+        let name = opened.path.display();
+        let sentences = opened.left_out.iter();
+        sentences.map(move |sentence| format!("{name}: {sentence}"))
+    });
+    let left_out = told.collect();
     let inputs = opened.reels.into_iter().map(|opened| ReelInput {
         name: opened.path.display().to_string(),
         reel: opened.reel,
@@ -106,6 +119,7 @@ pub fn reels(paths: &[impl AsRef<Path>]) -> Result<Reels, Failure> {
     Ok(Reels {
         inputs: inputs.collect(),
         unread: opened.failed.iter().map(ToString::to_string).collect(),
+        left_out,
     })
 }
 

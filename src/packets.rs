@@ -13,10 +13,11 @@ use crate::text;
 pub fn run(arguments: &Filtered, out: &mut dyn Write) -> Result<Answer, Failure> {
     let story = open::story(&arguments.read.source)?;
     let query = open::query(arguments.filter.as_deref(), &story.session)?;
+    let links = text::link_width(&story.session, 12);
     if !arguments.read.json {
         writeln!(
             out,
-            "{:>7}  {:>11}  {:<12}  {:<24}  {:>5}  {:>5}  fate",
+            "{:>7}  {:>11}  {:<links$}  {:<24}  {:>5}  {:>5}  fate",
             "#", "time s", "link", "messages", "seq", "bytes"
         )?;
     }
@@ -30,7 +31,7 @@ pub fn run(arguments: &Filtered, out: &mut dyn Write) -> Result<Answer, Failure>
                 json(&row, out)?;
             }
         } else {
-            line(&story, id, out)?;
+            line(&story, id, links, out)?;
         }
     }
     Ok(Answer::Clean)
@@ -42,18 +43,15 @@ pub fn json(value: &impl serde::Serialize, out: &mut dyn Write) -> Result<(), Fa
     Ok(writeln!(out)?)
 }
 
-fn line(story: &Story, id: PacketId, out: &mut dyn Write) -> Result<(), Failure> {
+fn line(story: &Story, id: PacketId, links: usize, out: &mut dyn Write) -> Result<(), Failure> {
     let session = &story.session;
     let Some(packet) = session.packets.get(id.0 as usize) else {
         return Ok(());
     };
-    let time = packet
-        .sent
-        .or(packet.received)
-        .map(|stamp| text::time(stamp.time));
+    let time = packet.first().map(|stamp| text::time(stamp.time));
     writeln!(
         out,
-        "{:>7}  {:>11}  {:<12}  {:<24}  {:>5}  {:>5}  {}",
+        "{:>7}  {:>11}  {:<links$}  {:<24}  {:>5}  {:>5}  {}",
         id.0,
         time.unwrap_or_default(),
         text::link(session, packet),
@@ -63,7 +61,7 @@ fn line(story: &Story, id: PacketId, out: &mut dyn Write) -> Result<(), Failure>
             .map(|sequence| sequence.value.to_string())
             .unwrap_or_default(),
         packet.length,
-        fate(packet),
+        outcome(story, id, packet),
     )?;
     Ok(())
 }
@@ -94,15 +92,40 @@ pub fn messages(session: &Session, packet: &Packet) -> String {
     parts.collect::<Vec<_>>().join(", ")
 }
 
+/// What became of a packet, and what is known of it where nobody recorded that.
+pub fn outcome(story: &Story, id: PacketId, packet: &Packet) -> String {
+    let mut outcome = fate(packet);
+    let acked = story.history.acked.get(id.0 as usize).copied().flatten();
+    // Whoever saw it pass cannot say more; what came back can.
+    if let (Fate::Unknown, None, Some(seen), Some(acked)) =
+        (packet.fate, packet.sent, packet.departed(), acked)
+    {
+        let after = text::duration(acked.time.0.saturating_sub(seen.time.0));
+        outcome = format!("seen, acked +{after}");
+    }
+    if let Some(kept) = packet.cut {
+        outcome += &format!(", cut to {kept} bytes");
+    }
+    outcome
+}
+
 /// What became of a packet: `+1.2 ms`, `lost`.
 pub fn fate(packet: &Packet) -> String {
     let mut fate = match (packet.fate, packet.sent, packet.received) {
         (Fate::Received, Some(sent), Some(received)) => {
             format!("+{}", text::duration(received.time.0 - sent.time.0))
         }
+        (Fate::Received, None, Some(received)) if !packet.seen.is_empty() => {
+            let seen = packet.departed().unwrap_or_default();
+            format!(
+                "+{} since seen",
+                text::duration(received.time.0 - seen.time.0)
+            )
+        }
         (Fate::Received, _, _) => "received; its send was not recorded".to_owned(),
         (Fate::Lost, _, _) => "lost".to_owned(),
         (Fate::SendFailed, _, _) => "send failed".to_owned(),
+        (Fate::Unknown, None, _) if !packet.seen.is_empty() => "seen".to_owned(),
         (Fate::Unknown, _, _) => "unknown".to_owned(),
     };
     if !packet.duplicates.is_empty() {

@@ -20,7 +20,7 @@ use crate::text;
 pub const ENGINE: &str = "boxes";
 
 pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
-    let Reels { inputs, unread } = open::reels(&arguments.read.source.paths)?;
+    let Reels { inputs, unread, .. } = open::reels(&arguments.read.source.paths)?;
     for why in &unread {
         anstream::eprintln!("netreel: {why}");
     }

@@ -70,6 +70,15 @@ fn packet(story: &Story, id: PacketId, out: &mut dyn Write) -> Result<(), Failur
             sent.number
         )?;
     }
+    for seen in &packet.seen {
+        writeln!(
+            out,
+            "seen      {} s  event {} of {}",
+            text::time(seen.stamp.time),
+            seen.stamp.number,
+            session.observer_name(seen.observer)
+        )?;
+    }
     for received in packet.received.iter().chain(&packet.duplicates) {
         let node = text::node(session, packet.to);
         let time = text::time(received.time);
@@ -84,6 +93,13 @@ fn packet(story: &Story, id: PacketId, out: &mut dyn Write) -> Result<(), Failur
         writeln!(out, "acked     {} s", text::time(acked.time))?;
     }
     writeln!(out)?;
+    if let Some(kept) = packet.cut {
+        writeln!(
+            out,
+            "! the capture kept {kept} of its {} bytes; what follows is read of these alone",
+            packet.length
+        )?;
+    }
     if let Some(decoded) = session.decode(id) {
         tree(&decoded.tree, out)?;
         diagnostics(&decoded, out)?;

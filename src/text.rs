@@ -49,6 +49,27 @@ pub fn node(session: &Session, node: NodeId) -> &str {
         .map_or("?", |node| node.name.as_str())
 }
 
+/// How wide the longest name of a node is, at least `least` characters.
+pub fn node_width(session: &Session, least: usize) -> usize {
+    let nodes = session.nodes.iter();
+    let widths = nodes.map(|node| node.name.chars().count());
+    widths.fold(least, usize::max)
+}
+
+/// How wide the longest link between two nodes may be, at least `least` characters.
+pub fn link_width(session: &Session, least: usize) -> usize {
+    let links = session
+        .packets
+        .iter()
+        .map(|packet| (packet.from, packet.to));
+    let links: std::collections::BTreeSet<(NodeId, NodeId)> = links.collect();
+    let width = |id| node(session, id).chars().count();
+    let widths = links
+        .into_iter()
+        .map(|(from, to)| width(from) + 4 + width(to));
+    widths.fold(least, usize::max)
+}
+
 /// `A -> X`
 pub fn link(session: &Session, packet: &Packet) -> String {
     format!(

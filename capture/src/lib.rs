@@ -4,6 +4,7 @@ mod anchor;
 mod drainer;
 mod file;
 mod follow;
+pub mod import;
 mod open;
 mod options;
 pub mod pcap;

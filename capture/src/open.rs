@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -9,6 +10,8 @@ use netreel_reel::ring::RING_PAGE;
 use netreel_reel::{ReadAt, ReadError, Reel, Start};
 
 use crate::file::FileSource;
+use crate::import::{ImportError, Origin, observe};
+use crate::pcap::is_capture;
 use crate::recorder::ring_path;
 use crate::rings::RINGS_MAX;
 use crate::series::{base_of, named_like_parts};
@@ -20,6 +23,8 @@ pub struct OpenedReel {
     pub path: PathBuf,
     /// The reel.
     pub reel: Arc<Reel>,
+    /// What of a packet capture is not in the reel, a sentence each.
+    pub left_out: Vec<String>,
 }
 
 /// The reels of a session, sorted by file name, and those that could not be opened.
@@ -53,6 +58,9 @@ pub enum OpenWhy {
     /// The file is not a reel that can be read.
     #[error(transparent)]
     Reel(#[from] netreel_reel::OpenError),
+    /// The file is a packet capture that cannot be read.
+    #[error(transparent)]
+    Capture(#[from] ImportError),
     /// A folder without reels.
     #[error("there is no file *.reel in this folder")]
     NoReels,
@@ -64,21 +72,27 @@ pub enum OpenWhy {
 /// Opens a reel with what its ring file (`NAME.reel.ring` beside it) still holds.
 ///
 /// The first file of a recording in several, `NAME.reel`, stands for all that are beside it, also
-/// where it is itself gone; a later one is opened alone.
+/// where it is itself gone; a later one is opened alone. A pcap or pcapng file is imported into
+/// memory.
 pub fn open(path: impl AsRef<Path>) -> Result<Reel, OpenError> {
     let path = path.as_ref();
-    let result = Named::find(path).and_then(|named| named.open());
+    let result = match capture(path) {
+        Ok(Some((reel, _))) => Ok(reel),
+        Ok(None) => Named::find(path).and_then(|named| named.open()),
+        Err(why) => Err(why),
+    };
     result.map_err(|why| OpenError {
         path: path.to_owned(),
         why,
     })
 }
 
-/// Opens every path: a reel, or a folder whose files `*.reel` are opened in the order of their
-/// names; the files of one recording as one reel. Fails where not one reel could be opened.
+/// Opens every path: a reel, a packet capture, or a folder whose files `*.reel` are opened in the
+/// order of their names; the files of one recording as one reel. Fails where not one reel could be opened.
 pub fn open_session<P: AsRef<Path>>(paths: &[P]) -> Result<OpenedSession, OpenError> {
     let mut failed = Vec::new();
     let mut found: Vec<Named> = Vec::new();
+    let mut reels = Vec::new();
     for path in paths {
         let path = path.as_ref();
         let files = files(path).unwrap_or_else(|why| {
@@ -87,6 +101,22 @@ pub fn open_session<P: AsRef<Path>>(paths: &[P]) -> Result<OpenedSession, OpenEr
             Vec::new()
         });
         for path in files {
+            match capture(&path) {
+                Ok(None) => {}
+                Ok(Some((reel, left_out))) => {
+                    let reel = Arc::new(reel);
+                    reels.push(OpenedReel {
+                        path,
+                        reel,
+                        left_out,
+                    });
+                    continue;
+                }
+                Err(why) => {
+                    failed.push(OpenError { path, why });
+                    continue;
+                }
+            }
             match Named::find(&path) {
                 Ok(named) => match found.iter_mut().find(|other| other.is_same(&named)) {
                     Some(other) => other.add(named),
@@ -96,13 +126,17 @@ pub fn open_session<P: AsRef<Path>>(paths: &[P]) -> Result<OpenedSession, OpenEr
             }
         }
     }
-    let mut reels = Vec::new();
     for named in found {
         let path = named.shown();
         match named.open() {
             Ok(reel) => {
                 let reel = Arc::new(reel);
-                reels.push(OpenedReel { path, reel });
+                let left_out = Vec::new();
+                reels.push(OpenedReel {
+                    path,
+                    reel,
+                    left_out,
+                });
             }
             Err(why) => failed.push(OpenError { path, why }),
         }
@@ -127,6 +161,21 @@ pub fn reel_files(path: impl AsRef<Path>) -> Result<Vec<PathBuf>, OpenError> {
         why,
     })?;
     Ok(named.files.into_iter().map(|(_, path)| path).collect())
+}
+
+/// The observer's reel of a packet capture, and what is not in it; `None` where the file is none.
+fn capture(path: &Path) -> Result<Option<(Reel, Vec<String>)>, OpenWhy> {
+    if !std::fs::metadata(path).is_ok_and(|found| found.is_file()) {
+        return Ok(None);
+    }
+    let mut file = File::open(path)?;
+    let mut start = [0; 4];
+    let read = file.read_at(&mut start, 0)?;
+    if !is_capture(start.get(..read).unwrap_or_default()) {
+        return Ok(None);
+    }
+    let origin = Origin::of(path, &mut file).map_err(ImportError::from)?;
+    Ok(Some(observe(file, &origin)?))
 }
 
 fn files(path: &Path) -> Result<Vec<PathBuf>, OpenWhy> {

@@ -1,13 +1,13 @@
 //! Captures built byte by byte, and what comes out of them.
 
+mod captures;
+
 use std::fmt::Write as _;
 use std::io::{self, Read};
 use std::path::PathBuf;
 
+use captures::*;
 use netreel_capture::pcap::{Counts, Ending, PcapError, UdpPayloads};
-
-const ETHERNET: u32 = 1;
-const DATA: &[u8] = b"payload";
 
 /// What a capture holds, one line a payload: index, time, ends, bytes.
 fn read(file: &[u8]) -> (String, Counts, String) {
@@ -15,7 +15,7 @@ fn read(file: &[u8]) -> (String, Counts, String) {
     let mut lines = String::new();
     for payload in payloads.by_ref() {
         let text = String::from_utf8_lossy(&payload.payload).into_owned();
-        let cut = if payload.cut { " cut" } else { "" };
+        let cut = if payload.is_cut() { " cut" } else { "" };
         let (index, time) = (payload.index, payload.time);
         let (source, destination) = (payload.source, payload.destination);
         writeln!(lines, "{index} {time} {source} > {destination} {text}{cut}").expect("a string");
@@ -31,137 +31,6 @@ fn check(file: &[u8], expected: &str) {
 
 fn check_counts(file: &[u8], expected: Counts) {
     assert_eq!(read(file).1, expected);
-}
-
-// ---- packets
-
-fn udp(payload: &[u8]) -> Vec<u8> {
-    let length = u16::try_from(8 + payload.len()).expect("fits");
-    [
-        &5000u16.to_be_bytes()[..],
-        &6000u16.to_be_bytes(),
-        &length.to_be_bytes(),
-        &[0, 0],
-        payload,
-    ]
-    .concat()
-}
-
-fn ipv4(protocol: u8, fragment: u16, payload: &[u8]) -> Vec<u8> {
-    let length = u16::try_from(20 + payload.len()).expect("fits");
-    let mut header = vec![0x45, 0];
-    header.extend(length.to_be_bytes());
-    header.extend([0, 7]);
-    header.extend(fragment.to_be_bytes());
-    header.extend([64, protocol, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
-    [&header, payload].concat()
-}
-
-fn ipv6(next: u8, payload: &[u8]) -> Vec<u8> {
-    let length = u16::try_from(payload.len()).expect("fits");
-    let mut header = vec![0x60, 0, 0, 0];
-    header.extend(length.to_be_bytes());
-    header.extend([next, 64]);
-    for last in [1, 2] {
-        header.extend([0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, last]);
-    }
-    [&header, payload].concat()
-}
-
-fn ethernet(ether_type: u16, payload: &[u8]) -> Vec<u8> {
-    [&[2; 12][..], &ether_type.to_be_bytes(), payload].concat()
-}
-
-fn datagram() -> Vec<u8> {
-    ethernet(0x0800, &ipv4(17, 0, &udp(DATA)))
-}
-
-// ---- files
-
-/// The byte order of a file.
-#[derive(Clone, Copy)]
-enum Order {
-    Little,
-    Big,
-}
-
-impl Order {
-    fn u32(self, value: u32) -> [u8; 4] {
-        match self {
-            Order::Little => value.to_le_bytes(),
-            Order::Big => value.to_be_bytes(),
-        }
-    }
-
-    fn u16(self, value: u16) -> [u8; 2] {
-        match self {
-            Order::Little => value.to_le_bytes(),
-            Order::Big => value.to_be_bytes(),
-        }
-    }
-}
-
-fn pcap_header(order: Order, magic: u32, link: u32) -> Vec<u8> {
-    let mut file = order.u32(magic).to_vec();
-    file.extend(order.u16(2));
-    file.extend(order.u16(4));
-    for value in [0, 0, 65535, link] {
-        file.extend(order.u32(value));
-    }
-    file
-}
-
-fn pcap_frame(order: Order, fraction: u32, frame: &[u8], kept: usize) -> Vec<u8> {
-    let length = u32::try_from(frame.len()).expect("fits");
-    let kept_length = u32::try_from(kept).expect("fits");
-    let head = [3, fraction, kept_length, length].map(|value| order.u32(value));
-    [&head.concat(), &frame[..kept]].concat()
-}
-
-/// A little-endian pcap file in microseconds.
-fn pcap(link: u32, frames: &[Vec<u8>]) -> Vec<u8> {
-    let mut file = pcap_header(Order::Little, 0xa1b2_c3d4, link);
-    for frame in frames {
-        file.extend(pcap_frame(Order::Little, 5, frame, frame.len()));
-    }
-    file
-}
-
-fn block(order: Order, kind: u32, body: &[u8]) -> Vec<u8> {
-    let mut body = body.to_vec();
-    body.resize(body.len().next_multiple_of(4), 0);
-    let length = order.u32(u32::try_from(body.len() + 12).expect("fits"));
-    [&order.u32(kind)[..], &length, &body, &length].concat()
-}
-
-fn section(order: Order) -> Vec<u8> {
-    let body = [
-        &order.u32(0x1a2b_3c4d)[..],
-        &order.u16(1),
-        &order.u16(0),
-        &[0xff; 8],
-    ]
-    .concat();
-    block(order, 0x0a0d_0d0a, &body)
-}
-
-fn interface(order: Order, link: u16, options: &[(u16, &[u8])]) -> Vec<u8> {
-    let mut body = [&order.u16(link)[..], &[0, 0], &order.u32(0)].concat();
-    for (code, value) in options {
-        body.extend(order.u16(*code));
-        body.extend(order.u16(u16::try_from(value.len()).expect("fits")));
-        body.extend(*value);
-        body.resize(body.len().next_multiple_of(4), 0);
-    }
-    body.extend([0; 4]);
-    block(order, 1, &body)
-}
-
-fn enhanced(order: Order, interface: u32, ticks: u64, frame: &[u8]) -> Vec<u8> {
-    let length = u32::try_from(frame.len()).expect("fits");
-    let (high, low) = ((ticks >> 32) as u32, ticks as u32);
-    let head = [interface, high, low, length, length].map(|value| order.u32(value));
-    block(order, 6, &[&head.concat(), frame].concat())
 }
 
 // ---- formats of files

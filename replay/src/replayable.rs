@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use netreel_reel::{Ending, EventKind, EventNumber, Reel};
+use netreel_reel::{Ending, EventKind, EventNumber, Header, Reel};
 
 /// Why a reel cannot be replayed: what it lacks, each a sentence.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -25,11 +25,19 @@ pub fn check_replayable(reel: &Reel) -> Result<(), NotReplayable> {
 pub(crate) fn check(reel: &Reel, says_socket: bool) -> Result<(), NotReplayable> {
     let mut missing = Vec::new();
     let header = reel.header();
-    if header.start.is_empty() {
+    let captured = [Header::OBSERVER, Header::CAPTURED].contains(&header.engine.as_str());
+    if captured {
+        missing.push(
+            "it was made of captured packets, without the game's calls, the clock reads and the \
+             random draws of the layer"
+                .to_owned(),
+        );
+    } else if header.start.is_empty() {
         missing.push("it has no start conditions: it was not recorded at an engine".to_owned());
     }
     let count = |kind: EventKind| reel.counts().get(&kind).copied().unwrap_or(0);
-    if count(EventKind::Tick) == 0 && count(EventKind::Input) == 0 && !reel.is_empty() {
+    if count(EventKind::Tick) == 0 && count(EventKind::Input) == 0 && !reel.is_empty() && !captured
+    {
         missing.push("it has neither ticks nor calls of the game".to_owned());
     }
     if count(EventKind::Dropped) > 0 {

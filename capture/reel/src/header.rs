@@ -13,7 +13,8 @@ pub struct Header {
     pub session: [u8; 16],
     /// Ties the node's clock to the calendar and to its machine.
     pub clock: ClockAnchor,
-    /// Which network layer was recorded, as `netreel replay` knows it: `boxes`.
+    /// Which network layer was recorded, as `netreel replay` knows it: `boxes`. Where it was none,
+    /// [`Header::OBSERVER`] or [`Header::CAPTURED`].
     pub engine: String,
     /// The recorded program's build: a version, a hash, whatever tells two builds apart.
     pub build: String,
@@ -27,6 +28,15 @@ pub struct Header {
     pub hashes: Vec<(String, String)>,
     /// The wires that decode this reel's packets; the first is the default.
     pub wires: Vec<WireText>,
+}
+
+impl Header {
+    /// The [`engine`](Header::engine) of a reel of packets that passed an observer. Its node is the
+    /// observer, who took no part.
+    pub const OBSERVER: &'static str = "observer";
+    /// The [`engine`](Header::engine) of a node's reel that was made of a packet capture: what the
+    /// capture holds may have begun before it, and nothing but packets is known.
+    pub const CAPTURED: &'static str = "packet capture";
 }
 
 /// One moment, on the node's clock and on the calendar.

@@ -3,11 +3,11 @@
 
 use std::io::{self, BufReader, Chain, Cursor, Read};
 
-use pcap_parser::pcapng::{Block, parse_block_be, parse_block_le};
+use pcap_parser::pcapng::{Block, PcapNGOption, parse_block_be, parse_block_le};
 use pcap_parser::traits::PcapNGPacketBlock;
 use pcap_parser::{InterfaceDescriptionBlock, OptionCode, PcapHeader, parse_pcap_header};
 
-use super::{Ending, PcapError};
+use super::{Ending, Frame, PcapError};
 
 /// What is longer is stepped over: no link carries it, and most likely its length lies.
 const FRAME_MAX: usize = 1 << 20;
@@ -16,14 +16,12 @@ const SECTION_HEADER: u32 = 0x0a0d_0d0a;
 const INTERFACE_DESCRIPTION: u32 = 1;
 const PACKET_OBSOLETE: u32 = 2;
 const SIMPLE_PACKET: u32 = 3;
+const STATISTICS: u32 = 5;
 const ENHANCED_PACKET: u32 = 6;
-
-pub(super) struct Frame<'a> {
-    pub index: u64,
-    pub time: u64,
-    pub link_type: i32,
-    pub bytes: &'a [u8],
-}
+/// Options of a statistics block: what the interface dropped, and what the system did.
+const STATISTICS_DROPS: [u16; 2] = [5, 7];
+/// A longer name of an interface is cut.
+const NAME_MAX: usize = 256;
 
 #[derive(Debug)]
 pub(super) struct Frames<R> {
@@ -33,6 +31,7 @@ pub(super) struct Frames<R> {
     count: u64,
     oversized: u64,
     broken_blocks: u64,
+    dropped: u64,
     time: u64,
 }
 
@@ -42,14 +41,19 @@ enum Format {
     PcapNg {
         big_endian: bool,
         interfaces: Vec<Interface>,
+        /// How many interfaces the sections before this one had.
+        before: u32,
     },
 }
 
 #[derive(Debug)]
 struct Interface {
+    name: String,
     link_type: i32,
     snap_length: u32,
     ticks: Ticks,
+    /// What its statistics said last that was dropped.
+    dropped: u64,
 }
 
 /// How an interface counts time.
@@ -64,6 +68,8 @@ struct Found {
     start: usize,
     length: usize,
     link_type: i32,
+    /// The interface's place in its section.
+    interface: usize,
     time: Option<u64>,
 }
 
@@ -82,6 +88,7 @@ impl<R: Read> Frames<R> {
             [0x0a, 0x0d, 0x0d, 0x0a] => Format::PcapNg {
                 big_endian: false,
                 interfaces: Vec::new(),
+                before: 0,
             },
             [0x1f, 0x8b, ..] => return Err(PcapError::Compressed { format: "gzip" }),
             [0x28, 0xb5, 0x2f, 0xfd] => return Err(PcapError::Compressed { format: "zstd" }),
@@ -103,6 +110,7 @@ impl<R: Read> Frames<R> {
             count: 0,
             oversized: 0,
             broken_blocks: 0,
+            dropped: 0,
             time: 0,
         })
     }
@@ -140,10 +148,21 @@ impl<R: Read> Frames<R> {
         let index = self.count;
         self.count += 1;
         let bytes = self.source.hand_out(found.start, found.length);
+        let interface = match &self.format {
+            Format::Pcap(_) => ("", 0),
+            Format::PcapNg {
+                interfaces, before, ..
+            } => {
+                let name = interfaces.get(found.interface).map(|each| &each.name[..]);
+                let number = before.saturating_add(found.interface as u32);
+                (name.unwrap_or_default(), number)
+            }
+        };
         Some(Frame {
             index,
             time: self.time,
             link_type: found.link_type,
+            interface,
             bytes,
         })
     }
@@ -162,6 +181,10 @@ impl<R: Read> Frames<R> {
 
     pub fn broken_blocks(&self) -> u64 {
         self.broken_blocks
+    }
+
+    pub fn dropped(&self) -> u64 {
+        self.dropped
     }
 
     fn pcap_frame(&mut self) -> Result<Option<Found>, Stop> {
@@ -196,6 +219,7 @@ impl<R: Read> Frames<R> {
             start: head,
             length,
             link_type,
+            interface: 0,
             time: Some(time),
         }))
     }
@@ -204,6 +228,7 @@ impl<R: Read> Frames<R> {
         let Format::PcapNg {
             big_endian,
             interfaces,
+            before,
         } = &mut self.format
         else {
             return Err(Stop::End);
@@ -231,19 +256,33 @@ impl<R: Read> Frames<R> {
         let rest = (length as usize).checked_sub(read);
         let rest = rest.ok_or(Stop::Broken(length))?;
         let packet = matches!(kind, SIMPLE_PACKET | ENHANCED_PACKET | PACKET_OBSOLETE);
-        if (!packet && !section && kind != INTERFACE_DESCRIPTION) || rest > FRAME_MAX {
+        let wanted = packet || section || matches!(kind, INTERFACE_DESCRIPTION | STATISTICS);
+        if !wanted || rest > FRAME_MAX {
             self.count += u64::from(packet);
             self.oversized += u64::from(packet);
             self.source.skip(rest as u64)?;
             return Ok(None);
         }
         self.source.whole(rest)?;
+        if section {
+            *before = before.saturating_add(interfaces.len() as u32);
+        }
         let found = read_block(kind, &self.source.buffer, order, interfaces);
+        if kind == STATISTICS {
+            let (bytes, interfaces) = (&self.source.buffer, interfaces);
+            self.dropped = self.dropped.saturating_add(drops(bytes, order, interfaces));
+        }
         Ok(found.unwrap_or_else(|Contradiction| {
             self.count += u64::from(packet);
             self.broken_blocks += 1;
             None
         }))
+    }
+}
+
+impl<R> Frames<R> {
+    pub fn into_ending(self) -> Ending {
+        self.ending
     }
 }
 
@@ -260,22 +299,24 @@ fn read_block(
         interfaces.clear();
         return Ok(None);
     }
-    let whole = |start: usize, interface: &Interface, length: usize, time| {
+    let whole = |start: usize, place: usize, link_type: i32, length: usize, time| {
         let room = bytes.len().saturating_sub(start + 4);
         (length <= room).then_some(Found {
             start,
             length,
-            link_type: interface.link_type,
+            link_type,
+            interface: place,
             time,
         })
     };
     if kind == PACKET_OBSOLETE {
         let number = order.u16(bytes, 8).ok_or(Contradiction)?;
-        let interface = interfaces.get(usize::from(number)).ok_or(Contradiction)?;
+        let place = usize::from(number);
+        let interface = interfaces.get(place).ok_or(Contradiction)?;
         let field = |at| order.u32(bytes, at).ok_or(Contradiction);
         let time = interface.ticks.nanoseconds(field(12)?, field(16)?);
         let length = field(20)? as usize;
-        return whole(28, interface, length, Some(time))
+        return whole(28, place, interface.link_type, length, Some(time))
             .map(Some)
             .ok_or(Contradiction);
     }
@@ -290,18 +331,27 @@ fn read_block(
             if interfaces.len() >= INTERFACES_MAX {
                 return Err(Contradiction);
             }
+            let named = |option: &&PcapNGOption<'_>| option.code == OptionCode::IfName;
+            let name = block.options.iter().find(named);
+            let name = name.and_then(|name| name.as_bytes().ok()).unwrap_or(&[]);
+            let name = name.get(..NAME_MAX).unwrap_or(name);
             interfaces.push(Interface {
+                name: String::from_utf8_lossy(name)
+                    .trim_end_matches('\0')
+                    .to_owned(),
                 link_type: block.linktype.0,
                 snap_length: block.snaplen,
                 ticks: Ticks::of(&block, order),
+                dropped: 0,
             });
             Ok(None)
         }
         Block::EnhancedPacket(block) => {
-            let interface = interfaces.get(block.if_id as usize).ok_or(Contradiction)?;
+            let place = block.if_id as usize;
+            let interface = interfaces.get(place).ok_or(Contradiction)?;
             let time = interface.ticks.nanoseconds(block.ts_high, block.ts_low);
             let length = block.caplen as usize;
-            whole(28, interface, length, Some(time))
+            whole(28, place, interface.link_type, length, Some(time))
                 .map(Some)
                 .ok_or(Contradiction)
         }
@@ -313,12 +363,39 @@ fn read_block(
                 most => block.origlen.min(most),
             };
             let length = (kept as usize).min(block.raw_packet_data().len());
-            whole(12, interface, length, None)
+            whole(12, 0, interface.link_type, length, None)
                 .map(Some)
                 .ok_or(Contradiction)
         }
         _ => Ok(None),
     }
+}
+
+/// What an interface's statistics say that was dropped since they were told before.
+fn drops(bytes: &[u8], order: Order, interfaces: &mut [Interface]) -> u64 {
+    let place = order.u32(bytes, 8).map_or(usize::MAX, |id| id as usize);
+    let Some(interface) = interfaces.get_mut(place) else {
+        return 0;
+    };
+    let mut total = 0u64;
+    let mut at = 20;
+    while let (Some(code), Some(length)) = (order.u16(bytes, at), order.u16(bytes, at + 2)) {
+        let value = bytes.get(at + 4..).and_then(<[u8]>::first_chunk::<8>);
+        if let (true, 8, Some(value)) = (STATISTICS_DROPS.contains(&code), length, value) {
+            let value = match order.big_endian {
+                true => u64::from_be_bytes(*value),
+                false => u64::from_le_bytes(*value),
+            };
+            total = total.saturating_add(value);
+        }
+        if code == 0 {
+            break;
+        }
+        at += 4 + usize::from(length).next_multiple_of(4);
+    }
+    let since = total.saturating_sub(interface.dropped);
+    interface.dropped = total.max(interface.dropped);
+    since
 }
 
 impl Ticks {

@@ -22,7 +22,8 @@ pub(super) struct Datagram<'a> {
     pub source: Endpoint,
     pub destination: Endpoint,
     pub payload: &'a [u8],
-    pub cut: bool,
+    /// How many bytes of payload the datagram had.
+    pub length: u32,
 }
 
 /// A part of an IP packet that carries UDP.
@@ -36,6 +37,14 @@ pub(super) struct Fragment<'a> {
     pub payload: &'a [u8],
 }
 
+const LINUX_SLL2: i32 = 276;
+
+/// Linux's number of the interface of a frame that was captured at several at once.
+pub(super) fn linux_interface(link_type: i32, frame: &[u8]) -> Option<u32> {
+    let number = frame.get(4..)?.first_chunk::<4>()?;
+    (link_type == LINUX_SLL2).then(|| u32::from_be_bytes(*number))
+}
+
 /// Looks into a frame of `link_type` (a `LINKTYPE_` number of the tcpdump group's registry).
 pub(super) fn slice(link_type: i32, frame: &[u8]) -> Sliced<'_> {
     const NULL: i32 = 0;
@@ -43,7 +52,6 @@ pub(super) fn slice(link_type: i32, frame: &[u8]) -> Sliced<'_> {
     const RAW: [i32; 5] = [12, 14, 101, 228, 229];
     const LOOP: i32 = 108;
     const LINUX_SLL: i32 = 113;
-    const LINUX_SLL2: i32 = 276;
 
     // The two "cooked" headers of Linux differ in where the ether type stands.
     let cooked = |type_at: usize, header: usize| {
@@ -83,14 +91,17 @@ pub(super) fn udp(
     packet_cut: bool,
 ) -> Option<Datagram<'_>> {
     let slice = UdpSlice::from_slice_lax(payload).ok()?;
-    let length = usize::from(slice.length());
+    let kept = u32::try_from(slice.payload().len()).unwrap_or(u32::MAX);
     // A length of 0 stands for "as far as the packet goes" (RFC 2675; offloading does it, too).
-    let cut = length > slice.slice().len() || (length < 8 && packet_cut);
+    let length = match u32::from(slice.length()).checked_sub(8) {
+        Some(length) => length.max(kept),
+        None => kept.saturating_add(u32::from(packet_cut)),
+    };
     Some(Datagram {
         source: SocketAddr::new(source, slice.source_port()),
         destination: SocketAddr::new(destination, slice.destination_port()),
         payload: slice.payload(),
-        cut,
+        length,
     })
 }
 

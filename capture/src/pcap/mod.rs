@@ -9,6 +9,7 @@ mod fragments;
 mod frames;
 mod layers;
 
+use std::collections::BTreeMap;
 use std::io::{self, Read};
 
 use netreel_reel::Endpoint;
@@ -32,8 +33,27 @@ pub struct UdpPayload {
     pub destination: Endpoint,
     /// The bytes that the capture holds.
     pub payload: Vec<u8>,
+    /// How many bytes the datagram carried, of which the capture may have kept fewer.
+    pub length: u32,
+    /// Where it was captured: a place in [`UdpPayloads::interfaces`].
+    pub interface: u16,
+}
+
+impl UdpPayload {
     /// Whether the datagram had more bytes than the capture kept.
-    pub cut: bool,
+    pub fn is_cut(&self) -> bool {
+        self.payload.len() < self.length as usize
+    }
+}
+
+/// Where frames were captured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Interface {
+    /// What the capture calls it: `eth0`. Of a capture of several interfaces at once by Linux, its
+    /// number there. Empty where the capture says nothing.
+    pub name: String,
+    /// The kind of link, a `LINKTYPE_` number of the tcpdump group's registry.
+    pub link_type: i32,
 }
 
 /// What a capture held, so far.
@@ -63,6 +83,8 @@ pub struct Counts {
     pub oversized: u64,
     /// pcapng packets of an interface that was not described, and blocks that contradict themselves.
     pub broken_blocks: u64,
+    /// Packets that the capture says the kernel or the interface dropped (pcapng statistics).
+    pub dropped: u64,
 }
 
 /// How a capture ended.
@@ -126,8 +148,7 @@ pub enum PcapError {
 #[derive(Debug)]
 pub struct UdpPayloads<R> {
     frames: Frames<R>,
-    fragments: Fragments,
-    counts: Counts,
+    sorter: Sorter,
 }
 
 impl<R: Read> UdpPayloads<R> {
@@ -135,19 +156,23 @@ impl<R: Read> UdpPayloads<R> {
     pub fn new(reader: R) -> Result<UdpPayloads<R>, PcapError> {
         Ok(UdpPayloads {
             frames: Frames::new(reader)?,
-            fragments: Fragments::default(),
-            counts: Counts::default(),
+            sorter: Sorter::default(),
         })
     }
 
     /// What was seen so far. Packets that still wait for fragments count as incomplete.
     pub fn counts(&self) -> Counts {
-        let mut counts = self.counts;
+        let mut counts = self.sorter.counts();
         counts.frames = self.frames.count();
         counts.oversized = self.frames.oversized();
         counts.broken_blocks = self.frames.broken_blocks();
-        counts.incomplete = self.fragments.given_up() + self.fragments.waiting();
+        counts.dropped = self.frames.dropped();
         counts
+    }
+
+    /// Where the payloads so far were captured.
+    pub fn interfaces(&self) -> &[Interface] {
+        &self.sorter.interfaces
     }
 
     /// How the file ended; [`Ending::Open`] before the iterator returned `None`.
@@ -156,52 +181,136 @@ impl<R: Read> UdpPayloads<R> {
     }
 }
 
+impl<R> UdpPayloads<R> {
+    /// How the file ended, when nothing else is wanted of it any more.
+    pub fn into_ending(self) -> Ending {
+        self.frames.into_ending()
+    }
+}
+
+/// Whether a file that starts with these bytes, at least four, says that it is a pcap or pcapng.
+pub fn is_capture(start: &[u8]) -> bool {
+    let Some(magic) = start
+        .first_chunk::<4>()
+        .map(|four| u32::from_le_bytes(*four))
+    else {
+        return false;
+    };
+    let known = [0xa1b2_c3d4, 0xa1b2_3c4d, 0xa1b2_cd34];
+    magic == 0x0a0d_0d0a
+        || known
+            .iter()
+            .any(|&each| each == magic || each == magic.swap_bytes())
+}
+
 impl<R: Read> Iterator for UdpPayloads<R> {
     type Item = UdpPayload;
 
     fn next(&mut self) -> Option<UdpPayload> {
         loop {
             let frame = self.frames.next_frame()?;
-            let counts = &mut self.counts;
-            let count = match layers::slice(frame.link_type, frame.bytes) {
-                Sliced::Udp(datagram) => {
-                    counts.payloads += 1;
-                    counts.cut += u64::from(datagram.cut);
-                    return Some(payload(frame.index, frame.time, &datagram));
-                }
-                Sliced::Fragment(fragment) => {
-                    counts.fragments += 1;
-                    let whole = self.fragments.add(&fragment, frame.time);
-                    let Some(whole) = whole else { continue };
-                    counts.reassembled += 1;
-                    let (source, destination) = (fragment.source, fragment.destination);
-                    match layers::udp(source, destination, &whole, false) {
-                        Some(datagram) => {
-                            counts.payloads += 1;
-                            counts.cut += u64::from(datagram.cut);
-                            return Some(payload(frame.index, frame.time, &datagram));
-                        }
-                        None => &mut counts.unreadable,
-                    }
-                }
-                Sliced::UnknownLink => &mut counts.unknown_link,
-                Sliced::NotIp => &mut counts.not_ip,
-                Sliced::NotUdp => &mut counts.not_udp,
-                Sliced::Unreadable => &mut counts.unreadable,
-            };
-            *count += 1;
+            if let Some(payload) = self.sorter.take(&frame) {
+                return Some(payload);
+            }
         }
     }
 }
 
-fn payload(index: u64, time: u64, datagram: &Datagram<'_>) -> UdpPayload {
-    UdpPayload {
-        index,
-        time,
-        source: datagram.source,
-        destination: datagram.destination,
-        payload: datagram.payload.to_vec(),
-        cut: datagram.cut,
+/// One frame, from a file or from an interface.
+pub(crate) struct Frame<'a> {
+    /// Its number, from 0.
+    pub index: u64,
+    /// Nanoseconds since 1970.
+    pub time: u64,
+    pub link_type: i32,
+    /// The capture's name and number of the interface.
+    pub interface: (&'a str, u32),
+    pub bytes: &'a [u8],
+}
+
+/// Sorts frames: what is a UDP payload, what waits for the rest of its packet, what is neither.
+#[derive(Debug, Default)]
+pub(crate) struct Sorter {
+    fragments: Fragments,
+    counts: Counts,
+    interfaces: Vec<Interface>,
+    /// The places of interfaces by the capture's number and Linux's own.
+    places: BTreeMap<(u32, u32), u16>,
+}
+
+impl Sorter {
+    /// Takes a frame; the payload, where one is whole with it.
+    pub fn take(&mut self, frame: &Frame<'_>) -> Option<UdpPayload> {
+        let count = match layers::slice(frame.link_type, frame.bytes) {
+            Sliced::Udp(datagram) => return Some(self.payload(frame, &datagram)),
+            Sliced::Fragment(fragment) => {
+                self.counts.fragments += 1;
+                let whole = self.fragments.add(&fragment, frame.time)?;
+                self.counts.reassembled += 1;
+                let (source, destination) = (fragment.source, fragment.destination);
+                match layers::udp(source, destination, &whole, false) {
+                    Some(datagram) => return Some(self.payload(frame, &datagram)),
+                    None => &mut self.counts.unreadable,
+                }
+            }
+            Sliced::UnknownLink => &mut self.counts.unknown_link,
+            Sliced::NotIp => &mut self.counts.not_ip,
+            Sliced::NotUdp => &mut self.counts.not_udp,
+            Sliced::Unreadable => &mut self.counts.unreadable,
+        };
+        *count += 1;
+        None
+    }
+
+    /// What was counted here; the reader of the frames counts the rest.
+    pub fn counts(&self) -> Counts {
+        let mut counts = self.counts;
+        counts.incomplete = self.fragments.given_up() + self.fragments.waiting();
+        counts
+    }
+
+    fn payload(&mut self, frame: &Frame<'_>, datagram: &Datagram<'_>) -> UdpPayload {
+        self.counts.payloads += 1;
+        let kept = u32::try_from(datagram.payload.len()).unwrap_or(u32::MAX);
+        self.counts.cut += u64::from(kept < datagram.length);
+        UdpPayload {
+            index: frame.index,
+            time: frame.time,
+            source: datagram.source,
+            destination: datagram.destination,
+            payload: datagram.payload.to_vec(),
+            length: datagram.length,
+            interface: self.interface(frame),
+        }
+    }
+
+    fn interface(&mut self, frame: &Frame<'_>) -> u16 {
+        let (name, number) = frame.interface;
+        let linux = layers::linux_interface(frame.link_type, frame.bytes).unwrap_or(0);
+        if let Some(&place) = self.places.get(&(number, linux)) {
+            return place;
+        }
+        let name = match linux {
+            0 => name.to_owned(),
+            _ => format!("{name} {linux}").trim_start().to_owned(),
+        };
+        let interface = Interface {
+            name,
+            link_type: frame.link_type,
+        };
+        // A section of its own may describe an interface again.
+        let known = self
+            .interfaces
+            .iter()
+            .position(|known| !known.name.is_empty() && *known == interface);
+        // More than ids can number share the last.
+        let last = self.interfaces.len().min(usize::from(u16::MAX));
+        let place = known.unwrap_or(last) as u16;
+        if known.is_none() && self.interfaces.len() <= usize::from(u16::MAX) {
+            self.interfaces.push(interface);
+        }
+        self.places.insert((number, linux), place);
+        place
     }
 }
 

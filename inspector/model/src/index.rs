@@ -62,7 +62,7 @@ impl Crowd {
             };
             let (start, end) = stretch(packet, history);
             arrows.push((start.0.min(end.0), start.0.max(end.0), id.0));
-            if let Some(stamp) = packet.sent {
+            if let Some(stamp) = packet.departed() {
                 push(&mut lanes, packet.from, |lane| &mut lane.events, stamp.time);
                 if is_lost(packet) {
                     push(&mut lanes, packet.from, |lane| &mut lane.lost, stamp.time);
@@ -135,7 +135,7 @@ pub(crate) fn stretch(packet: &Packet, history: &History) -> (SessionTime, Sessi
             .and_then(|link| link.latency_ns)
             .map_or(LATENCY_UNKNOWN_NS, |(_, middle, _)| middle.max(0))
     };
-    match (packet.sent, packet.received) {
+    match (packet.departed(), packet.received) {
         (Some(sent), Some(received)) => (sent.time, received.time),
         (Some(sent), None) => (sent.time, SessionTime(sent.time.0.saturating_add(usual()))),
         (None, Some(received)) => (

@@ -87,7 +87,7 @@ impl Model {
     /// One packet as a row.
     pub fn packet_row(&self, id: PacketId) -> Option<PacketRow> {
         let packet = self.packet(id)?;
-        let time = packet.sent.or(packet.received);
+        let time = packet.first();
         Some(PacketRow {
             packet: id,
             time: time.map_or_else(|| "?".to_owned(), |stamp| text::seconds(stamp.time)),
@@ -235,6 +235,7 @@ pub(crate) fn fate(packet: &Packet) -> String {
         Fate::Received => "received".to_owned(),
         Fate::Lost => "lost".to_owned(),
         Fate::SendFailed => "send failed".to_owned(),
+        Fate::Unknown if packet.sent.is_none() && !packet.seen.is_empty() => "seen".to_owned(),
         Fate::Unknown => "unknown".to_owned(),
     }
 }

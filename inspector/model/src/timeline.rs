@@ -237,7 +237,7 @@ impl Model {
             to: packet.to,
             start,
             end,
-            start_known: packet.sent.is_some(),
+            start_known: packet.departed().is_some(),
             fate: packet.fate,
             kind: self.index.lead(id),
             matches: !self.filter.is_narrow() || row_of(&self.filter.rows, id).is_some(),

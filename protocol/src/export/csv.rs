@@ -4,10 +4,10 @@ use crate::export::PacketJson;
 
 /// The names of the columns, in the words of `packets --json`.
 pub const CSV_COLUMNS: &str = "packet,from,to,sent_ns,received_ns,late_ns,duplicates,acked_ns,fate,\
-                               length,sequence,ack,diagnostics,kinds";
+                               length,sequence,ack,diagnostics,kinds,seen_ns";
 
 /// A packet as one line, without its end. What is unknown is empty. `kinds` are the kinds of its
-/// messages, in wire order, with blanks between them.
+/// messages, in wire order, with blanks between them; `seen_ns` is when an observer saw it first.
 pub fn csv_row(packet: &PacketJson) -> String {
     let number = |number: Option<i64>| number.map_or_else(String::new, |number| number.to_string());
     let count = |count: Option<u64>| count.map_or_else(String::new, |count| count.to_string());
@@ -31,6 +31,7 @@ pub fn csv_row(packet: &PacketJson) -> String {
         count(packet.ack),
         packet.diagnostics.to_string(),
         quoted(&kinds.join(" ")),
+        number(packet.seen.first().map(|seen| seen.time_ns)),
     ]
     .join(",")
 }

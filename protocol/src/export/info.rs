@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::check::Counts;
 use crate::history::{History, Link};
-use crate::session::{Fate, Node, NodeId, Session, Way};
+use crate::session::{Fate, Hole, Node, NodeId, Observer, Session, Way};
 
 /// The answer of `netreel info --json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -19,6 +19,8 @@ pub struct Info {
     pub duration_ns: i64,
     /// In the session's order.
     pub nodes: Vec<NodeJson>,
+    /// Who watched packets pass.
+    pub observers: Vec<ObserverJson>,
     /// How many packets there are.
     pub packets: u64,
     /// How many messages there are.
@@ -67,6 +69,31 @@ pub struct NodeJson {
     /// Events of its reel that were skipped because their kind is not known here; `null` without a
     /// reel.
     pub unknown_events: Option<u64>,
+}
+
+/// An observer in numbers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ObserverJson {
+    /// Its name.
+    pub name: String,
+    /// Whether its reel reached its end.
+    pub complete: bool,
+    /// Its first event.
+    pub start_ns: i64,
+    /// Its last event.
+    pub end_ns: i64,
+    /// How far its clock may be off; `null` where nothing tells.
+    pub clock_error_ns: Option<u64>,
+    /// Packets that it saw.
+    pub packets: u64,
+    /// Of how many of them it kept the first bytes only.
+    pub cut: u64,
+    /// How many more it is known to have missed.
+    pub missed: u64,
+    /// Stretches that its reel does not hold.
+    pub holes: Vec<HoleJson>,
+    /// What stands in its reel for people.
+    pub notes: Vec<String>,
 }
 
 /// A stretch that a reel does not hold.
@@ -147,6 +174,7 @@ pub fn info(session: &Session, history: &History) -> Info {
             .enumerate()
             .map(|(place, each)| node(session, NodeId(place as u16), each))
             .collect(),
+        observers: session.observers.iter().map(observer).collect(),
         packets: session.packets.len() as u64,
         messages: session.messages.len() as u64,
         fates,
@@ -196,21 +224,37 @@ fn node(session: &Session, id: NodeId, node: &Node) -> NodeJson {
             .filter(|&error| error != u64::MAX),
         sent: count(Way::Out),
         received: count(Way::In),
-        holes: node
-            .holes
-            .iter()
-            .map(|hole| HoleJson {
-                from_ns: hole.time.start.0,
-                to_ns: hole.time.end.0,
-                why: hole.why.clone(),
-            })
-            .collect(),
+        holes: holes(&node.holes),
         unknown_events: session
             .reels
             .get(usize::from(id.0))
             .and_then(Option::as_ref)
             .map(|reel| reel.unknown().values().sum()),
     }
+}
+
+fn observer(observer: &Observer) -> ObserverJson {
+    ObserverJson {
+        name: observer.name.clone(),
+        complete: observer.complete,
+        start_ns: observer.span.start.0,
+        end_ns: observer.span.end.0,
+        clock_error_ns: Some(observer.clock_error_ns).filter(|&error| error != u64::MAX),
+        packets: observer.packets,
+        cut: observer.cut,
+        missed: observer.missed,
+        holes: holes(&observer.holes),
+        notes: observer.notes.clone(),
+    }
+}
+
+fn holes(holes: &[Hole]) -> Vec<HoleJson> {
+    let hole = |hole: &Hole| HoleJson {
+        from_ns: hole.time.start.0,
+        to_ns: hole.time.end.0,
+        why: hole.why.clone(),
+    };
+    holes.iter().map(hole).collect()
 }
 
 fn link(from: String, to: String, link: &Link) -> LinkJson {

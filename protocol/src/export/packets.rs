@@ -24,12 +24,16 @@ pub struct PacketJson {
     pub late_ns: Option<i64>,
     /// When it was received again.
     pub duplicates_ns: Vec<i64>,
+    /// When observers saw it pass.
+    pub seen: Vec<SightingJson>,
     /// When its sender learnt that it had arrived.
     pub acked_ns: Option<i64>,
     /// `received`, `lost`, `send-failed`, `unknown`.
     pub fate: &'static str,
     /// Bytes of payload.
     pub length: u32,
+    /// How many of them are known, where a capture kept the first ones only; else `null`.
+    pub cut: Option<u32>,
     /// Its number on its link.
     pub sequence: Option<u64>,
     /// The newest packet that its sender had received.
@@ -38,6 +42,15 @@ pub struct PacketJson {
     pub diagnostics: u32,
     /// In wire order.
     pub messages: Vec<MessageJson>,
+}
+
+/// A packet, seen on its way.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SightingJson {
+    /// Who saw it.
+    pub observer: String,
+    /// When.
+    pub time_ns: i64,
 }
 
 /// One message of a packet.
@@ -95,6 +108,14 @@ pub fn packet(session: &Session, history: &History, id: PacketId) -> Option<Pack
             .zip(received_ns)
             .map(|(sent, received)| received.saturating_sub(sent)),
         duplicates_ns: packet.duplicates.iter().map(|stamp| stamp.time.0).collect(),
+        seen: packet
+            .seen
+            .iter()
+            .map(|seen| SightingJson {
+                observer: session.observer_name(seen.observer),
+                time_ns: seen.stamp.time.0,
+            })
+            .collect(),
         acked_ns: history
             .acked
             .get(id.0 as usize)
@@ -108,6 +129,7 @@ pub fn packet(session: &Session, history: &History, id: PacketId) -> Option<Pack
             Fate::Unknown => "unknown",
         },
         length: packet.length,
+        cut: packet.cut,
         sequence: packet.sequence.map(|sequence| sequence.value),
         ack: packet.ack.map(|ack| ack.value),
         diagnostics: packet.diagnostics,

@@ -25,7 +25,8 @@ impl Acks {
             let mut newest: BTreeMap<NodeId, i64> = BTreeMap::new();
             let mut newest_messages: BTreeMap<Stream, i64> = BTreeMap::new();
             for (crossing, stamp) in session.crossings(node) {
-                if crossing.way != Way::In {
+                // A node that was not recorded learns what it is seen being told.
+                if !matches!(crossing.way, Way::In | Way::Passing) {
                     continue;
                 }
                 let Some(packet) = session.packet(crossing.packet) else {
@@ -127,8 +128,14 @@ fn learn(
     let (bits, count) = bits.unwrap_or((0, 0));
     let oldest = ack.saturating_sub(i64::from(count));
     let had_been_sent = |packet: PacketId| {
-        let sent = packets.get(packet.0 as usize).and_then(|each| each.sent);
-        sent.is_none_or(|sent| sent.number < stamp.number)
+        let Some(packet) = packets.get(packet.0 as usize) else {
+            return true;
+        };
+        match (packet.sent, packet.departed()) {
+            (Some(sent), _) => sent.number < stamp.number,
+            (None, Some(seen)) => seen.time <= stamp.time,
+            (None, None) => true,
+        }
     };
     let (mut rest, _) = line.split_at(line.partition_point(|&(place, _)| place <= ack));
     while let Some(&(place, _)) = rest.last().filter(|&&(place, _)| place >= oldest) {

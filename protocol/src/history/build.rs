@@ -133,7 +133,7 @@ fn born(session: &Session, joins: &Joins) -> BTreeMap<u64, SessionTime> {
         .map(|message| (&message.facts, message.packet));
     for (facts, packet) in whole.chain(plain) {
         let packet = session.packet(packet);
-        let stamp = packet.and_then(|packet| packet.sent.or(packet.received));
+        let stamp = packet.and_then(|packet| packet.first());
         if let (Some(object), Some(stamp)) = (facts.object, stamp) {
             let first = born.entry(object).or_insert(stamp.time);
             *first = stamp.time.min(*first);

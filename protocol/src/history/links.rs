@@ -26,9 +26,13 @@ pub(super) fn links(
             .clone()
             .filter(|&message| is_resend(message))
             .count() as u64;
-        let Some(sent) = packet.sent else { continue };
-        let since_ns = |at: Stamp| at.time.0.saturating_sub(sent.time.0);
-        latencies.extend(packet.received.map(since_ns));
+        let Some(departed) = packet.departed() else {
+            continue;
+        };
+        let since_ns = |at: Stamp| at.time.0.saturating_sub(departed.time.0);
+        if packet.sent.is_some() {
+            latencies.extend(packet.received.map(since_ns));
+        }
         rounds.extend(acked.map(since_ns));
     }
     for (to, count) in reordered(session) {

@@ -27,7 +27,8 @@ use crate::session::{MessageId, NodeId, PacketId, SessionTime, Stamp};
 /// The whole history of a session.
 #[derive(Debug, Default)]
 pub struct History {
-    /// For each packet, when its sender learnt that it had arrived.
+    /// For each packet, when its sender learnt that it had arrived; of a sender that was not
+    /// recorded, when the word of it was seen on its way there.
     pub acked: Vec<Option<Stamp>>,
     /// For each message, the earlier message that it repeats (same link, same place in the stream).
     pub resends: Vec<Option<MessageId>>,
@@ -174,7 +175,8 @@ pub struct Link {
     pub resent: u64,
     /// Send to receive, in ns: shortest, middle, longest. `None` where no packet has both.
     pub latency_ns: Option<(i64, i64, i64)>,
-    /// Send to learning of the arrival, in ns: shortest, middle, longest.
+    /// Send to learning of the arrival, in ns: shortest, middle, longest. Of a sender that was not
+    /// recorded, from where its packets were seen and back to there.
     pub rtt_ns: Option<(i64, i64, i64)>,
 }
 

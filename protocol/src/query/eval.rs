@@ -169,6 +169,7 @@ impl Subject<'_> {
         }
         let packet = self.packet?;
         let sent_ns = packet.sent.map(|stamp| stamp.time.0);
+        let departed_ns = packet.departed().map(|stamp| stamp.time.0);
         let received_ns = packet.received.map(|stamp| stamp.time.0);
         let from_u64 = |value: Option<u64>| value.map(i128::from);
         match field {
@@ -180,10 +181,10 @@ impl Subject<'_> {
             Field::Sequence => packet.sequence.map(|sequence| i128::from(sequence.value)),
             Field::Ack => packet.ack.map(|ack| i128::from(ack.value)),
             Field::Length => Some(i128::from(packet.length)),
-            Field::Time => sent_ns.or(received_ns).map(i128::from),
+            Field::Time => departed_ns.or(received_ns).map(i128::from),
             Field::ReceivedAt => received_ns.map(i128::from),
             Field::Late => Some(i128::from(received_ns?) - i128::from(sent_ns?)),
-            Field::Rtt => Some(i128::from(self.acked_ns()?) - i128::from(sent_ns?)),
+            Field::Rtt => Some(i128::from(self.acked_ns()?) - i128::from(departed_ns?)),
             _ => None,
         }
     }

@@ -10,13 +10,13 @@ use netreel_wire::{Context, Keys, PacketFacts, RulesId, Wire};
 use super::cast::{Cast, utc_ns};
 use super::clock::{Alignment, align};
 use super::connections::{Checkpoints, context, follow};
-use super::matching::{End, Matched, Side, assign, groups, samples, sort};
+use super::matching::{End, Matched, Side, assign, groups, samples, sight, sort};
 use super::meeting::{met, one_meeting};
 use super::scan::{RawHole, RawPacket, Scan};
 use super::source::{ReelInput, Source, drop_copies, is_closed, one_session, sources, wire_inside};
 use super::{
-    Crossing, Fate, Hole, Message, MessageId, Node, NodeId, Packet, PacketId, Session,
-    SessionError, SessionTime, Stamp, Turn, Way, fate,
+    Crossing, Fate, Hole, Message, MessageId, Node, NodeId, Observer, ObserverId, Packet, PacketId,
+    Session, SessionError, SessionTime, Sighting, Stamp, Turn, Way, fate,
 };
 
 /// How many packets of a node are looked at to learn its number in the protocol.
@@ -72,6 +72,7 @@ impl Session {
         builder.nodes();
         builder.packets(&ends)?;
         builder.connections();
+        builder.seen();
         builder.crossings();
         let from_start = builder.recorded_from_start();
         fate::decide(
@@ -98,8 +99,8 @@ fn ends(cast: &Cast, headers: &[&Header], scans: &[Scan]) -> Result<Vec<End>, Se
     }
     let mut ends = Vec::new();
     for (reel, (scan, header)) in scans.iter().zip(headers).enumerate() {
-        let sides = [(Side::Send, &scan.sends), (Side::Receive, &scan.receives)];
-        for (side, packets) in sides {
+        for side in [Side::Send, Side::Receive, Side::Seen] {
+            let packets = scan.side(side);
             if u32::try_from(packets.len()).is_err() {
                 return Err(limit(
                     "packets in one reel",
@@ -113,6 +114,11 @@ fn ends(cast: &Cast, headers: &[&Header], scans: &[Scan]) -> Result<Vec<End>, Se
                 let (from, to) = match side {
                     Side::Send => (reel as u16, peer),
                     Side::Receive => (peer, reel as u16),
+                    Side::Seen => {
+                        let from = scan.source(raw);
+                        let from = from.and_then(|from| cast.member_at(from, utc));
+                        (from.unwrap_or(reel) as u16, peer)
+                    }
                 };
                 ends.push(End::new(from, to, side, reel as u16, place as u32, raw));
             }
@@ -180,7 +186,11 @@ impl<'a> Builder<'a> {
     /// Fills in the nodes, ordered, and the session's span.
     fn nodes(&mut self) {
         let said = self.first_words();
-        let mut order: Vec<usize> = (0..self.cast.members.len()).collect();
+        let members = self.cast.members.iter().enumerate();
+        let mut order: Vec<usize> = members
+            .filter(|(_, member)| !member.observer)
+            .map(|(place, _)| place)
+            .collect();
         order.sort_by_key(|&member| {
             let peer = said[member].0;
             (
@@ -190,7 +200,7 @@ impl<'a> Builder<'a> {
                 member,
             )
         });
-        self.node_of = vec![NodeId(0); order.len()];
+        self.node_of = vec![NodeId(0); self.cast.members.len()];
         for (place, &member) in order.iter().enumerate() {
             self.node_of[member] = NodeId(place as u16);
             let (peer, rules) = said[member];
@@ -204,16 +214,49 @@ impl<'a> Builder<'a> {
                     .map(|each| each.reel.clone()),
             );
         }
+        self.observers();
         let spans = || {
-            self.session
-                .nodes
-                .iter()
-                .filter(|node| node.recorded)
+            let nodes = self.session.nodes.iter().filter(|node| node.recorded);
+            let observers = self.session.observers.iter();
+            nodes
                 .map(|node| &node.span)
+                .chain(observers.map(|observer| &observer.span))
         };
         let first = spans().map(|span| span.start).min().unwrap_or_default();
         let last = spans().map(|span| span.end).max().unwrap_or_default();
         self.session.span = first..last;
+    }
+
+    /// Fills in who watched.
+    fn observers(&mut self) {
+        for (place, source) in self.sources.iter().enumerate() {
+            let Some(scan) = self.scans.get(place).filter(|scan| scan.observer) else {
+                continue;
+            };
+            let node = self.node(place, None, None);
+            let seen = scan.seen.iter();
+            self.session.observers.push(Observer {
+                name: source.node.clone(),
+                span: node.span,
+                complete: node.complete,
+                clock_error_ns: node.clock_error_ns,
+                holes: node.holes,
+                packets: scan.seen.len() as u64,
+                cut: seen.filter(|packet| packet.length < packet.whole).count() as u64,
+                missed: scan.missed,
+                notes: scan.notes.clone(),
+                reel: source.reel.clone(),
+                connections: Vec::new(),
+            });
+        }
+    }
+
+    /// The observer whose reel this is.
+    fn observer(&self, reel: usize) -> Option<ObserverId> {
+        let before = self.scans.get(..reel)?;
+        let place = before.iter().filter(|scan| scan.observer).count();
+        let observes = self.scans.get(reel)?.observer;
+        observes.then_some(ObserverId(place as u16))
     }
 
     fn node(&self, member: usize, peer: Option<u64>, rules: Option<RulesId>) -> Node {
@@ -302,6 +345,15 @@ impl<'a> Builder<'a> {
             }
         }
         for (scan, source) in self.scans.iter().zip(self.sources) {
+            for seen in &scan.seen {
+                let utc = utc_ns(source.reel.header(), seen.time);
+                let from = scan.source(seen);
+                if let Some(member) = from.and_then(|from| self.cast.member_at(from, utc))
+                    && self.cast.members[member].reel.is_none()
+                {
+                    look(member, scan, seen, seen.forward);
+                }
+            }
             for receive in &scan.receives {
                 let utc = utc_ns(source.reel.header(), receive.time);
                 if let Some(member) = self.cast.member_at(receive.peer, utc)
@@ -326,19 +378,27 @@ impl<'a> Builder<'a> {
                     .get(usize::from(node.0))
                     .map(|node| node.clock_error_ns)
             };
+            let (crossed, seen) =
+                group.split_at(group.partition_point(|end| end.side != Side::Seen));
+            let watched = seen
+                .iter()
+                .map(|end| self.clocks[usize::from(end.reel)].error_ns);
             let tolerance = error_ns(first.from)
                 .unwrap_or(0)
-                .saturating_add(error_ns(first.to).unwrap_or(0));
+                .saturating_add(error_ns(first.to).unwrap_or(0))
+                .saturating_add(watched.max().unwrap_or(0));
             let tolerance_ns = i64::try_from(tolerance).unwrap_or(i64::MAX);
             let time = |end: &End| {
                 end.raw(&self.scans)
                     .map_or(0, |raw| self.time(usize::from(end.reel), raw.time).0)
             };
             let first_new = matched.len();
-            assign(group, tolerance_ns, time, &mut matched);
-            if first.side == Side::Receive && group.len() > 1 {
+            assign(crossed, tolerance_ns, time, &mut matched);
+            if first.side == Side::Receive && crossed.len() > 1 {
                 self.join_strays(first_new, &mut matched);
             }
+            let interface = |end: &End| end.raw(&self.scans).map_or(0, |raw| raw.connection);
+            sight(seen, first_new, tolerance_ns, time, interface, &mut matched);
         }
         let mut ordered: Vec<(SessionTime, NodeId, Packet, End)> = matched
             .iter()
@@ -346,7 +406,7 @@ impl<'a> Builder<'a> {
             .collect();
         drop(matched);
         ordered.sort_unstable_by_key(|(time, node, packet, _)| {
-            let stamp = packet.sent.or(packet.received).unwrap_or_default();
+            let stamp = packet.first().unwrap_or_default();
             (*time, *node, stamp.number)
         });
         let too_many = |what: &str, count: usize| SessionError::TooLarge {
@@ -403,13 +463,18 @@ impl<'a> Builder<'a> {
         all
     }
 
-    /// Hands the connections of each reel to its node.
+    /// Hands the connections of each reel to its node, or to who watched.
     fn connections(&mut self) {
+        let observes = self.scans.iter_mut().filter(|scan| scan.observer);
+        for (observer, scan) in self.session.observers.iter_mut().zip(observes) {
+            observer.connections = std::mem::take(&mut scan.connections);
+        }
         let session = &mut self.session;
         session
             .connections
             .resize_with(session.nodes.len(), Vec::new);
-        for (member, node) in self.cast.members.iter().zip(&self.node_of) {
+        let members = self.cast.members.iter().zip(&self.node_of);
+        for (member, node) in members.filter(|(member, _)| !member.observer) {
             let scan = member.reel.and_then(|reel| self.scans.get_mut(reel));
             let place = session.connections.get_mut(usize::from(node.0));
             if let (Some(scan), Some(place)) = (scan, place) {
@@ -436,8 +501,8 @@ impl<'a> Builder<'a> {
                 .flat_map(|stray| stray.received)
                 .collect();
             matched.push(Matched {
-                sent: None,
                 received: receipts,
+                ..Matched::default()
             });
         }
     }
@@ -453,13 +518,20 @@ impl<'a> Builder<'a> {
     /// A packet without what the wire says of it; when it was first seen and by whom; and the end
     /// that holds its bytes.
     fn packet(&self, matched: &Matched) -> Option<(SessionTime, NodeId, Packet, End)> {
-        let source = matched.sent.or(matched.received.first().copied())?;
+        let source = matched.source()?;
         let raw = source.raw(&self.scans)?;
         let node = |member: u16| self.node_of.get(usize::from(member)).copied();
         let (from, to) = (node(source.from)?, node(source.to)?);
         let sent = matched.sent.as_ref().and_then(|end| self.stamp(end));
         let mut receipts = matched.received.iter().filter_map(|end| self.stamp(end));
         let received = receipts.next();
+        let seen = matched.seen.iter().filter_map(|end| {
+            Some(Sighting {
+                observer: self.observer(usize::from(end.reel))?,
+                stamp: self.stamp(end)?,
+            })
+        });
+        let seen: Vec<Sighting> = seen.collect();
         let fate = match (received, sent.is_some() && raw.failed) {
             (Some(_), _) => Fate::Received,
             (None, true) => Fate::SendFailed,
@@ -472,13 +544,40 @@ impl<'a> Builder<'a> {
             received,
             duplicates: receipts.collect(),
             fate,
-            length: raw.length,
+            length: raw.whole,
+            cut: (raw.length < raw.whole).then_some(raw.length),
+            seen,
             ..Packet::default()
         };
-        let (stamp, seen_by) = sent
-            .map(|stamp| (stamp, from))
-            .or(received.map(|at| (at, to)))?;
-        Some((stamp.time, seen_by, packet, source))
+        // What an observer saw at one time stays in the order of its reel.
+        let told_by = match source.side {
+            Side::Send => from,
+            Side::Receive => to,
+            Side::Seen => NodeId(u16::MAX),
+        };
+        Some((packet.first()?.time, told_by, packet, source))
+    }
+
+    /// Says of each node that was not recorded when packets of it were seen.
+    fn seen(&mut self) {
+        let session = &mut self.session;
+        for packet in &session.packets {
+            for node in [packet.from, packet.to] {
+                let node = session.nodes.get_mut(usize::from(node.0));
+                let (Some(node), Some(first)) = (node, packet.seen.first()) else {
+                    continue;
+                };
+                let time = first.stamp.time;
+                if !node.recorded {
+                    let known = match node.seen {
+                        true => node.span.clone(),
+                        false => time..time,
+                    };
+                    node.span = known.start.min(time)..known.end.max(time);
+                }
+                node.seen = true;
+            }
+        }
     }
 
     /// Lists for each node what it sent and received, in the order of its reel.
@@ -487,8 +586,20 @@ impl<'a> Builder<'a> {
         session.crossings = vec![Vec::new(); session.nodes.len()];
         for (place, packet) in session.packets.iter().enumerate() {
             let id = PacketId(place as u32);
-            let out = packet.sent.map(|stamp| (packet.from, stamp, Way::Out));
-            let first = packet.received.map(|stamp| (packet.to, stamp, Way::In));
+            let watched = |node: NodeId| {
+                let node = session.nodes.get(usize::from(node.0));
+                !node.is_some_and(|node| node.recorded)
+            };
+            let departed = match watched(packet.from) {
+                true => packet.departed(),
+                false => packet.sent,
+            };
+            let out = departed.map(|stamp| (packet.from, stamp, Way::Out));
+            let passing = packet.seen.last().filter(|_| watched(packet.to));
+            let first = match packet.received {
+                Some(stamp) => Some((packet.to, stamp, Way::In)),
+                None => passing.map(|seen| (packet.to, seen.stamp, Way::Passing)),
+            };
             let again = packet
                 .duplicates
                 .iter()
@@ -503,15 +614,20 @@ impl<'a> Builder<'a> {
                 }
             }
         }
-        for crossings in &mut session.crossings {
-            crossings.sort_unstable_by_key(|crossing| crossing.number);
+        for (crossings, node) in session.crossings.iter_mut().zip(&session.nodes) {
+            // Several observers number their events each for itself; packets are in the order of
+            // time.
+            if node.recorded {
+                crossings.sort_unstable_by_key(|crossing| crossing.number);
+            }
         }
     }
 
     /// For each node whether nothing can have reached it before its reel began.
     fn recorded_from_start(&self) -> Vec<bool> {
         let mut from_start = vec![false; self.node_of.len()];
-        for (member, node) in self.cast.members.iter().zip(&self.node_of) {
+        let members = self.cast.members.iter().zip(&self.node_of);
+        for (member, node) in members.filter(|(member, _)| !member.observer) {
             if let Some(scan) = member.reel.and_then(|reel| self.scans.get(reel)) {
                 from_start[usize::from(node.0)] = scan.from_start;
             }
@@ -528,6 +644,23 @@ impl<'a> Builder<'a> {
                     "no packets both ways tie the clock of {} to the others: it is placed by the \
                      calendar and may be far off",
                     node.name
+                ));
+            }
+        }
+        for observer in &session.observers {
+            if observer.cut > 0 {
+                session.warnings.push(format!(
+                    "{} kept only the first bytes of {}: what stands behind them is unknown",
+                    observer.name,
+                    packets(observer.cut),
+                ));
+            }
+            if observer.missed > 0 {
+                session.warnings.push(format!(
+                    "{} missed {}, because the system or the interface dropped what it could not \
+                     take: the game may have got them",
+                    observer.name,
+                    packets(observer.missed),
                 ));
             }
         }

@@ -23,6 +23,8 @@ pub(super) struct Member {
     pub name: String,
     /// Its reel, by place; `None` for a node that was not recorded.
     pub reel: Option<usize>,
+    /// Whether it is no node, but watched.
+    pub observer: bool,
     pub endpoints: Vec<Endpoint>,
     /// When its reel ran, in nanoseconds since 1970.
     utc: Option<(i128, i128)>,
@@ -44,13 +46,13 @@ impl Cast {
         let mut taken: BTreeMap<&str, u32> = BTreeMap::new();
         for (reel, (name, scan)) in names.iter().zip(scans).enumerate() {
             let times = taken.entry(name).or_insert(0);
-            *times += 1;
-            let shown = if *times == 1 {
+            *times += u32::from(!scan.observer);
+            let shown = if *times <= 1 {
                 name.clone()
             } else {
                 format!("{name} ({times})")
             };
-            if *times > 1 {
+            if *times > 1 && !scan.observer {
                 warnings.push(format!(
                     "several reels call their node {name}: one of them is shown as {shown}"
                 ));
@@ -71,6 +73,7 @@ impl Cast {
             cast.members.push(Member {
                 name: shown,
                 reel: Some(reel),
+                observer: scan.observer,
                 endpoints,
                 utc,
             });
@@ -116,6 +119,14 @@ impl Cast {
                 }
                 last = Some(packet.peer);
             }
+            let seen = scan.connections.iter();
+            for (local, peer) in seen.filter_map(|each| Some((each.local?, each.peer))) {
+                foreign.extend(
+                    [local, peer]
+                        .iter()
+                        .filter(|end| !self.owners.contains_key(end)),
+                );
+            }
         }
         if foreign.is_empty() {
             return;
@@ -143,6 +154,7 @@ impl Cast {
                 self.members.push(Member {
                     name: endpoint.to_string(),
                     reel: None,
+                    observer: false,
                     endpoints: Vec::new(),
                     utc: None,
                 });

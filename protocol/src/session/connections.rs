@@ -15,6 +15,8 @@ pub struct Connection {
     pub port: u16,
     /// The other end.
     pub peer: Endpoint,
+    /// Of a connection that an observer saw, the end that sent the first packet.
+    pub local: Option<Endpoint>,
     /// Whether the node sent the first packet.
     pub began: bool,
     /// The events that sent or received its packets. Empty where the wire keeps no state.
@@ -30,10 +32,43 @@ impl Connection {
             socket,
             port,
             peer,
+            local: None,
             began,
             events: Vec::new(),
             checkpoints: Vec::new(),
         }
+    }
+
+    /// A connection of which somebody saw a first packet.
+    pub(super) fn seen(from: Endpoint, to: Endpoint) -> Connection {
+        Connection {
+            local: Some(from),
+            ..Connection::new(SocketId(0), from.port(), to, true)
+        }
+    }
+
+    /// Whether an event of the reel is a packet of this connection, and goes out of its near end:
+    /// the socket, or the end that was seen to send first.
+    pub(super) fn is_out(&self, event: &Event<'_>) -> Option<bool> {
+        match *event {
+            Event::Sent { socket, to, .. } => self.is(socket, to).then_some(true),
+            Event::Received { socket, from, .. } => self.is(socket, from).then_some(false),
+            Event::Seen { from, to, .. } => match self.local {
+                Some(local) if (local, self.peer) == (from, to) => Some(true),
+                Some(local) if (local, self.peer) == (to, from) => Some(false),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Whether one of its packets is this event. Known where the wire keeps state.
+    pub(super) fn holds(&self, number: EventNumber) -> bool {
+        self.events.binary_search(&number).is_ok()
+    }
+
+    fn is(&self, socket: SocketId, peer: Endpoint) -> bool {
+        self.local.is_none() && self.socket == socket && self.peer == peer
     }
 
     /// What a wire may ask of a packet that the node sent (`out`) or received.
@@ -66,14 +101,22 @@ impl Connection {
         let mut facts = PacketFacts::default();
         for &number in self.events.get(from..place)? {
             let record = reel.record(number)?;
-            let (out, payload) = match record.as_record().event {
-                Event::Sent { payload, .. } => (true, payload),
-                Event::Received { payload, .. } => (false, payload),
-                _ => continue,
-            };
-            wire.facts_in(&self.context(out), &mut state, payload, &mut facts);
+            let event = record.as_record().event;
+            if let (Some(out), Some(payload)) = (self.is_out(&event), payload(&event)) {
+                wire.facts_in(&self.context(out), &mut state, payload, &mut facts);
+            }
         }
         Some(state)
+    }
+}
+
+/// The bytes of a packet.
+pub(super) fn payload<'a>(event: &Event<'a>) -> Option<&'a [u8]> {
+    match *event {
+        Event::Sent { payload, .. }
+        | Event::Received { payload, .. }
+        | Event::Seen { payload, .. } => Some(payload),
+        _ => None,
     }
 }
 
@@ -107,24 +150,26 @@ pub(super) fn follow(
     states.resize_with(scan.connections.len(), || wire.new_state());
     let mut facts = PacketFacts::default();
     let mut bytes = 0;
-    let (mut sent, mut received) = (0, 0);
+    let (mut sent, mut received, mut seen) = (0, 0, 0);
     loop {
-        let next_sent = scan.sends.get(sent).map(|raw| raw.number);
-        let next_received = scan.receives.get(received).map(|raw| raw.number);
-        let (side, place) = match (next_sent, next_received) {
-            (None, None) => return,
-            (Some(a), Some(b)) if b < a => (Side::Receive, received),
-            (None, Some(_)) => (Side::Receive, received),
-            (Some(_), _) => (Side::Send, sent),
+        let next = |side: Side, place: usize| {
+            let raw = scan.side(side).get(place)?;
+            Some((raw.number, side, place))
+        };
+        let nexts = [
+            next(Side::Send, sent),
+            next(Side::Receive, received),
+            next(Side::Seen, seen),
+        ];
+        let Some((_, side, place)) = nexts.into_iter().flatten().min() else {
+            return;
         };
         match side {
             Side::Send => sent += 1,
             Side::Receive => received += 1,
+            Side::Seen => seen += 1,
         }
-        let raw = match side {
-            Side::Send => scan.sends.get(place),
-            Side::Receive => scan.receives.get(place),
-        };
+        let raw = scan.side(side).get(place);
         let Some(raw) = raw.copied() else { return };
         let at = raw.connection as usize;
         let (Some(connection), Some(state)) = (scan.connections.get_mut(at), states.get_mut(at))
@@ -137,7 +182,7 @@ pub(super) fn follow(
             bytes += state.memory();
         }
         connection.events.push(raw.number);
-        let context = connection.context(side == Side::Send);
+        let context = connection.context(side.is_out(&raw));
         wire.facts_in(&context, state, scan.payload(&raw), &mut facts);
         wanted(side, place, &mut facts);
         if bytes > checkpoints.bytes_max {
@@ -168,9 +213,12 @@ pub(super) fn context(end: &End, scans: &[Scan]) -> Context {
         let place = raw.connection as usize;
         scan.connections.get(place)
     });
-    connection.map_or_else(Context::default, |connection| {
-        connection.context(end.side == Side::Send)
-    })
+    let raw = end.raw(scans);
+    connection
+        .zip(raw)
+        .map_or_else(Context::default, |(connection, raw)| {
+            connection.context(end.side.is_out(raw))
+        })
 }
 
 #[cfg(test)]

@@ -21,7 +21,8 @@ pub enum SessionError {
         /// Its session.
         second_id: String,
     },
-    /// Nothing ties a reel to the others: no session id, and no packet in common.
+    /// Nothing ties a reel to the others: no session id, no packet in common, and no common
+    /// endpoint that both talked to from one machine.
     #[error(
         "{reel} has no packet in common with {others}, and no session id that ties them: \
          these nodes never met; open each on its own"

@@ -17,7 +17,9 @@ pub(super) fn decide(packets: &mut [Packet], nodes: &[Node], from_start: &[bool]
     let waits = waits(packets);
     let overtakers = last_arrived(packets);
     for packet in packets {
-        let Some(sent) = packet.sent else { continue };
+        let Some(sent) = packet.departed() else {
+            continue;
+        };
         if packet.received.is_some() || packet.fate == Fate::SendFailed {
             continue;
         }
@@ -49,7 +51,7 @@ pub(super) fn decide(packets: &mut [Packet], nodes: &[Node], from_start: &[bool]
 fn waits(packets: &[Packet]) -> BTreeMap<(NodeId, NodeId), i64> {
     let mut waits = BTreeMap::new();
     for packet in packets {
-        let (Some(sent), Some(received)) = (packet.sent, packet.received) else {
+        let (Some(sent), Some(received)) = (packet.departed(), packet.received) else {
             continue;
         };
         let twice_ns = received
@@ -67,7 +69,9 @@ fn waits(packets: &[Packet]) -> BTreeMap<(NodeId, NodeId), i64> {
 fn last_arrived(packets: &[Packet]) -> BTreeMap<(NodeId, NodeId), SessionTime> {
     let mut last = BTreeMap::new();
     for packet in packets.iter().filter(|packet| packet.received.is_some()) {
-        let Some(sent) = packet.sent else { continue };
+        let Some(sent) = packet.departed() else {
+            continue;
+        };
         let latest = last.entry((packet.from, packet.to)).or_insert(sent.time);
         *latest = sent.time.max(*latest);
     }

@@ -1,45 +1,56 @@
 //! What a session is asked by those who show it.
 
-use netreel_reel::{Event, EventNumber, OwnedRecord};
+use netreel_reel::{EventNumber, OwnedRecord, Reel};
 use netreel_wire::{ConnectionState, Context, Decoded, Kind, MessageFacts, Role};
 
-use super::{Crossing, MessageId, NodeId, Packet, PacketId, Session, Stamp, Turn, Way};
+use super::connections::{Connection, payload};
+use super::{Crossing, MessageId, NodeId, ObserverId, Packet, PacketId, Session, Stamp, Turn, Way};
 
 impl Session {
     /// The bytes of a packet, read again from a reel that holds it.
     pub fn payload(&self, packet: PacketId) -> Option<Vec<u8>> {
-        let (node, number) = self.source(packet)?;
-        match self.record(node, number)?.as_record().event {
-            Event::Sent { payload, .. } | Event::Received { payload, .. } => Some(payload.to_vec()),
-            _ => None,
-        }
+        let (reel, _, number) = self.source(packet)?;
+        let record = reel.record(number)?;
+        payload(&record.as_record().event).map(<[u8]>::to_vec)
     }
 
-    /// The node whose view of a packet counts, and the event there: the sender where it was
-    /// recorded, or else the receiver.
-    fn source(&self, packet: PacketId) -> Option<(NodeId, EventNumber)> {
+    /// The reel whose view of a packet counts, its connections, and the event there: the sender's
+    /// where it was recorded, or else an observer's, or else the receiver's.
+    fn source(&self, packet: PacketId) -> Option<(&Reel, &[Connection], EventNumber)> {
         let packet = self.packet(packet)?;
-        match (packet.sent, packet.received) {
-            (Some(sent), _) => Some((packet.from, sent.number)),
-            (None, Some(received)) => Some((packet.to, received.number)),
-            (None, None) => None,
+        let node = |node: NodeId, number| {
+            let place = usize::from(node.0);
+            let reel = self.reels.get(place)?.as_deref()?;
+            let connections = self.connections.get(place)?;
+            Some((reel, connections.as_slice(), number))
+        };
+        if let Some(sent) = packet.sent {
+            return node(packet.from, sent.number);
         }
+        if let Some(seen) = packet.seen.first() {
+            let observer = self.observers.get(usize::from(seen.observer.0))?;
+            let connections = observer.connections.as_slice();
+            return Some((&observer.reel, connections, seen.stamp.number));
+        }
+        node(packet.to, packet.received?.number)
     }
 
     /// What is known of a packet besides its bytes: how it travelled, and what its connection kept
     /// before it. `None` where there is no wire or the reel can no longer be read.
     pub fn surroundings(&self, packet: PacketId) -> Option<(Context, ConnectionState)> {
         let wire = self.wire.as_ref()?;
-        let (node, number) = self.source(packet)?;
-        let reel = self.reels.get(usize::from(node.0))?.as_ref()?;
+        let (reel, connections, number) = self.source(packet)?;
         let record = reel.record(number)?;
-        let (socket, peer, out) = match record.as_record().event {
-            Event::Sent { socket, to, .. } => (socket, to, true),
-            Event::Received { socket, from, .. } => (socket, from, false),
-            _ => return None,
+        let record = record.as_record();
+        let mut fitting = connections
+            .iter()
+            .filter_map(|each| Some((each, each.is_out(&record.event)?)));
+        // An observer keeps a connection apart for each of its interfaces.
+        let (connection, out) = if wire.has_state() {
+            fitting.find(|(each, _)| each.holds(number))?
+        } else {
+            fitting.next()?
         };
-        let mut connections = self.connections.get(usize::from(node.0))?.iter();
-        let connection = connections.find(|each| each.socket == socket && each.peer == peer)?;
         let state = if wire.has_state() {
             connection.state_before(number, wire, reel)?
         } else {
@@ -79,6 +90,14 @@ impl Session {
         match self.nodes.get(usize::from(node.0)) {
             Some(node) => node.name.clone(),
             None => format!("node {}", node.0),
+        }
+    }
+
+    /// What people call an observer.
+    pub fn observer_name(&self, observer: ObserverId) -> String {
+        match self.observers.get(usize::from(observer.0)) {
+            Some(observer) => observer.name.clone(),
+            None => format!("observer {}", observer.0),
         }
     }
 
@@ -134,8 +153,9 @@ impl Session {
         crossings.iter().filter_map(|&crossing| {
             let packet = self.packet(crossing.packet)?;
             let stamp = match crossing.way {
-                Way::Out => packet.sent?,
+                Way::Out => packet.departed()?,
                 Way::In => packet.received?,
+                Way::Passing => packet.seen.last()?.stamp,
                 Way::Again => {
                     let again = &packet.duplicates;
                     let place = again.binary_search_by_key(&crossing.number, |each| each.number);

@@ -15,7 +15,7 @@ pub(super) struct End {
     pub side: Side,
     /// The reel, by place.
     pub reel: u16,
-    /// In the reel's sends or receives.
+    /// In the reel's packets of this side.
     pub place: u32,
     hash: u64,
 }
@@ -24,6 +24,29 @@ pub(super) struct End {
 pub(super) enum Side {
     Send,
     Receive,
+    Seen,
+}
+
+impl Side {
+    /// Whether a packet goes out of the near end of its connection.
+    pub fn is_out(self, raw: &RawPacket) -> bool {
+        match self {
+            Side::Send => true,
+            Side::Receive => false,
+            Side::Seen => raw.forward,
+        }
+    }
+}
+
+impl Scan {
+    /// The packets of one side.
+    pub(super) fn side(&self, side: Side) -> &[RawPacket] {
+        match side {
+            Side::Send => &self.sends,
+            Side::Receive => &self.receives,
+            Side::Seen => &self.seen,
+        }
+    }
 }
 
 /// A packet with all its ends.
@@ -32,6 +55,16 @@ pub(super) struct Matched {
     pub sent: Option<End>,
     /// In the order of the receiver's reel.
     pub received: Vec<End>,
+    /// At most one a place where somebody watched.
+    pub seen: Vec<End>,
+}
+
+impl Matched {
+    /// The end whose view of the packet counts: the sender's, or an observer's, or the receiver's.
+    pub fn source(&self) -> Option<End> {
+        let seen = self.seen.first().copied();
+        self.sent.or(seen).or(self.received.first().copied())
+    }
 }
 
 impl End {
@@ -49,10 +82,7 @@ impl End {
     /// The packet in its reel.
     pub fn raw<'a>(&self, scans: &'a [Scan]) -> Option<&'a RawPacket> {
         let scan = scans.get(usize::from(self.reel))?;
-        match self.side {
-            Side::Send => scan.sends.get(self.place as usize),
-            Side::Receive => scan.receives.get(self.place as usize),
-        }
+        scan.side(self.side).get(self.place as usize)
     }
 
     /// The packet's bytes.
@@ -86,22 +116,45 @@ pub(super) fn groups<'a>(ends: &'a [End], scans: &'a [Scan]) -> impl Iterator<It
 pub(super) fn samples(ends: &[End], scans: &[Scan]) -> Vec<Sample> {
     let mut samples = Vec::new();
     for group in groups(ends, scans) {
-        let [send, receive] = group else { continue };
-        if (send.side, receive.side) != (Side::Send, Side::Receive) {
+        if group.len() > ENDS_MAX || group.len() < 2 {
             continue;
         }
-        let (Some(sent), Some(received)) = (send.raw(scans), receive.raw(scans)) else {
-            continue;
+        let once = |end: &End| {
+            let same = |other: &&End| (other.reel, other.side) == (end.reel, end.side);
+            group.iter().filter(same).count() == 1
         };
-        samples.push(Sample {
-            from: usize::from(send.reel),
-            to: usize::from(receive.reel),
-            sent: sent.time,
-            received: received.time,
-        });
+        let ends = |side| group.iter().filter(move |end| end.side == side);
+        if ends(Side::Send).count() > 1 || ends(Side::Receive).count() > 1 {
+            continue;
+        }
+        let mut sample = |before: &End, after: &End| {
+            if let (Some(sent), Some(received)) = (before.raw(scans), after.raw(scans)) {
+                samples.push(Sample {
+                    from: usize::from(before.reel),
+                    to: usize::from(after.reel),
+                    sent: sent.time,
+                    received: received.time,
+                });
+            }
+        };
+        // An observer is on the way: it sees a packet after its send and before its receipt.
+        for send in ends(Side::Send) {
+            ends(Side::Seen)
+                .filter(|end| once(end))
+                .chain(ends(Side::Receive))
+                .for_each(|after| sample(send, after));
+        }
+        for receive in ends(Side::Receive) {
+            ends(Side::Seen)
+                .filter(|end| once(end))
+                .for_each(|before| sample(before, receive));
+        }
     }
     samples
 }
+
+/// Larger groups leave doubt.
+const ENDS_MAX: usize = 16;
 
 /// Matches one group. `time` places an end on the session's clock; clocks may be off each other by
 /// `tolerance_ns`.
@@ -116,7 +169,7 @@ pub(super) fn assign(
     let base = matched.len();
     matched.extend(sends.iter().map(|&send| Matched {
         sent: Some(send),
-        received: Vec::new(),
+        ..Matched::default()
     }));
     if let ([_], _) = (sends, receives) {
         // By far the most frequent group: one send.
@@ -134,10 +187,81 @@ pub(super) fn assign(
             matched[base + taken - 1].received.push(receive);
         } else {
             matched.push(Matched {
-                sent: None,
                 received: vec![receive],
+                ..Matched::default()
             });
         }
+    }
+}
+
+/// Finds for each sighting of one payload the packet that was seen. `group` are the sightings, in
+/// the order of their reels; `matched` from `base` on has the packets that are known, and gets
+/// those that nobody else knows of. `time` places an end on the session's clock, and `point` says
+/// where it was seen.
+///
+/// At one place packets keep their order. Of the packets that come into question a sighting is of
+/// the one nearest in time: an observer may have come late, or missed some.
+pub(super) fn sight(
+    group: &[End],
+    base: usize,
+    tolerance_ns: i64,
+    time: impl Fn(&End) -> i64,
+    point: impl Fn(&End) -> u32,
+    matched: &mut Vec<Matched>,
+) {
+    let mut places: Vec<(u16, u32)> = group.iter().map(|end| (end.reel, point(end))).collect();
+    places.sort_unstable();
+    places.dedup();
+    for place in places {
+        let mut sightings: Vec<(i64, End)> = group
+            .iter()
+            .filter(|end| (end.reel, point(end)) == place)
+            .map(|end| (time(end), *end))
+            .collect();
+        sightings.sort_by_key(|&(at, _)| at);
+        let mut known: Vec<(i64, usize)> = Vec::new();
+        for (place, each) in matched.iter().enumerate().skip(base) {
+            known.extend(each.source().map(|end| (time(&end), place)));
+        }
+        known.sort_unstable();
+        let one_each = known.len() == sightings.len();
+        let mut next = 0;
+        for (at, end) in sightings {
+            let fits = |packet: &Matched| {
+                let after = packet.sent.map_or(i64::MIN, |sent| time(&sent));
+                let before = packet.received.first().map_or(i64::MAX, &time);
+                after.saturating_sub(tolerance_ns) <= at
+                    && at <= before.saturating_add(tolerance_ns)
+            };
+            let rank = |place: usize| {
+                let &(then, place) = known.get(place)?;
+                let misfit = !fits(matched.get(place)?);
+                Some((misfit, then.abs_diff(at)))
+            };
+            let mut best = next;
+            if !one_each || rank(best).is_some_and(|(misfit, _)| misfit) {
+                while let (Some(this), Some(after)) = (rank(best), rank(best + 1))
+                    && after < this
+                {
+                    best += 1;
+                }
+            }
+            match (rank(best), known.get(best)) {
+                (Some((false, _)), Some(&(_, place))) => {
+                    next = best + 1;
+                    if let Some(packet) = matched.get_mut(place) {
+                        packet.seen.push(end);
+                    }
+                }
+                _ => matched.push(Matched {
+                    seen: vec![end],
+                    ..Matched::default()
+                }),
+            }
+        }
+    }
+    for each in matched.iter_mut().skip(base) {
+        each.seen.sort_by_key(&time);
     }
 }
 
@@ -161,7 +285,7 @@ mod tests {
         group.extend((0..receives.len()).map(|place| end(Side::Receive, place)));
         let time = |end: &End| match end.side {
             Side::Send => sends[end.place as usize],
-            Side::Receive => receives[end.place as usize],
+            Side::Receive | Side::Seen => receives[end.place as usize],
         };
         let mut matched = Vec::new();
         assign(&group, 0, time, &mut matched);

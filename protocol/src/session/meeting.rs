@@ -1,21 +1,52 @@
 //! Whether the nodes of several reels ever met.
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use netreel_reel::Endpoint;
+
 use super::SessionError;
-use super::matching::{End, groups};
+use super::matching::{End, Side, groups};
 use super::scan::Scan;
 use super::source::Source;
 
 /// The pairs of reels that have a packet in common.
 pub(super) fn met(ends: &[End], scans: &[Scan]) -> Vec<(usize, usize)> {
     let mut pairs: Vec<(usize, usize)> = groups(ends, scans)
-        .filter_map(|group| {
-            let (first, last) = (group.first()?, group.last()?);
-            (first.side != last.side).then_some((usize::from(first.reel), usize::from(last.reel)))
+        .filter_map(|group| Some((group.first()?, group)))
+        .flat_map(|(first, group)| {
+            let others = group.iter().filter(|end| {
+                let watched = end.side == Side::Seen && end.reel != first.reel;
+                watched || end.side != first.side
+            });
+            let pair = |end: &End| (usize::from(first.reel), usize::from(end.reel));
+            others.map(pair).collect::<BTreeSet<_>>()
         })
         .collect();
     pairs.sort_unstable();
     pairs.dedup();
     pairs
+}
+
+/// The pairs of reels that were made on one machine, or of one capture, and talked to the same
+/// endpoint: clients of one server have no packet in common.
+fn beside(sources: &[Source], scans: &[Scan]) -> Vec<(usize, usize)> {
+    let mut first: BTreeMap<(&str, Endpoint), usize> = BTreeMap::new();
+    let mut pairs = BTreeSet::new();
+    for (place, (source, scan)) in sources.iter().zip(scans).enumerate() {
+        let boot = source.reel.header().clock.boot_id.as_str();
+        if boot.is_empty() {
+            continue;
+        }
+        for connection in &scan.connections {
+            for end in connection.local.into_iter().chain([connection.peer]) {
+                let other = *first.entry((boot, end)).or_insert(place);
+                if other != place {
+                    pairs.insert((other, place));
+                }
+            }
+        }
+    }
+    pairs.into_iter().collect()
 }
 
 /// Every reel with packets is tied to the first by packets in common, or at least by a session id.
@@ -25,18 +56,15 @@ pub(super) fn one_meeting(
     met: &[(usize, usize)],
     warnings: &mut Vec<String>,
 ) -> Result<(), SessionError> {
-    let talked = |place: usize| {
-        scans
-            .get(place)
-            .is_some_and(|scan| !(scan.sends.is_empty() && scan.receives.is_empty()))
-    };
+    let talked = |place: usize| scans.get(place).is_some_and(|scan| scan.packets() > 0);
     let Some(first) = (0..sources.len()).find(|&place| talked(place)) else {
         return Ok(());
     };
+    let met: Vec<(usize, usize)> = met.iter().copied().chain(beside(sources, scans)).collect();
     let mut reached = vec![false; sources.len()];
     reached[first] = true;
     for _ in 0..sources.len() {
-        for &(one, other) in met {
+        for &(one, other) in &met {
             let either = reached[one] || reached[other];
             reached[one] = either;
             reached[other] = either;

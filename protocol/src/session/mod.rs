@@ -70,16 +70,18 @@ pub struct Session {
     pub crossings: Vec<Vec<Crossing>>,
     /// Each node's connections, by the node's place, in the order of their first packets.
     pub connections: Vec<Vec<Connection>>,
+    /// Who watched packets pass without taking part, in the order of their reels.
+    pub observers: Vec<Observer>,
     /// Each node's ticks, by the node's place, in the order of its own events.
     pub turns: Vec<Vec<Turn>>,
     /// The bytes that fragments carry, so that a joined message can be read without its packets.
     pub fragments: BTreeMap<MessageId, Vec<u8>>,
 }
 
-/// A packet at the boundary of one node.
+/// A packet at the boundary of one node. Of a node that was not recorded, as an observer saw it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Crossing {
-    /// The event in the node's reel.
+    /// The event in the node's reel; of a node that was not recorded, in the observer's.
     pub number: EventNumber,
     /// The packet.
     pub packet: PacketId,
@@ -106,6 +108,8 @@ pub enum Way {
     In,
     /// The node received it again.
     Again,
+    /// It was seen on its way to a node that was not recorded.
+    Passing,
 }
 
 /// A node: one that was recorded, or one that the others talked to.
@@ -117,6 +121,8 @@ pub struct Node {
     pub peer: Option<u64>,
     /// Whether the session has its reel.
     pub recorded: bool,
+    /// Whether an observer saw packets of it. Without a reel its span is that of these packets.
+    pub seen: bool,
     /// Its sockets' addresses.
     pub endpoints: Vec<Endpoint>,
     /// From its first event to its last.
@@ -131,6 +137,46 @@ pub struct Node {
     pub clock_error_ns: u64,
     /// Stretches that its reel does not hold, in the order of its events.
     pub holes: Vec<Hole>,
+}
+
+/// Somebody who saw packets pass: a packet capture.
+#[derive(Clone)]
+pub struct Observer {
+    /// The reel's name for it.
+    pub name: String,
+    /// From its first event to its last.
+    pub span: Range<SessionTime>,
+    /// See [`Node::complete`].
+    pub complete: bool,
+    /// See [`Node::clock_error_ns`].
+    pub clock_error_ns: u64,
+    /// Stretches that its reel does not hold.
+    pub holes: Vec<Hole>,
+    /// How many packets it saw.
+    pub packets: u64,
+    /// Of how many of them it kept the first bytes only.
+    pub cut: u64,
+    /// How many more it is known to have missed.
+    pub missed: u64,
+    /// What stands in its reel for people: where it was, what it could not read.
+    pub notes: Vec<String>,
+    /// Its reel.
+    pub reel: Arc<Reel>,
+    /// The connections that it saw, in the order of their first packets.
+    pub connections: Vec<Connection>,
+}
+
+/// An observer of the session, by its place in [`Session::observers`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ObserverId(pub u16);
+
+/// A moment at which an observer saw a packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sighting {
+    /// Who saw it.
+    pub observer: ObserverId,
+    /// The event of the observer's reel.
+    pub stamp: Stamp,
 }
 
 /// A stretch of a node's time that its reel does not hold.
@@ -158,10 +204,14 @@ pub struct Packet {
     pub received: Option<Stamp>,
     /// Further receipts of the same datagram, in the order of the receiver's reel.
     pub duplicates: Vec<Stamp>,
+    /// When observers saw it pass, in the order of time.
+    pub seen: Vec<Sighting>,
     /// What became of it.
     pub fate: Fate,
     /// Bytes of payload.
     pub length: u32,
+    /// How many of these bytes are known, where a capture kept the first ones only.
+    pub cut: Option<u32>,
     /// The protocol of the wire that claims it; `None` where none does.
     pub protocol: Option<ProtocolId>,
     /// See [`netreel_wire::PacketFacts::sequence`].
@@ -184,6 +234,18 @@ pub struct Packet {
     pub messages: Range<u32>,
     /// How many things a full decode has to say of it.
     pub diagnostics: u32,
+}
+
+impl Packet {
+    /// When it left its sender: its send, or else the first time that somebody saw it pass.
+    pub fn departed(&self) -> Option<Stamp> {
+        self.sent.or(self.seen.first().map(|seen| seen.stamp))
+    }
+
+    /// The first that is known of it: its departure, or else its first receipt.
+    pub fn first(&self) -> Option<Stamp> {
+        self.departed().or(self.received)
+    }
 }
 
 /// A moment at a node: an event of its reel.

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use netreel_reel::{
-    BlockError, Damage, Endpoint, Event, EventNumber, Record, Reel, SendOutcome, SocketId, Time,
-    Walk,
+    BlockError, Damage, Endpoint, Event, EventNumber, Header, Record, Reel, SendOutcome, SocketId,
+    ThreadId, Time, Walk,
 };
 
 use super::connections::Connection;
@@ -18,6 +18,14 @@ pub(super) struct Scan {
     pub sends: Vec<RawPacket>,
     /// In the reel's order.
     pub receives: Vec<RawPacket>,
+    /// Packets that passed by, in the reel's order.
+    pub seen: Vec<RawPacket>,
+    /// Whether the reel is that of an observer, who is no node.
+    pub observer: bool,
+    /// How many packets an observer is known to have missed.
+    pub missed: u64,
+    /// An observer's notes.
+    pub notes: Vec<String>,
     /// In the order of their first packets.
     pub connections: Vec<Connection>,
     /// All payloads, one after the other.
@@ -47,7 +55,7 @@ pub(super) struct Scan {
 pub(super) struct RawPacket {
     pub number: EventNumber,
     pub time: Time,
-    /// Whom it was sent to, or who it came from.
+    /// Whom it was sent to, or who it came from; of one that passed by, whom it was sent to.
     pub peer: Endpoint,
     /// A place in [`Scan::connections`].
     pub connection: u32,
@@ -55,9 +63,14 @@ pub(super) struct RawPacket {
     pub hash: u64,
     /// Where the payload starts in [`Scan::bytes`].
     pub start: usize,
+    /// How many bytes the reel has of it.
     pub length: u32,
+    /// How many bytes it had.
+    pub whole: u32,
     /// Whether the send call failed.
     pub failed: bool,
+    /// Of one that passed by, whether it went the way of its connection's first.
+    pub forward: bool,
 }
 
 /// See [`super::Hole`].
@@ -74,10 +87,34 @@ impl Scan {
     /// Reads the whole reel. Blocks that cannot be read become holes.
     pub fn new(reel: &Reel) -> Scan {
         let mut pass = Pass::new(reel);
+        let engine = reel.header().engine.as_str();
+        pass.scan.observer = engine == Header::OBSERVER;
         let walk = reel.for_each(|record| pass.take(record));
         let mut scan = pass.finish();
+        let crossed = !(scan.sends.is_empty() && scan.receives.is_empty());
+        if crossed || !scan.sockets.is_empty() {
+            scan.observer = false;
+        } else if !scan.seen.is_empty() {
+            scan.observer = true;
+        }
+        // What a capture holds may have begun before it.
+        scan.from_start &= engine != Header::CAPTURED;
         scan.damages(reel, &walk);
         scan
+    }
+
+    /// How many packets it has.
+    pub fn packets(&self) -> usize {
+        self.sends.len() + self.receives.len() + self.seen.len()
+    }
+
+    /// Who sent a packet that passed by.
+    pub fn source(&self, seen: &RawPacket) -> Option<Endpoint> {
+        let connection = self.connections.get(seen.connection as usize)?;
+        match seen.forward {
+            true => connection.local,
+            false => Some(connection.peer),
+        }
     }
 
     /// The payload of one of its packets.
@@ -179,18 +216,25 @@ fn format_damage(reel: &Reel, bytes: &std::ops::Range<u64>, why: &str) -> String
     format!("{part}bytes {} to {}: {why}", bytes.start, bytes.end)
 }
 
+/// More notes of a reel are not kept: a program may write one a packet.
+const NOTES_MAX: usize = 64;
+
 /// A scan under way.
 #[derive(Default)]
 struct Pass {
     scan: Scan,
     last: Option<Time>,
     off_since: Option<Time>,
+    /// When it was told last how many packets were missed.
+    told_missed: Option<Time>,
     /// The last call of the game since the last tick.
     asked: Option<(EventNumber, Time)>,
     known: BTreeMap<(SocketId, Endpoint), u32>,
     /// Parts of the recording that others lack before: their first event, whether recording was on
     /// there, and what to say of the hole before it. The next one last.
     resumes: Vec<(EventNumber, bool, Option<String>)>,
+    /// Connections that were seen at an interface; both ways lead to the same.
+    passing: BTreeMap<(ThreadId, Endpoint, Endpoint), (u32, bool)>,
 }
 
 impl Pass {
@@ -264,6 +308,26 @@ impl Pass {
                 let packet = self.packet(record, (from, connection), payload);
                 self.scan.receives.push(packet);
             }
+            Event::Seen { from, to, payload } => {
+                let (connection, forward) = self.passing(record.thread, from, to);
+                let mut packet = self.packet(record, (to, connection), payload);
+                packet.forward = forward;
+                self.scan.seen.push(packet);
+            }
+            Event::Cut { of, length } => self.cut(of, length),
+            Event::CaptureDrops { count } => {
+                self.scan.missed = self.scan.missed.saturating_add(count);
+                // What an observer missed, others may have; what a node's reel lacks is a hole.
+                let since = self.told_missed.replace(time);
+                if count > 0 && !self.scan.observer {
+                    let why = format!("{count} packets were not captured");
+                    self.hole(since, time, record.number, why);
+                }
+            }
+            Event::Note { text } if self.scan.notes.len() < NOTES_MAX => {
+                let text = String::from_utf8_lossy(text).into_owned();
+                self.scan.notes.push(text);
+            }
             Event::Tick { .. } => self.scan.turns.push((record.number, self.asked.take())),
             Event::Input { .. } => self.asked = Some((record.number, time)),
             Event::Switched { on: false } => self.off_since = self.off_since.or(Some(time)),
@@ -317,6 +381,31 @@ impl Pass {
         place
     }
 
+    /// The connection of a packet that passed an interface, and whether it goes the way of the
+    /// connection's first.
+    fn passing(&mut self, at: ThreadId, from: Endpoint, to: Endpoint) -> (u32, bool) {
+        if let Some(&known) = self.passing.get(&(at, from, to)) {
+            return known;
+        }
+        let place = self.scan.connections.len() as u32;
+        self.scan.connections.push(Connection::seen(from, to));
+        self.passing.insert((at, to, from), (place, false));
+        self.passing.insert((at, from, to), (place, true));
+        (place, true)
+    }
+
+    /// Notes that the reel has only the first bytes of a packet.
+    fn cut(&mut self, of: EventNumber, length: u32) {
+        let scan = &mut self.scan;
+        for packets in [&mut scan.seen, &mut scan.receives, &mut scan.sends] {
+            if let Ok(place) = packets.binary_search_by_key(&of, |packet| packet.number)
+                && let Some(packet) = packets.get_mut(place)
+            {
+                packet.whole = length.max(packet.length);
+            }
+        }
+    }
+
     fn packet(
         &mut self,
         record: &Record<'_>,
@@ -325,6 +414,7 @@ impl Pass {
     ) -> RawPacket {
         let start = self.scan.bytes.len();
         self.scan.bytes.extend_from_slice(payload);
+        let length = u32::try_from(payload.len()).unwrap_or(u32::MAX);
         RawPacket {
             number: record.number,
             time: record.time,
@@ -332,8 +422,10 @@ impl Pass {
             connection,
             hash: hash(payload),
             start,
-            length: u32::try_from(payload.len()).unwrap_or(u32::MAX),
+            length,
+            whole: length,
             failed: false,
+            forward: true,
         }
     }
 

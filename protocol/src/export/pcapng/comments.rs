@@ -7,7 +7,7 @@ use netreel_reel::{EventNumber, FaultVerdict, SendOutcome};
 
 use super::Frames;
 use super::extra::os_error;
-use super::lane::{Item, What};
+use super::lane::{Item, What, Whose};
 use crate::history::{Evidence, History, length};
 use crate::session::packets;
 use crate::session::{
@@ -37,11 +37,11 @@ pub(super) struct Commenter<'a> {
     frames: Frames,
     /// From here on a packet is called late, in ns.
     late_ns: i64,
-    findings: BTreeMap<(NodeId, EventNumber), Vec<String>>,
+    findings: BTreeMap<(Whose, EventNumber), Vec<String>>,
     /// On each link, the last send that has arrived so far.
     newest: BTreeMap<(NodeId, NodeId), (EventNumber, SessionTime)>,
-    /// For each node how many of its holes were told.
-    holes_told: BTreeMap<NodeId, usize>,
+    /// For each reel how many of its holes were told.
+    holes_told: BTreeMap<Whose, usize>,
 }
 
 impl<'a> Commenter<'a> {
@@ -70,15 +70,15 @@ impl<'a> Commenter<'a> {
 
     /// The comments on the frame of an event; to be asked for every event of a node, in its order.
     /// `cut`: bytes of the payload that an IP packet has no room for.
-    pub fn of(&mut self, node: NodeId, item: &Item, cut: usize) -> Vec<String> {
+    pub fn of(&mut self, whose: Whose, item: &Item, cut: usize) -> Vec<String> {
         let mut comments = self
             .findings
-            .remove(&(node, item.number))
+            .remove(&(whose, item.number))
             .unwrap_or_default();
         if self.which != Comments::All {
             return comments;
         }
-        self.holes(node, item, &mut comments);
+        self.holes(whose, item, &mut comments);
         if let What::Out { outcome, .. } = item.what {
             comments.extend(outcome.and_then(failed));
         }
@@ -102,6 +102,15 @@ impl<'a> Commenter<'a> {
                 }
                 Way::In => comments.extend(self.late(packet)),
                 Way::Again => comments.push(again(packet, item.time)),
+                // Who has a reel says it there.
+                Way::Passing if packet.sent.is_some() => {}
+                Way::Passing => {
+                    if packet.fate == Fate::Lost {
+                        let to = self.session.name(packet.to);
+                        comments.push(format!("[lost] {to} never received it"));
+                    }
+                    comments.extend(self.resent(packet));
+                }
             }
         }
         if let Some(length) = item.length {
@@ -120,7 +129,7 @@ impl<'a> Commenter<'a> {
     /// Puts each finding on the frames of the packets that prove it.
     fn place_findings(&mut self) {
         for finding in &self.history.findings {
-            let mut places: Vec<((NodeId, EventNumber), Vec<&str>)> = Vec::new();
+            let mut places: Vec<((Whose, EventNumber), Vec<&str>)> = Vec::new();
             for evidence in &finding.evidence {
                 let Some(place) = self.place(evidence) else {
                     continue;
@@ -146,7 +155,7 @@ impl<'a> Commenter<'a> {
 
     /// The frame that shows a piece of evidence: at its node where that sent or received the packet,
     /// or else at the other end.
-    fn place(&self, evidence: &Evidence) -> Option<(NodeId, EventNumber)> {
+    fn place(&self, evidence: &Evidence) -> Option<(Whose, EventNumber)> {
         let packet = self.session.packet(evidence.packet)?;
         let again = packet.duplicates.iter();
         let again = again.filter(|_| self.frames.shows(Way::Again, packet));
@@ -154,12 +163,17 @@ impl<'a> Commenter<'a> {
         let received = received.filter(|_| self.frames.shows(Way::In, packet));
         let sent = packet.sent.iter();
         let sent = sent.filter(|_| self.frames.shows(Way::Out, packet));
-        let places: Vec<(NodeId, EventNumber)> = sent
-            .map(|stamp| (packet.from, stamp.number))
-            .chain(received.chain(again).map(|stamp| (packet.to, stamp.number)))
+        let seen = packet.seen.iter();
+        let seen = seen.filter(|_| self.frames.shows(Way::Passing, packet));
+        let (from, to) = (Whose::Node(packet.from), Whose::Node(packet.to));
+        let places: Vec<(Whose, EventNumber)> = sent
+            .map(|stamp| (from, stamp.number))
+            .chain(received.chain(again).map(|stamp| (to, stamp.number)))
+            .chain(seen.map(|seen| (Whose::Observer(seen.observer), seen.stamp.number)))
             .collect();
-        let exact = (evidence.node, evidence.number);
-        let same_node = || places.iter().find(|(node, _)| *node == evidence.node);
+        let node = Whose::Node(evidence.node);
+        let exact = (node, evidence.number);
+        let same_node = || places.iter().find(|(whose, _)| *whose == node);
         places
             .iter()
             .find(|place| **place == exact)
@@ -169,10 +183,19 @@ impl<'a> Commenter<'a> {
     }
 
     /// What the reel lacks before this event.
-    fn holes(&mut self, node: NodeId, item: &Item, comments: &mut Vec<String>) {
-        let known = self.session.nodes.get(usize::from(node.0));
-        let told = self.holes_told.entry(node).or_insert(0);
-        let holes = known.map_or(&[][..], |known| &known.holes);
+    fn holes(&mut self, whose: Whose, item: &Item, comments: &mut Vec<String>) {
+        let session = self.session;
+        let holes = match whose {
+            Whose::Node(node) => {
+                let known = session.nodes.get(usize::from(node.0));
+                known.map_or(&[][..], |known| &known.holes)
+            }
+            Whose::Observer(id) => {
+                let known = session.observers.get(usize::from(id.0));
+                known.map_or(&[][..], |known| &known.holes)
+            }
+        };
+        let told = self.holes_told.entry(whose).or_insert(0);
         while let Some(hole) = holes.get(*told).filter(|hole| hole.before <= item.number) {
             *told += 1;
             comments.push(format!(
@@ -217,8 +240,8 @@ impl<'a> Commenter<'a> {
         let Some(id) = first else {
             return String::new();
         };
-        let times = self.session.packet(id).and_then(|first| first.sent);
-        match times.zip(packet.sent) {
+        let times = self.session.packet(id).and_then(Packet::departed);
+        match times.zip(packet.departed()) {
             Some((then, now)) => format!(
                 ", sent first in packet {}, {} before",
                 id.0,
@@ -312,8 +335,13 @@ impl Frames {
         match self {
             Frames::Both => true,
             Frames::Sent => way == Way::Out,
-            Frames::Received => way != Way::Out,
-            Frames::Once => way == Way::Out || (way == Way::In && packet.sent.is_none()),
+            Frames::Received => matches!(way, Way::In | Way::Again),
+            Frames::Once => match way {
+                Way::Out => true,
+                Way::Passing => packet.sent.is_none(),
+                Way::In => packet.departed().is_none(),
+                Way::Again => false,
+            },
         }
     }
 

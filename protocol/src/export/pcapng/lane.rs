@@ -9,7 +9,7 @@ use netreel_reel::{
 };
 
 use super::extra;
-use crate::session::{Crossing, NodeId, Session, SessionTime, Stamp};
+use crate::session::{Crossing, NodeId, ObserverId, PacketId, Session, SessionTime, Stamp, Way};
 
 /// One thing that becomes a frame.
 pub(super) struct Item {
@@ -47,9 +47,16 @@ pub(super) enum What {
     Words,
 }
 
+/// Whose reel a lane is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Whose {
+    Node(NodeId),
+    Observer(ObserverId),
+}
+
 /// The way through one reel.
 pub(super) struct Lane<'a> {
-    pub node: NodeId,
+    pub whose: Whose,
     reel: &'a Reel,
     crossings: Peekable<Box<dyn Iterator<Item = (Crossing, Stamp)> + 'a>>,
     /// Added to the reel's time.
@@ -75,14 +82,16 @@ impl<'a> Lane<'a> {
     /// A lane for each reel of the session; with `extra`, what is not a packet as well.
     pub fn all(session: &'a Session, extra: bool) -> Vec<Lane<'a>> {
         let nodes = (0..).map(NodeId).zip(&session.reels);
-        let lanes = nodes.filter_map(|(node, reel)| Some((node, reel.as_deref()?)));
-        lanes
-            .map(|(node, reel)| Lane {
-                node,
+        let nodes = nodes.filter_map(|(node, reel)| Some((Whose::Node(node), reel.as_deref()?)));
+        let observers = (0..).map(ObserverId).zip(&session.observers);
+        let observers = observers.map(|(id, each)| (Whose::Observer(id), &*each.reel));
+        nodes
+            .chain(observers)
+            .map(|(whose, reel)| Lane {
+                whose,
                 reel,
-                crossings: (Box::new(session.crossings(node)) as Box<dyn Iterator<Item = _>>)
-                    .peekable(),
-                offset_ns: offset(session, node, reel),
+                crossings: crossings(session, whose).peekable(),
+                offset_ns: offset(session, whose, reel),
                 extra,
                 sockets: BTreeMap::new(),
                 missed: 0,
@@ -253,15 +262,39 @@ impl<'a> Lane<'a> {
     }
 }
 
+/// The packets of a reel, in its order.
+fn crossings(session: &Session, whose: Whose) -> Box<dyn Iterator<Item = (Crossing, Stamp)> + '_> {
+    let observer = match whose {
+        Whose::Node(node) => return Box::new(session.crossings(node)),
+        Whose::Observer(observer) => observer,
+    };
+    let mut sightings = Vec::new();
+    for (place, packet) in (0..).zip(&session.packets) {
+        for seen in packet.seen.iter().filter(|seen| seen.observer == observer) {
+            let crossing = Crossing {
+                number: seen.stamp.number,
+                packet: PacketId(place),
+                way: Way::Passing,
+            };
+            sightings.push((crossing, seen.stamp));
+        }
+    }
+    sightings.sort_unstable_by_key(|(crossing, _)| crossing.number);
+    Box::new(sightings.into_iter())
+}
+
 /// What brings a reel's clock onto the session's.
-fn offset(session: &Session, node: NodeId, reel: &Reel) -> i128 {
-    let crossing = session.crossings(node).next();
+fn offset(session: &Session, whose: Whose, reel: &Reel) -> i128 {
+    let crossing = crossings(session, whose).next();
     let by_packet = crossing.and_then(|(crossing, stamp)| {
         let time = reel.record(crossing.number)?.as_record().time;
         Some(i128::from(stamp.time.0) - i128::from(time.0))
     });
     let by_span = || {
-        let start = session.nodes.get(usize::from(node.0))?.span.start;
+        let start = match whose {
+            Whose::Node(node) => session.nodes.get(usize::from(node.0))?.span.start,
+            Whose::Observer(id) => session.observers.get(usize::from(id.0))?.span.start,
+        };
         Some(i128::from(start.0) - i128::from(reel.span()?.0.0))
     };
     by_packet.or_else(by_span).unwrap_or(0)

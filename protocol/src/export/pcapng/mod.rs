@@ -21,7 +21,7 @@ use std::io::{self, Write};
 use addresses::{Addresses, Names};
 use blocks::{Direction, FrameHead};
 use comments::Commenter;
-use lane::{Item, Lane, What};
+use lane::{Item, Lane, What, Whose};
 
 use crate::history::{History, Level, length};
 use crate::session::{NodeId, PacketId, Session, SessionTime};
@@ -105,7 +105,10 @@ pub fn pcapng(
     blocks::section(out, application, &about(session, history))?;
     let mut lanes = Lane::all(session, options.extra);
     for lane in &lanes {
-        let (name, description) = interface(session, lane.node);
+        let (name, description) = match lane.whose {
+            Whose::Node(node) => interface(session, node),
+            Whose::Observer(_) => watched(session, lane.whose),
+        };
         blocks::interface(out, &name, &description)?;
     }
     blocks::names(out, &addresses.stations(), &named)?;
@@ -136,12 +139,12 @@ pub fn pcapng(
         let Some(counts) = counts.get_mut(next) else {
             break;
         };
-        let node = lane.node;
+        let whose = lane.whose;
         let Some((item, payload)) = lane.take() else {
             break;
         };
         last = last.max(item.time);
-        counts.0 += u64::from(exporter.item(next as u32, node, &item, payload)?);
+        counts.0 += u64::from(exporter.item(next as u32, whose, &item, payload)?);
         counts.1 = counts.1.saturating_add(item.missed);
     }
     for (interface, ((frames, missed), lane)) in (0..).zip(counts.into_iter().zip(&lanes)) {
@@ -188,10 +191,15 @@ impl Exporter<'_, '_> {
     fn item(
         &mut self,
         interface: u32,
-        node: NodeId,
+        whose: Whose,
         item: &Item,
         payload: &[u8],
     ) -> io::Result<bool> {
+        let node = match whose {
+            Whose::Node(node) => node,
+            // One that nobody has: an observer has no address.
+            Whose::Observer(_) => NodeId(u16::MAX),
+        };
         let (ends, direction) = match item.what {
             What::Out { bound, to, .. } => {
                 let from = self.addresses.local(node, bound, to);
@@ -225,7 +233,7 @@ impl Exporter<'_, '_> {
             None => datagram::text(&mut self.frame, node, self.addresses.own(node), payload),
         }
         // Asked for every packet, written or not: what is late depends on what came before.
-        let comments = self.commenter.of(node, item, left);
+        let comments = self.commenter.of(whose, item, left);
         let wanted = match item.crossing {
             Some(crossing) => {
                 self.options.frames.shows_crossing(self.session, crossing)
@@ -300,6 +308,19 @@ fn about(session: &Session, history: &History) -> Vec<String> {
 const COMMENTS_MAX: usize = 100;
 /// More names are counted.
 const LIST_MAX: usize = 16;
+
+/// The name and the description of an observer's interface.
+fn watched(session: &Session, whose: Whose) -> (String, String) {
+    let Whose::Observer(id) = whose else {
+        return (String::new(), String::new());
+    };
+    let known = session.observers.get(usize::from(id.0));
+    let mut description = "an observer; it took no part".to_owned();
+    if known.is_some_and(|known| !known.complete) {
+        description.push_str("; its reel is not complete");
+    }
+    (session.observer_name(id), description)
+}
 
 /// The name and the description of a node's interface.
 fn interface(session: &Session, node: NodeId) -> (String, String) {

@@ -67,12 +67,12 @@ fn finding(
     let evidence: Vec<Evidence> = examples
         .iter()
         .filter_map(|&(id, packet)| {
-            let stamp = packet.sent.or(packet.received)?;
+            let stamp = packet.first()?;
             Some(Evidence {
                 what: "not explained by the wire".to_owned(),
                 message: MessageId(packet.messages.start),
                 packet: id,
-                node: if packet.sent.is_some() {
+                node: if packet.departed().is_some() {
                     packet.from
                 } else {
                     packet.to

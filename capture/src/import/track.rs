@@ -1,0 +1,121 @@
+//! What becomes of a captured packet in one reel.
+
+use std::collections::BTreeMap;
+
+use netreel_reel::{Endpoint, Event, EventNumber, SendOutcome, SocketId, ThreadId, Time};
+
+use super::NamedNode;
+use crate::pcap::UdpPayload;
+
+/// Where the events of a reel go.
+pub(crate) trait Scribe {
+    /// Why an event was not taken.
+    type Error;
+
+    /// Appends an event; its number.
+    fn write(
+        &mut self,
+        time: Time,
+        thread: ThreadId,
+        event: Event<'_>,
+    ) -> Result<EventNumber, Self::Error>;
+}
+
+/// One reel under way: an observer's, or a node's.
+#[derive(Debug, Default)]
+pub(crate) struct Track {
+    node: Option<NamedNode>,
+    sockets: BTreeMap<Endpoint, SocketId>,
+    packets: u64,
+}
+
+impl Track {
+    /// `node`: whose reel it is; `None` for an observer's.
+    pub fn new(node: Option<NamedNode>) -> Track {
+        Track {
+            node,
+            ..Track::default()
+        }
+    }
+
+    /// How many packets are in the reel.
+    pub fn packets(&self) -> u64 {
+        self.packets
+    }
+
+    /// Writes what a packet is to this reel: seen; sent and received; or nothing.
+    pub fn packet<S: Scribe>(&mut self, udp: &UdpPayload, to: &mut S) -> Result<(), S::Error> {
+        let time = Time(udp.time);
+        let payload = udp.payload.as_slice();
+        let (from, destination) = (udp.source, udp.destination);
+        let Some(node) = &self.node else {
+            let thread = ThreadId(udp.interface);
+            let event = Event::Seen {
+                from,
+                to: destination,
+                payload,
+            };
+            let number = to.write(time, thread, event)?;
+            self.packets += 1;
+            return cut(udp, number, thread, to);
+        };
+        let (sent, received) = (node.owns(from), node.owns(destination));
+        let thread = ThreadId(0);
+        if sent && let Some(socket) = self.socket(from, time, to)? {
+            let event = Event::Sent {
+                socket,
+                to: destination,
+                payload,
+            };
+            let of = to.write(time, thread, event)?;
+            let outcome = SendOutcome::Sent;
+            to.write(time, thread, Event::SendResult { of, outcome })?;
+            self.packets += 1;
+            cut(udp, of, thread, to)?;
+        }
+        if received && let Some(socket) = self.socket(destination, time, to)? {
+            let event = Event::Received {
+                socket,
+                from,
+                payload,
+            };
+            let number = to.write(time, thread, event)?;
+            self.packets += 1;
+            cut(udp, number, thread, to)?;
+        }
+        Ok(())
+    }
+
+    /// The socket of a local endpoint; `None` where there are more than ids can number.
+    fn socket<S: Scribe>(
+        &mut self,
+        local: Endpoint,
+        time: Time,
+        to: &mut S,
+    ) -> Result<Option<SocketId>, S::Error> {
+        if let Some(&known) = self.sockets.get(&local) {
+            return Ok(Some(known));
+        }
+        let Ok(number) = u16::try_from(self.sockets.len()) else {
+            return Ok(None);
+        };
+        let socket = SocketId(number);
+        to.write(time, ThreadId(0), Event::SocketOpened { socket, local })?;
+        self.sockets.insert(local, socket);
+        Ok(Some(socket))
+    }
+}
+
+/// Says of a packet that the capture kept only its start.
+fn cut<S: Scribe>(
+    udp: &UdpPayload,
+    of: EventNumber,
+    thread: ThreadId,
+    to: &mut S,
+) -> Result<(), S::Error> {
+    if udp.is_cut() {
+        let length = udp.length;
+        to.write(Time(udp.time), thread, Event::Cut { of, length })?;
+    }
+    Ok(())
+}

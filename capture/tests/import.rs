@@ -1,0 +1,275 @@
+//! Captures that become reels: what of them is in the events.
+
+mod captures;
+
+use captures::*;
+use netreel_capture::import::{NamedNode, Origin, Target, import, observe};
+use netreel_reel::{Event, Reel};
+
+fn origin() -> Origin {
+    Origin {
+        name: "match.pcapng".to_owned(),
+        identity: "capture 1".to_owned(),
+        ..Origin::default()
+    }
+}
+
+/// The events of a reel, a line each, with calendar times in nanoseconds.
+fn lines(reel: &Reel) -> Vec<String> {
+    let anchor = &reel.header().clock;
+    let mut lines = Vec::new();
+    let walk = reel.for_each(|record| {
+        let utc =
+            i128::from(record.time.0) - i128::from(anchor.monotonic.0) + i128::from(anchor.utc_ns);
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let event = match record.event {
+            Event::Seen { from, to, payload } => {
+                format!(
+                    "seen {from} > {to} {} at {}",
+                    text(payload),
+                    record.thread.0
+                )
+            }
+            Event::Note { text: note } => format!("note {}", text(note)),
+            Event::Sent {
+                socket,
+                to,
+                payload,
+            } => {
+                format!("sent {} > {to} {}", socket.0, text(payload))
+            }
+            Event::Received {
+                socket,
+                from,
+                payload,
+            } => format!("received {} < {from} {}", socket.0, text(payload)),
+            Event::SocketOpened { socket, local } => format!("socket {} {local}", socket.0),
+            Event::SendResult { of, .. } => format!("taken {of}"),
+            Event::Cut { of, length } => format!("cut {of} of {length}"),
+            Event::CaptureDrops { count } => format!("missed {count}"),
+            other => format!("{other:?}"),
+        };
+        lines.push(format!("{utc} {event}"));
+    });
+    assert_eq!(walk.damaged, []);
+    lines
+}
+
+#[track_caller]
+fn check(file: &[u8], expected: &[&str]) {
+    let (reel, _) = observe(file, &origin()).expect("a capture");
+    assert_eq!(lines(&reel), expected);
+}
+
+/// The reels of the named nodes.
+fn split(file: &[u8], nodes: &[&str]) -> Vec<Reel> {
+    let mut outs: Vec<Vec<u8>> = nodes.iter().map(|_| Vec::new()).collect();
+    let targets = outs.iter_mut().zip(nodes).map(|(out, node)| Target {
+        out: Out(out),
+        node: Some(node.parse::<NamedNode>().expect("a node")),
+    });
+    import(file, &origin(), targets.collect()).expect("a capture");
+    let open = |bytes| Reel::from_bytes(bytes).expect("the reel opens");
+    outs.into_iter().map(open).collect()
+}
+
+struct Out<'a>(&'a mut Vec<u8>);
+
+impl netreel_reel::Append for Out<'_> {
+    fn append(&mut self, bytes: &[u8]) -> Result<(), netreel_reel::AppendError> {
+        netreel_reel::Append::append(self.0, bytes)
+    }
+}
+
+#[test]
+fn every_resolution_comes_through_to_the_nanosecond() {
+    let order = Order::Little;
+    let raw = ipv4(17, 0, &udp(DATA));
+    let million = 1_000_000i64.to_le_bytes();
+    // Resolution, ticks, and the nanoseconds that they are.
+    let cases: [(&[u8], u64, u64); 9] = [
+        (&[0], 1_700_000_001, 1_700_000_001_000_000_000),
+        (&[3], 1_700_000_001_002, 1_700_000_001_002_000_000),
+        (&[6], 1_700_000_001_002_003, 1_700_000_001_002_003_000),
+        (&[7], 17_000_000_010_020_031, 1_700_000_001_002_003_100),
+        (&[9], 1_700_000_001_002_003_004, 1_700_000_001_002_003_004),
+        // Finer than a nanosecond: what is below it is cut off.
+        (&[12], 1_002_003_004_999, 1_002_003_004),
+        (&[0x80], 1_700_000_001, 1_700_000_001_000_000_000),
+        (
+            &[0x8a],
+            1_700_000_001 * 1024 + 512,
+            1_700_000_001_500_000_000,
+        ),
+        (&[0xa0], (3 << 32) + (1 << 31), 3_500_000_000),
+    ];
+    for (resolution, ticks, nanos) in cases {
+        let file = [
+            section(order),
+            interface(order, 101, &[(9, resolution)]),
+            interface(order, 101, &[(9, resolution), (14, &million)]),
+            enhanced(order, 0, ticks, &raw),
+            enhanced(order, 1, ticks, &raw),
+        ]
+        .concat();
+        let (reel, _) = observe(file.as_slice(), &origin()).expect("a capture");
+        let found: Vec<String> = lines(&reel)
+            .into_iter()
+            .filter(|line| line.contains("seen"))
+            .collect();
+        let later = nanos + 1_000_000_000_000_000;
+        let ends = "seen 10.0.0.1:5000 > 10.0.0.2:6000 payload at";
+        let expected = [format!("{nanos} {ends} 0"), format!("{later} {ends} 1")];
+        assert_eq!(found, expected, "resolution {resolution:x?}");
+    }
+}
+
+#[test]
+fn an_observer_says_at_which_interface_it_saw_a_packet() {
+    let order = Order::Little;
+    let file = [
+        section(order),
+        interface(order, 1, &[(2, b"eth0")]),
+        interface(order, 101, &[(2, b"tun0")]),
+        enhanced(order, 0, 1, &datagram()),
+        enhanced(order, 1, 2, &ipv4(17, 0, &udp(DATA))),
+        // A section that describes the same interface again.
+        section(order),
+        interface(order, 1, &[(2, b"eth0")]),
+        enhanced(order, 0, 3, &datagram()),
+    ];
+    let ends = "10.0.0.1:5000 > 10.0.0.2:6000 payload";
+    check(
+        &file.concat(),
+        &[
+            "1000 note imported from match.pcapng",
+            "1000 note interface 0: eth0 (link type 1)",
+            &format!("1000 seen {ends} at 0"),
+            "2000 note interface 1: tun0 (link type 101)",
+            &format!("2000 seen {ends} at 1"),
+            &format!("3000 seen {ends} at 0"),
+        ],
+    );
+}
+
+#[test]
+fn frames_of_several_linux_interfaces_at_once_are_told_apart() {
+    let frame = |interface: u8| {
+        let head = [0x08, 0x00, 0, 0, 0, 0, 0, interface];
+        [&head[..], &[0; 12], &ipv4(17, 0, &udp(DATA))].concat()
+    };
+    let ends = "10.0.0.1:5000 > 10.0.0.2:6000 payload";
+    check(
+        &pcap(276, &[frame(3), frame(7), frame(3)]),
+        &[
+            "3000005000 note imported from match.pcapng",
+            "3000005000 note interface 0: 3 (link type 276)",
+            &format!("3000005000 seen {ends} at 0"),
+            "3000005000 note interface 1: 7 (link type 276)",
+            &format!("3000005000 seen {ends} at 1"),
+            &format!("3000005000 seen {ends} at 0"),
+        ],
+    );
+}
+
+#[test]
+fn what_was_cut_or_missed_is_in_the_reel() {
+    let order = Order::Little;
+    let frame = datagram();
+    let mut file = pcap_header(order, 0xa1b2_c3d4, ETHERNET);
+    file.extend(pcap_frame(order, 5, &frame, frame.len() - 3));
+    file.extend(pcap_frame(order, 6, &frame, 20));
+    file.extend([1, 2, 3]);
+    let ends = "10.0.0.1:5000 > 10.0.0.2:6000";
+    check(
+        &file,
+        &[
+            "3000005000 note imported from match.pcapng",
+            "3000005000 note interface 0: without a name (link type 1)",
+            &format!("3000005000 seen {ends} payl at 0"),
+            "3000005000 cut 2 of 7",
+            "3000005000 note 1 packet was cut by the capture's snap length: its first bytes alone \
+             are here",
+            "3000005000 note 1 frame could not be read: its headers are cut or broken",
+            "3000005000 note the capture ends inside the frame that starts at byte 122",
+        ],
+    );
+}
+
+#[test]
+fn drops_that_a_capture_counted_are_in_the_reel() {
+    let order = Order::Big;
+    let option = |code: u16, value: u64| {
+        [&order.u16(code)[..], &order.u16(8), &value.to_be_bytes()].concat()
+    };
+    let statistics = |dropped: u64| {
+        let head = [0, 0, 0].map(|value| order.u32(value)).concat();
+        let options = [option(4, 99), option(5, dropped), option(7, 1), vec![0; 4]];
+        block(order, 5, &[&head[..], &options.concat()].concat())
+    };
+    let file = [
+        section(order),
+        interface(order, 1, &[]),
+        statistics(2),
+        enhanced(order, 0, 1, &datagram()),
+        statistics(5),
+    ];
+    let (reel, left_out) = observe(file.concat().as_slice(), &origin()).expect("a capture");
+    let found = lines(&reel);
+    assert!(found.contains(&"1000 missed 6".to_owned()), "{found:?}");
+    assert!(
+        left_out
+            .iter()
+            .any(|it| it.starts_with("6 packets were dropped"))
+    );
+}
+
+#[test]
+fn each_named_node_gets_what_it_sent_and_received() {
+    let frames = [datagram(), answer(), datagram()];
+    let [a, b] = &split(&pcap(ETHERNET, &frames), &["A=10.0.0.1", "B=10.0.0.2:6000"])[..] else {
+        panic!("two reels")
+    };
+    assert_eq!(
+        (a.header().node.as_str(), b.header().node.as_str()),
+        ("A", "B")
+    );
+    assert_eq!(a.header().clock, b.header().clock);
+    let tail = |reel: &Reel| lines(reel).split_off(2);
+    assert_eq!(
+        tail(a),
+        [
+            "3000005000 socket 0 10.0.0.1:5000",
+            "3000005000 sent 0 > 10.0.0.2:6000 payload",
+            "3000005000 taken 3",
+            "3000005000 received 0 < 10.0.0.2:6000 answer",
+            "3000005000 sent 0 > 10.0.0.2:6000 payload",
+            "3000005000 taken 6",
+        ]
+    );
+    assert_eq!(
+        tail(b),
+        [
+            "3000005000 socket 0 10.0.0.2:6000",
+            "3000005000 received 0 < 10.0.0.1:5000 payload",
+            "3000005000 sent 0 > 10.0.0.1:5000 answer",
+            "3000005000 taken 4",
+            "3000005000 received 0 < 10.0.0.1:5000 payload",
+        ]
+    );
+}
+
+#[test]
+fn a_port_that_is_not_named_is_nobodys() {
+    let [other] = &split(&pcap(ETHERNET, &[datagram()]), &["C=10.0.0.1:1"])[..] else {
+        panic!("one reel")
+    };
+    assert_eq!(lines(other).len(), 2, "two notes: {:?}", lines(other));
+}
+
+#[test]
+fn a_capture_without_udp_is_an_observer_who_saw_nothing() {
+    let (reel, left_out) = observe(pcap(ETHERNET, &[]).as_slice(), &origin()).expect("a capture");
+    assert_eq!((reel.len(), left_out), (0, Vec::new()));
+    assert_eq!(reel.header().engine, netreel_reel::Header::OBSERVER);
+}

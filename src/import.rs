@@ -1,0 +1,112 @@
+//! `netreel import`: reels from a packet capture.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use netreel_capture::FileAppend;
+use netreel_capture::import::{self, Imported, NamedNode, Origin, Target};
+use netreel_reel::WireText;
+
+use crate::arguments::Import;
+use crate::open;
+use crate::outcome::{Answer, Failure};
+use crate::text;
+
+pub fn run(arguments: &Import, out: &mut dyn Write) -> Result<Answer, Failure> {
+    let path = &arguments.capture;
+    let failed = |why: &dyn std::fmt::Display| Failure::new(format!("{}: {why}", path.display()));
+    let mut file = File::open(path).map_err(|error| failed(&error))?;
+    let is_file = file.metadata().is_ok_and(|found| found.is_file());
+    if !is_file {
+        return Err(failed(&"it is not a file; name a pcap or pcapng file"));
+    }
+    let nodes = NamedNode::gather(arguments.node.clone())
+        .map_err(|error| Failure::new(format!("--node: {error}")))?;
+    let mut origin = Origin::of(path, &mut file).map_err(|error| failed(&error))?;
+    origin.wires = arguments
+        .wire
+        .as_deref()
+        .map(wire_text)
+        .transpose()?
+        .into_iter()
+        .collect();
+    // Before a file is made, so that what is no capture leaves none behind.
+    let start = std::io::Read::by_ref(&mut file);
+    netreel_capture::pcap::UdpPayloads::new(start).map_err(|error| failed(&error))?;
+    std::io::Seek::rewind(&mut file).map_err(|error| failed(&error))?;
+
+    let (targets, reels) = targets(&arguments.out, &origin, nodes)?;
+    let imported = import::import(file, &origin, targets).map_err(|error| failed(&error))?;
+    for sentence in import::left_out(&imported.counts, &imported.ending) {
+        anstream::eprintln!("netreel: {}: {sentence}", path.display());
+    }
+    told(&imported, &reels, out)?;
+    let whole = matches!(
+        imported.ending,
+        netreel_capture::pcap::Ending::Whole | netreel_capture::pcap::Ending::Open
+    );
+    if whole {
+        Ok(Answer::Clean)
+    } else {
+        Ok(Answer::Wrong)
+    }
+}
+
+/// The text of a wire and its name, as a reel carries it.
+pub fn wire_text(path: &Path) -> Result<WireText, Failure> {
+    // A wire that does not compile would be a surprise for whoever opens the reel.
+    open::wire(path)?;
+    let text = open::wire_text(path)
+        .map_err(|why| Failure::new(format!("--wire {}: {why}", path.display())))?;
+    let name = path.file_name().unwrap_or(path.as_os_str());
+    Ok(WireText {
+        name: name.to_string_lossy().into_owned(),
+        text,
+    })
+}
+
+/// The files that are to be made in `folder`: one for each node, or the observer's.
+fn targets(
+    folder: &Path,
+    origin: &Origin,
+    nodes: Vec<NamedNode>,
+) -> Result<(Vec<Target<FileAppend>>, Vec<PathBuf>), Failure> {
+    let told = |path: &Path, error: std::io::Error| match error.kind() {
+        std::io::ErrorKind::AlreadyExists => Failure::new(format!(
+            "{}: there is a file already; choose another --out or remove it",
+            path.display()
+        )),
+        _ => Failure::new(format!("{}: {error}", path.display())),
+    };
+    std::fs::create_dir_all(folder).map_err(|error| told(folder, error))?;
+    let mut whose: Vec<Option<NamedNode>> = nodes.into_iter().map(Some).collect();
+    if whose.is_empty() {
+        whose.push(None);
+    }
+    let mut targets = Vec::new();
+    let mut paths = Vec::new();
+    for node in whose {
+        let name = origin.header(node.as_ref()).node;
+        let path = folder.join(format!("{name}.reel"));
+        let made = File::options().write(true).create_new(true).open(&path);
+        let out = FileAppend::new(made.map_err(|error| told(&path, error))?);
+        targets.push(Target { out, node });
+        paths.push(path);
+    }
+    Ok((targets, paths))
+}
+
+fn told(imported: &Imported, reels: &[PathBuf], out: &mut dyn Write) -> Result<(), Failure> {
+    let counts = &imported.counts;
+    for (path, packets) in reels.iter().zip(&imported.packets) {
+        let packets = text::count(*packets, "packet");
+        writeln!(out, "{packets}: {}", path.display())?;
+    }
+    let other = counts.not_ip + counts.not_udp;
+    if other > 0 {
+        let frames = text::count(counts.frames, "frame");
+        writeln!(out, "of {frames} {other} were no UDP and were left out")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,265 @@
+//! Packet captures on the command line: read as they are, and imported.
+
+mod support;
+
+use std::path::{Path, PathBuf};
+
+use support::netreel;
+
+/// A pcap file of raw IPv4: for each packet the nanoseconds, the last bytes of both addresses, and
+/// the payload. All ports are 9.
+fn pcap(packets: &[(u32, u8, u8, &[u8])], kept: usize) -> Vec<u8> {
+    let mut file = 0xa1b2_3c4du32.to_le_bytes().to_vec();
+    file.extend([
+        2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0, 0, 101, 0, 0, 0,
+    ]);
+    for &(nanos, from, to, payload) in packets {
+        let length = payload.len() as u16;
+        let mut frame = vec![0x45, 0];
+        frame.extend((28 + length).to_be_bytes());
+        frame.extend([0, 7, 0, 0, 64, 17, 0, 0, 10, 0, 0, from, 10, 0, 0, to]);
+        frame.extend([0, 9, 0, 9]);
+        frame.extend((8 + length).to_be_bytes());
+        frame.extend([0, 0]);
+        frame.extend(payload);
+        let taken = frame.len().min(kept);
+        for value in [1_700_000_000, nanos, taken as u32, frame.len() as u32] {
+            file.extend(value.to_le_bytes());
+        }
+        file.extend(&frame[..taken]);
+    }
+    file
+}
+
+const TALK: [(u32, u8, u8, &[u8]); 3] = [
+    (1, 1, 2, b"hello"),
+    (2_000_000, 2, 1, b"hi"),
+    (3_000_001, 1, 2, b"bye"),
+];
+
+struct Folder(tempfile::TempDir);
+
+impl Folder {
+    fn new() -> Folder {
+        Folder(tempfile::tempdir().expect("a temporary folder"))
+    }
+
+    fn path(&self, name: &str) -> String {
+        let path = self.0.path().join(name);
+        path.to_str().expect("a path in UTF-8").to_owned()
+    }
+
+    fn file(&self, name: &str, bytes: &[u8]) -> String {
+        std::fs::write(self.path(name), bytes).expect("a file");
+        self.path(name)
+    }
+}
+
+/// The lines of `packets --json`: from, to, times and fate.
+fn packets(path: &str) -> Vec<String> {
+    let ran = netreel(&["packets", "--json", path]).expect(0);
+    let lines = ran.out.lines().map(|line| {
+        let row: serde_json::Value = serde_json::from_str(line).expect("JSON");
+        let word = |name: &str| row[name].to_string().replace('"', "");
+        format!(
+            "{} > {} sent {} seen {} received {} {}",
+            word("from"),
+            word("to"),
+            word("sent_ns"),
+            row["seen"].as_array().map_or(0, Vec::len),
+            word("received_ns"),
+            word("fate")
+        )
+    });
+    lines.collect()
+}
+
+#[test]
+fn a_capture_is_read_as_it_is() {
+    let folder = Folder::new();
+    let capture = folder.file("talk.pcap", &pcap(&TALK, 100));
+    let seen = "sent null seen 1 received null unknown";
+    assert_eq!(
+        packets(&capture),
+        [
+            format!("10.0.0.1:9 > 10.0.0.2:9 {seen}"),
+            format!("10.0.0.2:9 > 10.0.0.1:9 {seen}"),
+            format!("10.0.0.1:9 > 10.0.0.2:9 {seen}"),
+        ]
+    );
+    let shown = netreel(&["show", "--packet", "1", &capture]).expect(0).out;
+    assert!(
+        shown.contains("seen      0.001999 s  event 3 of talk"),
+        "{shown}"
+    );
+    let info = netreel(&["info", &capture]).expect(0).out;
+    assert!(info.contains("observer   talk: 3 packets"), "{info}");
+    assert!(info.contains("10.0.0.1:9 -> 10.0.0.2:9"), "{info}");
+}
+
+#[test]
+fn an_imported_capture_reads_like_the_capture() {
+    let folder = Folder::new();
+    let capture = folder.file("talk.pcap", &pcap(&TALK, 100));
+    let out = folder.path("reels");
+    let ran = netreel(&["import", &capture, "--out", &out]).expect(0);
+    assert!(ran.out.contains("3 packets: "), "{}", ran.out);
+    assert_eq!(packets(&out), packets(&capture));
+    let again = netreel(&["import", &capture, "--out", &out]).expect(2);
+    assert!(
+        again.err.contains("there is a file already"),
+        "{}",
+        again.err
+    );
+}
+
+#[test]
+fn named_nodes_have_reels_that_replay_refuses() {
+    let folder = Folder::new();
+    let capture = folder.file("talk.pcap", &pcap(&TALK, 100));
+    let out = folder.path("reels");
+    let nodes = ["--node", "A=10.0.0.1", "--node", "B=10.0.0.2:9"];
+    let import = [&["import", &capture, "--out", &out][..], &nodes[..]].concat();
+    netreel(&import).expect(0);
+    assert!(Path::new(&out).join("A.reel").is_file());
+    assert_eq!(
+        packets(&out),
+        [
+            "A > B sent 0 seen 0 received 0 received",
+            "B > A sent 1999999 seen 0 received 1999999 received",
+            "A > B sent 3000000 seen 0 received 3000000 received",
+        ]
+    );
+    let replay = netreel(&["replay", &out, "--node", "A"]).expect(2);
+    assert!(replay.err.contains("not replayable"), "{}", replay.err);
+    assert!(replay.err.contains("captured packets"), "{}", replay.err);
+}
+
+#[test]
+fn clients_of_a_server_that_has_no_name_are_one_session() {
+    let folder = Folder::new();
+    let talk: [(u32, u8, u8, &[u8]); 2] = [(1, 1, 9, b"from A"), (2, 2, 9, b"from B")];
+    let capture = folder.file("talk.pcap", &pcap(&talk, 100));
+    let out = folder.path("reels");
+    let nodes = ["--node", "A=10.0.0.1", "--node", "B=10.0.0.2"];
+    netreel(&[&["import", &capture, "--out", &out][..], &nodes[..]].concat()).expect(0);
+    assert_eq!(packets(&out).len(), 2);
+}
+
+#[test]
+fn an_imported_reel_explains_itself() {
+    let folder = Folder::new();
+    let capture = folder.file("talk.pcap", &pcap(&TALK, 100));
+    let text = "wire greeting { byte_order = little; bit_order = lsb; root = P; }
+        struct P { number: u8 @sequence; text: bytes(rest); }";
+    let wire = folder.file("greeting.wire", text.as_bytes());
+    let out = folder.path("reels");
+    netreel(&["import", &capture, "--out", &out, "--wire", &wire]).expect(0);
+    let info = netreel(&["info", "--json", &out]).expect(0).json();
+    assert_eq!(info["wire"], "greeting");
+    let row = netreel(&["packets", &out, "--filter", "sequence == 98"])
+        .expect(0)
+        .out;
+    assert_eq!(row.lines().count(), 2, "a heading and `bye`: {row}");
+}
+
+#[test]
+fn a_snap_length_is_told_everywhere() {
+    let folder = Folder::new();
+    let capture = folder.file("talk.pcap", &pcap(&TALK, 30));
+    let ran = netreel(&["packets", &capture]).expect(0);
+    assert!(ran.out.contains("cut to 2 bytes"), "{}", ran.out);
+    assert!(
+        ran.err.contains("kept only the first bytes of 2 packets"),
+        "{}",
+        ran.err
+    );
+    let shown = netreel(&["show", "--packet", "0", &capture]).expect(0).out;
+    assert!(shown.contains("kept 2 of its 5 bytes"), "{shown}");
+}
+
+#[test]
+fn a_capture_that_ends_badly_gives_what_came_before() {
+    let folder = Folder::new();
+    let mut bytes = pcap(&TALK, 100);
+    bytes.truncate(bytes.len() - 1);
+    let capture = folder.file("talk.pcap", &bytes);
+    let ran = netreel(&["packets", &capture]).expect(0);
+    assert_eq!(ran.out.lines().count(), 3, "{}", ran.out);
+    assert!(ran.err.contains("ends inside the frame"), "{}", ran.err);
+    let out = folder.path("reels");
+    let import = netreel(&["import", &capture, "--out", &out]).expect(1);
+    assert!(
+        import.err.contains("ends inside the frame"),
+        "{}",
+        import.err
+    );
+    let info = netreel(&["info", &out]).expect(0).out;
+    assert!(info.contains("ends inside the frame"), "{info}");
+}
+
+#[test]
+fn what_is_no_capture_is_refused_and_leaves_nothing() {
+    let folder = Folder::new();
+    let file = folder.file("notes.txt", b"dear diary");
+    let out = folder.path("reels");
+    let ran = netreel(&["import", &file, "--out", &out]).expect(2);
+    assert!(ran.err.contains("not a pcap or pcapng file"), "{}", ran.err);
+    assert!(!Path::new(&out).exists());
+    for node in ["A", "A=", "A=host", "/=1.2.3.4", "A=1.2.3.4:99999"] {
+        let capture = folder.file("talk.pcap", &pcap(&TALK, 100));
+        netreel(&["import", &capture, "--out", &out, "--node", node]).expect(2);
+        assert!(!Path::new(&out).exists(), "{node}");
+    }
+    let shared = ["--node", "A=10.0.0.1", "--node", "B=10.0.0.1:9"];
+    let capture = folder.path("talk.pcap");
+    let ran = netreel(&[&["import", &capture, "--out", &out][..], &shared[..]].concat()).expect(2);
+    assert!(ran.err.contains("both at 10.0.0.1"), "{}", ran.err);
+}
+
+/// The captures that are not part of the repository, or none.
+fn captures() -> Option<PathBuf> {
+    let folder = std::env::var_os("NETREEL_CAPTURES").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/captures"),
+        PathBuf::from,
+    );
+    if !folder.is_dir() {
+        eprintln!("skipped: no folder {}", folder.display());
+        return None;
+    }
+    Some(folder)
+}
+
+#[test]
+fn captures_of_real_games_read_sensibly() {
+    let Some(folder) = captures() else { return };
+    let wires = Path::new(env!("CARGO_MANIFEST_DIR")).join("samples/wires");
+    let cases = [
+        ("enet_c.pcap", "enet.wire", 7701),
+        ("godot3_enet.pcap", "enet.wire", 5740),
+        ("kcp.pcap", "kcp.wire", 50),
+        ("minetest.pcap", "minetest.wire", 13_093),
+        ("openarena_q3.pcap", "quake3.wire", 2236),
+        ("raknet_c.pcap", "raknet.wire", 5857),
+        ("raknet.pcap", "raknet.wire", 66),
+        ("renet.pcap", "renet.wire", 8106),
+    ];
+    for (capture, wire, packets) in cases {
+        let path = folder.join(capture);
+        let wire = wires.join(wire);
+        let (path, wire) = (path.display().to_string(), wire.display().to_string());
+        let info = netreel(&["info", "--json", &path, "--wire", &wire])
+            .expect(0)
+            .json();
+        assert_eq!(info["packets"], packets, "{capture}");
+        assert_eq!(info["fates"]["lost"], 0, "{capture}");
+        assert_eq!(info["fates"]["received"], 0, "{capture}");
+        assert!(info["messages"].as_u64() > Some(0), "{capture}");
+        let check = netreel(&["check", "--json", &path, "--wire", &wire]);
+        assert!(
+            matches!(check.code, Some(0 | 1)),
+            "{capture}: {}",
+            check.err
+        );
+    }
+}
