@@ -25,8 +25,8 @@ pub enum Command {
     #[command(hide = true)]
     DemoNode(DemoNode),
     /// Records: an unmodified program with every packet, clock read, random draw and wait, in order;
-    /// or, as a proxy, what passes between clients and a server. Exits 1 where the program failed or
-    /// something was not recorded (docs/record.md).
+    /// as a proxy, what passes between clients and a server; or what passes a network interface.
+    /// Exits 1 where the program failed or something was not recorded (docs/record.md).
     Record(Record),
     /// Makes reels of a packet capture (pcap, pcapng): one of the observer, or one for each node
     /// that is named. Exits 1 where the capture ends badly.
@@ -208,6 +208,8 @@ pub struct Record {
     pub no_tripwire: bool,
     #[command(flatten)]
     pub proxy: Proxy,
+    #[command(flatten)]
+    pub live: RecordLive,
     /// The program and its arguments.
     #[arg(last = true, group = "way", value_name = "CMD")]
     pub command: Vec<std::ffi::OsString>,
@@ -236,6 +238,25 @@ pub struct Proxy {
     /// A client is forgotten after so many seconds without a packet to or from it.
     #[arg(long, requires = "routes", value_name = "SECONDS", default_value_t = 120, value_parser = clap::value_parser!(u32).range(1..))]
     pub idle: u32,
+}
+
+/// What of a network interface is recorded (docs/captures.md).
+#[derive(Debug, Args)]
+#[group(skip)]
+pub struct RecordLive {
+    /// Record what passes this network interface; `any` is all of them.
+    #[arg(long = "live", group = "way", value_name = "IFACE")]
+    pub interface: Option<String>,
+    /// What of it, in libpcap's language, for example `udp port 7000`. Default: everything UDP.
+    #[arg(long, value_name = "FILTER", requires = "interface")]
+    pub capture_filter: Option<String>,
+    /// A node by its address, for example `HOST=10.0.0.1:7000`: it gets a reel of its own. May be
+    /// given again.
+    #[arg(long, value_name = "NAME=ADDR[:PORT]", requires = "interface")]
+    pub node: Vec<netreel_capture::import::NamedNode>,
+    /// Put this wire into the reels, so that they explain themselves.
+    #[arg(long, value_name = "FILE", requires = "interface")]
+    pub wire: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -5,6 +5,8 @@ mod drainer;
 mod file;
 mod follow;
 pub mod import;
+#[cfg(feature = "pcap")]
+pub mod live;
 mod open;
 mod options;
 pub mod pcap;

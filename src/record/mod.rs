@@ -1,6 +1,8 @@
 //! `netreel record`: every way of making a reel from the command line, a file each.
 
 mod line;
+#[cfg(feature = "pcap")]
+mod live;
 mod program;
 mod proxy;
 
@@ -12,10 +14,29 @@ use crate::outcome::{Answer, Failure};
 
 pub fn run(arguments: &Record, out: &mut dyn Write) -> Result<Answer, Failure> {
     let folder = arguments.out.clone().unwrap_or_else(new_folder);
-    if arguments.proxy.routes.is_empty() {
-        program::run(arguments, &folder, out)
-    } else {
-        proxy::run(arguments, &folder, out)
+    match &arguments.live.interface {
+        Some(interface) => live::run(arguments, interface, &folder, out),
+        None if !arguments.proxy.routes.is_empty() => proxy::run(arguments, &folder, out),
+        None => program::run(arguments, &folder, out),
+    }
+}
+
+/// What a build without libpcap says.
+#[cfg(not(feature = "pcap"))]
+mod live {
+    use super::{Answer, Failure, Record, Write};
+
+    pub fn run(
+        _: &Record,
+        interface: &str,
+        _: &std::path::Path,
+        _: &mut dyn Write,
+    ) -> Result<Answer, Failure> {
+        Err(Failure::new(format!(
+            "--live {interface}: this netreel was built without libpcap. Install libpcap-dev and \
+             build it with the feature `pcap`; or capture with `tcpdump -i {interface} -w FILE udp` \
+             and read FILE"
+        )))
     }
 }
 

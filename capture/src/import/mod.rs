@@ -8,6 +8,8 @@ mod told;
 mod track;
 
 pub use names::{NamedNode, NodeNameError};
+#[cfg(feature = "pcap")]
+pub(crate) use told::interface;
 pub use told::left_out;
 pub(crate) use track::{Scribe, Track};
 

@@ -63,7 +63,7 @@ pub fn left_out(counts: &Counts, ending: &Ending) -> Vec<String> {
 }
 
 /// What is known of an interface: `interface 0: eth0 (link type 1)`.
-pub(super) fn interface(place: usize, interface: &Interface) -> String {
+pub(crate) fn interface(place: usize, interface: &Interface) -> String {
     let name = match interface.name.as_str() {
         "" => "without a name",
         name => name,

@@ -172,7 +172,7 @@ impl<R: Read> UdpPayloads<R> {
 
     /// Where the payloads so far were captured.
     pub fn interfaces(&self) -> &[Interface] {
-        &self.sorter.interfaces
+        self.sorter.interfaces()
     }
 
     /// How the file ended; [`Ending::Open`] before the iterator returned `None`.
@@ -260,6 +260,11 @@ impl Sorter {
         };
         *count += 1;
         None
+    }
+
+    /// Where the payloads so far were captured.
+    pub fn interfaces(&self) -> &[Interface] {
+        &self.interfaces
     }
 
     /// What was counted here; the reader of the frames counts the rest.

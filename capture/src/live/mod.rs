@@ -1,0 +1,422 @@
+//! Recording what passes a network interface, by way of libpcap.
+//!
+//! Packets go into the rings of ordinary recorders as they come, so that whoever kills this loses
+//! what the kernel still has: at most [`HANDED_OVER_MS`] of packets.
+
+mod clock;
+
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use netreel_reel::{Event, EventNumber, Header, ThreadId, Time, WireText};
+use pcap::{Active, Capture, Device, Linktype, Precision};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use crate::import::{NamedNode, Scribe, Track, left_out};
+use crate::pcap::{Counts, Ending, Frame, Sorter};
+use crate::progress::Progress;
+use crate::{Options, Pusher, RecordError, Recorder, Summary, clock_anchor};
+
+use clock::Calendar;
+
+/// What is to be recorded.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    /// The interface: `eth0`, `lo`, `any`.
+    pub interface: String,
+    /// A filter in libpcap's language; without one, everything that is UDP.
+    pub filter: Option<String>,
+    /// The nodes that get a reel each; none: the observer has one.
+    pub nodes: Vec<NamedNode>,
+    /// The wires that decode the packets.
+    pub wires: Vec<WireText>,
+    /// Where the reels go.
+    pub out: PathBuf,
+    /// How they are recorded.
+    pub options: Options,
+}
+
+/// What a recording came to.
+#[derive(Debug)]
+pub struct Outcome {
+    /// How far it was at its end.
+    pub progress: Progress,
+    /// The reels, and what is in each.
+    pub reels: Vec<(PathBuf, Result<Summary, RecordError>)>,
+    /// Why it ended before it was told to: the interface is gone.
+    pub ended: Option<String>,
+    /// What is not in the reels, a sentence each.
+    pub left_out: Vec<String>,
+}
+
+/// An interface that cannot be recorded.
+#[derive(Debug, thiserror::Error)]
+pub enum LiveError {
+    /// There is no such interface.
+    #[error("there is no interface {name}; there are: {}", there.join(", "))]
+    NoInterface {
+        /// The name that was asked for.
+        name: String,
+        /// Those that there are.
+        there: Vec<String>,
+    },
+    /// The system allows it only to some.
+    #[error(
+        "capturing on {name} needs the right to read raw packets ({why}): run it as root, or give \
+         netreel the right once with `sudo setcap cap_net_raw=ep $(command -v netreel)`"
+    )]
+    Forbidden {
+        /// The interface.
+        name: String,
+        /// What libpcap said.
+        why: String,
+    },
+    /// libpcap does not understand the filter.
+    #[error("the filter `{filter}` is not one: {why} (its language: man 7 pcap-filter)")]
+    Filter {
+        /// The filter.
+        filter: String,
+        /// What libpcap said.
+        why: String,
+    },
+    /// libpcap cannot open the interface.
+    #[error("capturing on {name}: {why}")]
+    Open {
+        /// The interface.
+        name: String,
+        /// What libpcap said.
+        why: String,
+    },
+    /// The folder cannot be made.
+    #[error("{}: {error}", .folder.display())]
+    Folder {
+        /// The folder.
+        folder: PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// A reel cannot be recorded.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+}
+
+/// The kernel hands packets over after so many milliseconds at the latest. In between it gathers
+/// them: with immediate delivery one packet in ten is dropped at 300 000 a second.
+pub const HANDED_OVER_MS: i32 = 20;
+/// No datagram is longer, with room for what stands before it.
+const SNAP_LENGTH: i32 = 65_535 + 512;
+/// What the kernel holds while the recorder is not at it.
+const BUFFER_BYTES: i32 = 64 << 20;
+/// How often drops are asked for and the report is made.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// Fragments of UDP packets are UDP to libpcap; what is in a VLAN is asked for apart, where the kind
+/// of link has any.
+const EVERYTHING: [&str; 2] = ["udp or (vlan and udp)", "udp"];
+/// Linux's header for frames of several interfaces, with the number of each.
+const LINUX_SLL2: Linktype = Linktype(276);
+
+/// Records until `stop` says so or the interface is gone. `report` is called every 100 ms.
+///
+/// # Errors
+/// The interface cannot be opened, the filter is none, or a reel cannot be made.
+pub fn record(
+    wanted: &Wanted,
+    stop: &mut dyn FnMut() -> bool,
+    report: &mut dyn FnMut(&Progress),
+) -> Result<Outcome, LiveError> {
+    let (mut capture, filter) = open(wanted)?;
+    let mut live = Live::new(wanted, &mut capture, &filter)?;
+    let begun = Instant::now();
+    let mut looked = begun;
+    let mut ended = None;
+    // Packets that come faster than they are written must not keep the others from being asked.
+    while !stop() {
+        match capture.next_packet() {
+            Ok(packet) => live.packet(&packet),
+            Err(pcap::Error::TimeoutExpired) => wait(&capture),
+            Err(error) => {
+                ended = Some(said(&error));
+                break;
+            }
+        }
+        if looked.elapsed() >= LOOK_EVERY {
+            looked = Instant::now();
+            live.look(&mut capture, begun.elapsed());
+            report(&live.progress);
+            if !live.is_recording() {
+                ended = Some("the reels cannot be written any more".to_owned());
+                break;
+            }
+        }
+    }
+    live.look(&mut capture, begun.elapsed());
+    report(&live.progress);
+    Ok(live.end(ended))
+}
+
+/// Waits until the kernel has something, or it is time to look around.
+fn wait(capture: &Capture<Active>) {
+    // SAFETY: the descriptor is libpcap's, which keeps it open for as long as `capture` lives.
+    let descriptor = unsafe { BorrowedFd::borrow_raw(capture.as_raw_fd()) };
+    let mut descriptors = [PollFd::from_borrowed_fd(descriptor, PollFlags::IN)];
+    let patience = Timespec {
+        tv_sec: 0,
+        tv_nsec: i64::from(HANDED_OVER_MS) * 1_000_000,
+    };
+    // A signal, or an error, shows where the next packet is asked for.
+    let _ = poll(&mut descriptors, Some(&patience));
+}
+
+/// The interface, open, and the filter that it got.
+fn open(wanted: &Wanted) -> Result<(Capture<Active>, String), LiveError> {
+    let name = wanted.interface.as_str();
+    let failed = |error: pcap::Error| {
+        let (name, why) = (name.to_owned(), said(&error));
+        let words = why.to_lowercase();
+        if words.contains("permission") || words.contains("not permitted") {
+            LiveError::Forbidden { name, why }
+        } else {
+            LiveError::Open { name, why }
+        }
+    };
+    let there = Device::list().map_err(failed)?;
+    if !there.iter().any(|device| device.name == name) {
+        // Those that are no network: buses, logs of the firewall.
+        let network = |device: &&Device| {
+            let other = ["bluetooth", "nflog", "nfqueue", "usbmon", "dbus"];
+            !other.iter().any(|start| device.name.starts_with(start))
+        };
+        return Err(LiveError::NoInterface {
+            name: name.to_owned(),
+            there: there
+                .iter()
+                .filter(network)
+                .map(|device| device.name.clone())
+                .collect(),
+        });
+    }
+    let inactive = Capture::from_device(name)
+        .map_err(failed)?
+        .promisc(name != "any")
+        .snaplen(SNAP_LENGTH)
+        .buffer_size(BUFFER_BYTES)
+        .timeout(HANDED_OVER_MS)
+        .precision(Precision::Nano);
+    // libpcap itself would wait for a packet, however long that takes, and through every signal.
+    let opened = inactive.open().and_then(Capture::setnonblock);
+    let mut capture = opened.map_err(failed)?;
+    // Where libpcap is too old for it, the frames do not say at which interface they were.
+    if name == "any" {
+        let _ = capture.set_datalink(LINUX_SLL2);
+    }
+    let filters = match &wanted.filter {
+        Some(filter) => vec![filter.as_str()],
+        None => EVERYTHING.to_vec(),
+    };
+    let mut wrong = None;
+    for filter in filters {
+        match capture.filter(filter, true) {
+            Ok(()) => return Ok((capture, filter.to_owned())),
+            Err(error) => {
+                wrong = Some(LiveError::Filter {
+                    filter: filter.to_owned(),
+                    why: said(&error),
+                });
+            }
+        }
+    }
+    match wrong {
+        Some(wrong) => Err(wrong),
+        None => Ok((capture, String::new())),
+    }
+}
+
+fn said(error: &pcap::Error) -> String {
+    match error {
+        pcap::Error::PcapError(words) => words.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// A recording under way.
+struct Live {
+    link_type: i32,
+    interface: String,
+    sorter: Sorter,
+    tracks: Vec<(Track, Recorder, Pusher)>,
+    calendar: Calendar,
+    frames: u64,
+    known_interfaces: usize,
+    /// What libpcap said last that was dropped: by the kernel, by the interface.
+    dropped: (u32, u32),
+    progress: Progress,
+}
+
+impl Live {
+    fn new(
+        wanted: &Wanted,
+        capture: &mut Capture<Active>,
+        filter: &str,
+    ) -> Result<Live, LiveError> {
+        let folder = &wanted.out;
+        std::fs::create_dir_all(folder).map_err(|error| LiveError::Folder {
+            folder: folder.clone(),
+            error,
+        })?;
+        let mut whose: Vec<Option<NamedNode>> = wanted.nodes.iter().cloned().map(Some).collect();
+        if whose.is_empty() {
+            whose.push(None);
+        }
+        let clock = clock_anchor();
+        let mut tracks = Vec::new();
+        for node in whose {
+            let (name, engine) = match &node {
+                Some(node) => (node.name.clone(), Header::CAPTURED),
+                None => (wanted.interface.clone(), Header::OBSERVER),
+            };
+            let path = folder.join(format!("{name}.reel"));
+            let header = Header {
+                node: name,
+                clock: clock.clone(),
+                engine: engine.to_owned(),
+                args: vec![
+                    "record".to_owned(),
+                    "--live".to_owned(),
+                    wanted.interface.clone(),
+                    "--capture-filter".to_owned(),
+                    filter.to_owned(),
+                ],
+                wires: wanted.wires.clone(),
+                ..Header::default()
+            };
+            let recorder = Recorder::create(path, &header, wanted.options)?;
+            let mut pusher = recorder.pusher()?;
+            let text = format!(
+                "captured at {} with the filter `{filter}`",
+                wanted.interface
+            );
+            let text = text.as_bytes();
+            pusher.push(clock.monotonic, Event::Note { text });
+            tracks.push((Track::new(node), recorder, pusher));
+        }
+        Ok(Live {
+            link_type: capture.get_datalink().0,
+            interface: wanted.interface.clone(),
+            sorter: Sorter::default(),
+            tracks,
+            calendar: Calendar::now(),
+            frames: 0,
+            known_interfaces: 0,
+            dropped: (0, 0),
+            progress: Progress::default(),
+        })
+    }
+
+    fn packet(&mut self, packet: &pcap::Packet<'_>) {
+        // The fraction is in nanoseconds, whatever its name.
+        let ts = packet.header.ts;
+        let utc_ns = i128::from(ts.tv_sec) * 1_000_000_000 + i128::from(ts.tv_usec);
+        let frame = Frame {
+            index: self.frames,
+            time: self.calendar.monotonic_ns(utc_ns),
+            link_type: self.link_type,
+            interface: (&self.interface, 0),
+            bytes: packet.data,
+        };
+        self.frames += 1;
+        let Some(udp) = self.sorter.take(&frame) else {
+            return;
+        };
+        self.progress.packets += 1;
+        self.progress.bytes += udp.payload.len() as u64;
+        let interfaces = self.sorter.interfaces();
+        let fresh = interfaces.get(self.known_interfaces..).unwrap_or_default();
+        for (track, _, pusher) in &mut self.tracks {
+            for (place, interface) in (self.known_interfaces..).zip(fresh) {
+                let text = crate::import::interface(place, interface);
+                let text = text.as_bytes();
+                pusher.push(Time(udp.time), Event::Note { text });
+            }
+            // What is not taken is counted in the reel.
+            let Ok(()) = track.packet(&udp, pusher);
+        }
+        self.known_interfaces = interfaces.len();
+    }
+
+    /// Asks what was dropped, and ties the clocks anew.
+    fn look(&mut self, capture: &mut Capture<Active>, time: Duration) {
+        let before = self.calendar.latest();
+        self.calendar = Calendar::now();
+        self.progress.time = time;
+        let Ok(stats) = capture.stats() else { return };
+        let (kernel, interface) = self.dropped;
+        let fresh = u64::from(stats.dropped.wrapping_sub(kernel))
+            + u64::from(stats.if_dropped.wrapping_sub(interface));
+        self.dropped = (stats.dropped, stats.if_dropped);
+        if fresh == 0 {
+            return;
+        }
+        self.progress.kernel_drops += fresh;
+        let now = self.calendar.latest();
+        for (_, _, pusher) in &mut self.tracks {
+            // Says since when: nothing was dropped before the last look.
+            pusher.push(before, Event::CaptureDrops { count: 0 });
+            pusher.push(now, Event::CaptureDrops { count: fresh });
+        }
+    }
+
+    fn is_recording(&self) -> bool {
+        self.tracks
+            .iter()
+            .any(|(_, recorder, _)| recorder.is_recording())
+    }
+
+    fn end(mut self, ended: Option<String>) -> Outcome {
+        let counts = Counts {
+            frames: self.frames,
+            ..self.sorter.counts()
+        };
+        let mut left_out = left_out(&counts, &Ending::Whole);
+        let now = Calendar::now().latest();
+        if let Some(why) = &ended {
+            left_out.push(format!("capturing on {} ended: {why}", self.interface));
+        }
+        let mut reels = Vec::new();
+        for (_, recorder, mut pusher) in self.tracks {
+            for sentence in &left_out {
+                let text = sentence.as_bytes();
+                pusher.push(now, Event::Note { text });
+            }
+            let path = recorder.path().to_owned();
+            drop(pusher);
+            let finished = recorder.finish();
+            if let Ok(summary) = &finished {
+                self.progress.dropped += summary.dropped;
+            }
+            reels.push((path, finished));
+        }
+        if ended.is_some() {
+            left_out.pop();
+        }
+        Outcome {
+            progress: self.progress,
+            reels,
+            ended,
+            left_out,
+        }
+    }
+}
+
+impl Scribe for Pusher {
+    type Error = std::convert::Infallible;
+
+    fn write(
+        &mut self,
+        time: Time,
+        _: ThreadId,
+        event: Event<'_>,
+    ) -> Result<EventNumber, Self::Error> {
+        Ok(self.push(time, event).unwrap_or_default())
+    }
+}

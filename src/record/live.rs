@@ -1,0 +1,84 @@
+//! `netreel record --live IFACE`: records what passes a network interface.
+
+use std::io::Write;
+use std::path::Path;
+
+use netreel_capture::import::NamedNode;
+use netreel_capture::live::{self, Wanted};
+use netreel_capture::{Options, Signals, WhenFull};
+
+use super::line::{LiveLine, came_to};
+use crate::arguments::Record;
+use crate::import::wire_text;
+use crate::outcome::{Answer, Failure};
+use crate::text;
+
+pub fn run(
+    arguments: &Record,
+    interface: &str,
+    folder: &Path,
+    out: &mut dyn Write,
+) -> Result<Answer, Failure> {
+    let nodes = NamedNode::gather(arguments.live.node.clone())
+        .map_err(|error| Failure::new(format!("--node: {error}")))?;
+    let wires = arguments.live.wire.as_deref().map(wire_text).transpose()?;
+    let wanted = Wanted {
+        interface: interface.to_owned(),
+        filter: arguments.live.capture_filter.clone(),
+        nodes,
+        wires: wires.into_iter().collect(),
+        out: folder.to_owned(),
+        options: Options {
+            when_full: if arguments.drop {
+                WhenFull::Drop
+            } else {
+                WhenFull::Block
+            },
+            ..Options::default()
+        },
+    };
+    let mut line = LiveLine::new();
+    let signals = Signals::catch();
+    let mut stop = || signals.asked() > 0;
+    let outcome = live::record(&wanted, &mut stop, &mut |progress| line.show(progress, ""));
+    line.clear();
+    let outcome = outcome.map_err(Failure::new)?;
+    for sentence in &outcome.left_out {
+        anstream::eprintln!("netreel: {sentence}");
+    }
+    writeln!(out, "{}: {}", came_to(&outcome.progress), folder.display())?;
+    let missed = outcome.progress.kernel_drops;
+    if missed > 0 {
+        let missed = text::count(missed, "packet");
+        writeln!(
+            out,
+            "{missed} passed without being seen: the kernel or the interface dropped what could not be taken in time"
+        )?;
+    }
+    let mut whole = missed == 0 && outcome.progress.dropped == 0;
+    if outcome.progress.dropped > 0 {
+        let dropped = text::count(outcome.progress.dropped, "event");
+        writeln!(
+            out,
+            "{dropped} were dropped because the disk could not keep up"
+        )?;
+    }
+    for (_, reel) in &outcome.reels {
+        if let Err(error) = reel {
+            anstream::eprintln!("netreel: {error}");
+            whole = false;
+        }
+    }
+    if let Some(why) = &outcome.ended {
+        writeln!(
+            out,
+            "capturing on {interface} ended: {why}; what came before is in the reel"
+        )?;
+        whole = false;
+    }
+    if whole {
+        Ok(Answer::Clean)
+    } else {
+        Ok(Answer::Wrong)
+    }
+}
