@@ -27,7 +27,7 @@ pub enum Command {
     /// Records: an unmodified program with every packet, clock read, random draw and wait, in order;
     /// as a proxy, what passes between clients and a server; or what passes a network interface.
     /// Exits 1 where the program failed or something was not recorded (docs/record.md).
-    Record(Record),
+    Record(Box<Record>),
     /// Makes reels of a packet capture (pcap, pcapng): one of the observer, or one for each node
     /// that is named. Exits 1 where the capture ends badly.
     Import(Import),

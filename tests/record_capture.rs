@@ -121,7 +121,7 @@ impl Network {
         let mut captured = Vec::new();
         let mut packets = UdpPayloads::new(std::io::BufReader::new(file)).unwrap();
         for packet in &mut packets {
-            assert!(!packet.cut);
+            assert!(!packet.is_cut());
             captured.push((packet.source, packet.destination, packet.payload));
         }
         assert!(matches!(packets.ending(), Ending::Whole));
