@@ -45,7 +45,8 @@ extern "C" {
 
 /* Codes that are not errors. */
 #define NETREEL_OK 0
-#define NETREEL_OFF 1     /* recording is switched off: nothing was recorded */
+#define NETREEL_OFF 1     /* recording is switched off, or has ended at max_bytes or max_ms: nothing
+                             was recorded */
 #define NETREEL_DROPPED 2 /* the event was not recorded: no room, or larger than half the buffer;
                              the reel counts it */
 #define NETREEL_END 3     /* replay: the reel was cut, and ended before this call */
@@ -133,21 +134,24 @@ typedef struct netreel_options {
     uint32_t reserved;     /* 0 */
 
     uint64_t ring_ms;      /* ring mode: keep only the last so many ms until trigger; 0: keep all */
-    uint64_t rotate_bytes; /* begin a new file NAME.0001.reel after so many bytes */
-    uint64_t rotate_ms;    /* ... after so many ms */
-    uint64_t keep_bytes;   /* remove the oldest files beyond so many bytes */
-    uint64_t keep_ms;      /* ... beyond so many ms */
-    uint64_t max_bytes;    /* end the recording at so many bytes */
+    uint64_t rotate_bytes; /* go on in a new file, NAME.0001.reel and so on, after so many bytes. */
+    uint64_t rotate_ms;    /* ... after so many ms. NAME.reel opens, and replays, as one */
+    uint64_t keep_bytes;   /* delete the oldest files beyond so many bytes. Without rotate_bytes, */
+    uint64_t keep_ms;      /* ... beyond so many ms. files are an eighth of this */
+    uint64_t max_bytes;    /* end the recording, in order, at so many bytes */
     uint64_t max_ms;       /* ... after so many ms */
 } netreel_options;
 
 /* What a finished recording came to. */
 typedef struct netreel_summary {
-    uint32_t size;     /* set by you: sizeof(netreel_summary) */
-    uint32_t reserved;
-    uint64_t events;   /* in the reel */
-    uint64_t dropped;  /* not in the reel */
-    uint64_t bytes;    /* of the file */
+    uint32_t size;          /* set by you: sizeof(netreel_summary) */
+    uint32_t files;         /* the reel has, at least 1 */
+    uint64_t events;        /* written, also into files that were deleted since */
+    uint64_t dropped;       /* not written */
+    uint64_t bytes;         /* of all files */
+    uint32_t files_deleted; /* to stay within keep_bytes and keep_ms */
+    int32_t rotation_failed; /* errno of the latest new file that could not be made, or 0. Nothing
+                                is lost for it: the file before grew beyond its limit */
 } netreel_summary;
 
 /* Ties a send_result to its packet_sent. Yours to keep, not to look into. */

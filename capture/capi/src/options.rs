@@ -3,8 +3,9 @@
 use std::ffi::CStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use netreel_capture::{Options, WhenFull, clock_anchor};
+use netreel_capture::{Limits, Options, WhenFull, clock_anchor};
 use netreel_reel::{Header, WireText};
 
 use crate::error::{Failure, failure};
@@ -124,6 +125,13 @@ fn threads_max(given: &COptions) -> u32 {
     }
 }
 
+fn limits(bytes: u64, ms: u64) -> Limits {
+    Limits {
+        bytes: (bytes != 0).then_some(bytes),
+        time: (ms != 0).then(|| Duration::from_millis(ms)),
+    }
+}
+
 fn recorder_options(given: &COptions) -> Result<Options, Failure> {
     let mut options = Options {
         replace: given.flags & REPLACE != 0,
@@ -137,15 +145,12 @@ fn recorder_options(given: &COptions) -> Result<Options, Failure> {
     }
     // The ring of a thread that was closed is free once what it holds is written.
     options.pushers_max = 2 * threads_max(given) as usize;
+    options.rotate = limits(given.rotate_bytes, given.rotate_ms);
+    options.keep = limits(given.keep_bytes, given.keep_ms);
+    options.max = limits(given.max_bytes, given.max_ms);
     let later = [
         ("NETREEL_ZSTD", u64::from(given.flags & ZSTD)),
         ("ring_ms", given.ring_ms),
-        ("rotate_bytes", given.rotate_bytes),
-        ("rotate_ms", given.rotate_ms),
-        ("keep_bytes", given.keep_bytes),
-        ("keep_ms", given.keep_ms),
-        ("max_bytes", given.max_bytes),
-        ("max_ms", given.max_ms),
     ];
     if let Some((name, _)) = later.iter().find(|(_, value)| *value != 0) {
         return Err(failure(

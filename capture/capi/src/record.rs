@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use netreel_capture::{Pusher, RecordError, Recorder, Summary};
+use netreel_capture::{Limits, Pusher, RecordError, Recorder, Summary};
 use netreel_reel::{Endpoint, Event, EventNumber, SendOutcome, SocketId, Time};
 use netreel_transport::monotonic_now;
 
@@ -32,6 +32,8 @@ pub(crate) struct Thread {
 struct Shared {
     process: u32,
     clock_is_monotonic: bool,
+    /// It may end by itself, in order.
+    has_max: bool,
     closed: AtomicBool,
     on: AtomicBool,
     threads_max: u32,
@@ -46,11 +48,13 @@ const NO_NUMBER: u64 = u64::MAX;
 
 impl Recording {
     pub(crate) fn create(wanted: Wanted) -> Result<Recording, Failure> {
+        let has_max = wanted.options.max != Limits::default();
         let recorder = Recorder::create(wanted.path, &wanted.header, wanted.options)
             .map_err(record_failure)?;
         let shared = Shared {
             process: std::process::id(),
             clock_is_monotonic: wanted.clock_is_monotonic,
+            has_max,
             closed: AtomicBool::new(false),
             on: AtomicBool::new(true),
             threads_max: wanted.threads_max,
@@ -276,7 +280,8 @@ impl Thread {
                 "the recorder of this netreel_thread was closed; close the thread as well",
             ));
         }
-        if self.shared.on.load(Ordering::Relaxed) && !self.pusher.is_on() {
+        let on = self.shared.on.load(Ordering::Relaxed);
+        if on && !self.pusher.is_on() && !self.shared.has_max {
             return Err(failure(
                 E_STOPPED,
                 "recording stopped because a write failed; closing the recorder says which",

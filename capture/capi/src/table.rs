@@ -9,9 +9,7 @@ use netreel_reel::Event;
 use crate::addresses;
 use crate::error::{self, Failure, failure, guarded};
 use crate::handles::{Object, insert, remove, with, with_shared};
-use crate::memory::{
-    SIZE_MAX, buffer, bytes, check_sized, get, null, put, text, write_sized, zeroed,
-};
+use crate::memory::{SIZE_MAX, buffer, bytes, check_sized, get, null, put, text, write_sized};
 use crate::options;
 use crate::record::{Recording, Thread};
 use crate::replay::Replaying;
@@ -195,14 +193,19 @@ unsafe extern "C" fn close(recorder: Handle, summary: *mut CSummary) -> i32 {
             events,
             dropped,
             bytes,
-            ..
+            files,
+            files_deleted,
+            rotation_failed,
         } = recording.finish()?;
         if !summary.is_null() {
             let ours = CSummary {
+                size: 0,
+                files,
                 events,
                 dropped,
                 bytes,
-                ..zeroed()
+                files_deleted,
+                rotation_failed: rotation_failed.unwrap_or(0),
             };
             // SAFETY: see above.
             unsafe { write_sized(summary, ours)? };

@@ -129,10 +129,12 @@ pub struct COptions {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CSummary {
     pub size: u32,
-    pub reserved: u32,
+    pub files: u32,
     pub events: u64,
     pub dropped: u64,
     pub bytes: u64,
+    pub files_deleted: u32,
+    pub rotation_failed: i32,
 }
 
 #[repr(C)]

@@ -87,7 +87,9 @@ fn lines() -> Lines {
             args_count wires_count seeds_count hashes_count session buffer_bytes threads_max
             reserved ring_ms rotate_bytes rotate_ms keep_bytes keep_ms max_bytes max_ms
         }
-        netreel_summary CSummary { size reserved events dropped bytes }
+        netreel_summary CSummary {
+            size files events dropped bytes files_deleted rotation_failed
+        }
         netreel_sent CSent { number time_ns length }
         netreel_step CStep { size kind number moment_ns tick tick_time call call_length }
         netreel_packet CPacket { size kind length os_error from }
