@@ -161,6 +161,13 @@ impl<'a> Records<'a> {
                 let time = self.later()?;
                 Ok(Item::One(Event::PollEmpty { socket }, time))
             }
+            tag::SEEN => {
+                let time = self.later()?;
+                let (from, to) = (self.index()?, self.index()?);
+                let (from, to) = (self.declared(from)?, self.declared(to)?);
+                let payload = self.from.counted().ok_or(CUT)?;
+                Ok(Item::One(Event::Seen { from, to, payload }, time))
+            }
             tag::RANDOM => {
                 let time = self.later()?;
                 let value = self.from.u64().ok_or(CUT)?;
@@ -267,7 +274,7 @@ impl<'a> Records<'a> {
     fn packet(&mut self, tag: u8) -> Result<Item<'a>, &'static str> {
         let nibble = tag & 0x0f;
         let index = if nibble == tag::NIBBLE_FOLLOWS {
-            usize::try_from(self.varint()?).unwrap_or(usize::MAX)
+            self.index()?
         } else {
             usize::from(nibble)
         };
@@ -282,6 +289,11 @@ impl<'a> Records<'a> {
         let payload = self.from.take(packet.length).ok_or(CUT)?;
         self.state.time = self.state.time.wrapping_add(packet.delta_ns);
         self.packet_of(packet.kind, packet.endpoint, self.state.time, payload)
+    }
+
+    /// An endpoint's place in the table.
+    fn index(&mut self) -> Result<usize, &'static str> {
+        Ok(usize::try_from(self.varint()?).unwrap_or(usize::MAX))
     }
 
     fn declared(&self, index: usize) -> Result<Endpoint, &'static str> {

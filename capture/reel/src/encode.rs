@@ -237,6 +237,15 @@ impl BlockEncoder {
                 }
                 self.body.extend_from_slice(call);
             }
+            Event::Seen { from, to, payload } => {
+                self.select(thread, None);
+                let (from, to) = (self.endpoint(from), self.endpoint(to));
+                self.timed(tag::SEEN, time);
+                put(&mut self.body, from as u64);
+                put(&mut self.body, to as u64);
+                put(&mut self.body, payload.len() as u64);
+                self.body.extend_from_slice(payload);
+            }
             Event::Tick {
                 tick,
                 time: virtual_time,
@@ -266,7 +275,6 @@ impl BlockEncoder {
             | Event::Dropped { .. }
             | Event::Stalled { .. }
             | Event::WriteFailed { .. }
-            | Event::Seen { .. }
             | Event::CaptureDrops { .. }
             | Event::Cut { .. }
             | Event::Fault { .. }

@@ -43,6 +43,8 @@ pub(crate) const POLL: u8 = 0x43;
 pub(crate) const TICK: u8 = 0x45;
 /// A call of the game into the layer.
 pub(crate) const INPUT: u8 = 0x47;
+/// A packet that passed an observer: from one declared endpoint to another.
+pub(crate) const SEEN: u8 = 0x4d;
 /// A random draw.
 pub(crate) const RANDOM: u8 = 0x48;
 /// The result of the context's latest send: all of it was taken.

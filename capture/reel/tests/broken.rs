@@ -759,7 +759,7 @@ proptest! {
     #[test]
     fn any_events_come_back(
         events in prop::collection::vec(
-            (any::<u64>(), 0u16..3, 0u8..12, any::<u64>(), 0u16..40), 0..200),
+            (any::<u64>(), 0u16..3, 0u8..13, any::<u64>(), 0u16..40), 0..200),
     ) {
         let payload = [7; 300];
         let events: Vec<_> = events.iter().enumerate().map(|(index, (time, thread, kind, value, port))| {
@@ -779,6 +779,7 @@ proptest! {
                 8 => clock_read(ClockId(*port as u8), *value),
                 9 => clock_read(ClockId::GETTIMEOFDAY, *time),
                 10 => called(CallId(3), *port as i32, payload),
+                11 => Event::Seen { from: v4(*port), to: v4(*port ^ 1), payload },
                 _ => Event::Stalled { nanos: *value },
             };
             (*time % (1 << (value % 64)), *thread, event)

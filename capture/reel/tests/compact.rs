@@ -267,3 +267,39 @@ fn clock_reads_in_nanoseconds_cost_about_three_bytes_each() {
     println!("1.7 million reads in nanoseconds, beyond the payload: {bytes} bytes");
     assert!(bytes <= 6_500_000, "{bytes} bytes");
 }
+
+#[test]
+fn a_packet_that_an_observer_saw_costs_at_most_10_bytes() {
+    let mut writer = ReelWriter::create(Vec::new(), &Header::default()).unwrap();
+    let header = writer.length();
+    let mut dice = Dice(7);
+    let (mut time, mut payload_bytes) = (1_000_000u64, 0u64);
+    let bytes = [0x5a; 600];
+    let at = |port: u64| -> netreel_reel::Endpoint {
+        format!("10.0.0.{}:{}", port % 200, 7000 + port)
+            .parse()
+            .unwrap()
+    };
+    for number in 0..100_000u64 {
+        time += dice.below(1_000_000);
+        let payload = &bytes[..20 + dice.below(500) as usize];
+        payload_bytes += payload.len() as u64;
+        // A server, and 63 clients.
+        let (client, server) = (at(1 + dice.below(63)), at(0));
+        let (from, to) = match number % 2 {
+            0 => (client, server),
+            _ => (server, client),
+        };
+        writer
+            .push(&Record {
+                number: EventNumber(number),
+                time: Time(time),
+                thread: ThreadId(0),
+                event: Event::Seen { from, to, payload },
+            })
+            .unwrap();
+    }
+    let over = writer.finish().unwrap().len() as u64 - header - payload_bytes;
+    println!("beyond the payload: {} bytes a packet", over as f64 / 1e5);
+    assert!(over <= 1_000_000, "{over} bytes for 100 000 packets");
+}
