@@ -199,6 +199,26 @@ fn a_capture_that_ends_badly_gives_what_came_before() {
 }
 
 #[test]
+fn a_capture_that_is_exported_is_the_same_again() {
+    let folder = Folder::new();
+    let capture = folder.file("talk.pcap", &pcap(&TALK, 100));
+    let again = folder.path("again.pcapng");
+    netreel(&["export", &capture, "--format", "pcapng", "--out", &again]).expect(0);
+    let rows = |path: &str| {
+        let out = netreel(&["show", "--json", "--filter", "length > 0", path])
+            .expect(0)
+            .out;
+        // An observer is called after its file.
+        out.replace("\"again\"", "\"talk\"")
+    };
+    assert_eq!(rows(&capture), rows(&again));
+    let start =
+        |path: &str| netreel(&["info", "--json", path]).expect(0).json()["start_utc_ns"].clone();
+    assert_eq!(start(&capture), "1700000000000000001");
+    assert_eq!(start(&capture), start(&again));
+}
+
+#[test]
 fn what_is_no_capture_is_refused_and_leaves_nothing() {
     let folder = Folder::new();
     let file = folder.file("notes.txt", b"dear diary");

@@ -15,8 +15,8 @@ use super::meeting::{met, one_meeting};
 use super::scan::{RawHole, RawPacket, Scan};
 use super::source::{ReelInput, Source, drop_copies, is_closed, one_session, sources, wire_inside};
 use super::{
-    Crossing, Fate, Hole, Message, MessageId, Node, NodeId, Observer, ObserverId, Packet, PacketId,
-    Session, SessionError, SessionTime, Sighting, Stamp, Turn, Way, fate,
+    Crossing, Fate, Hole, Message, MessageId, Node, NodeId, Packet, PacketId, Session,
+    SessionError, SessionTime, Sighting, Stamp, Turn, Way, fate, watched,
 };
 
 /// How many packets of a node are looked at to learn its number in the protocol.
@@ -72,7 +72,7 @@ impl Session {
         builder.nodes();
         builder.packets(&ends)?;
         builder.connections();
-        builder.seen();
+        watched::note_seen(&mut builder.session);
         builder.crossings();
         let from_start = builder.recorded_from_start();
         fate::decide(
@@ -214,7 +214,8 @@ impl<'a> Builder<'a> {
                     .map(|each| each.reel.clone()),
             );
         }
-        self.observers();
+        let node = |reel| self.node(reel, None, None);
+        self.session.observers = watched::observers(self.sources, &self.scans, node);
         let spans = || {
             let nodes = self.session.nodes.iter().filter(|node| node.recorded);
             let observers = self.session.observers.iter();
@@ -225,38 +226,6 @@ impl<'a> Builder<'a> {
         let first = spans().map(|span| span.start).min().unwrap_or_default();
         let last = spans().map(|span| span.end).max().unwrap_or_default();
         self.session.span = first..last;
-    }
-
-    /// Fills in who watched.
-    fn observers(&mut self) {
-        for (place, source) in self.sources.iter().enumerate() {
-            let Some(scan) = self.scans.get(place).filter(|scan| scan.observer) else {
-                continue;
-            };
-            let node = self.node(place, None, None);
-            let seen = scan.seen.iter();
-            self.session.observers.push(Observer {
-                name: source.node.clone(),
-                span: node.span,
-                complete: node.complete,
-                clock_error_ns: node.clock_error_ns,
-                holes: node.holes,
-                packets: scan.seen.len() as u64,
-                cut: seen.filter(|packet| packet.length < packet.whole).count() as u64,
-                missed: scan.missed,
-                notes: scan.notes.clone(),
-                reel: source.reel.clone(),
-                connections: Vec::new(),
-            });
-        }
-    }
-
-    /// The observer whose reel this is.
-    fn observer(&self, reel: usize) -> Option<ObserverId> {
-        let before = self.scans.get(..reel)?;
-        let place = before.iter().filter(|scan| scan.observer).count();
-        let observes = self.scans.get(reel)?.observer;
-        observes.then_some(ObserverId(place as u16))
     }
 
     fn node(&self, member: usize, peer: Option<u64>, rules: Option<RulesId>) -> Node {
@@ -527,7 +496,7 @@ impl<'a> Builder<'a> {
         let received = receipts.next();
         let seen = matched.seen.iter().filter_map(|end| {
             Some(Sighting {
-                observer: self.observer(usize::from(end.reel))?,
+                observer: watched::observer(&self.scans, usize::from(end.reel))?,
                 stamp: self.stamp(end)?,
             })
         });
@@ -556,28 +525,6 @@ impl<'a> Builder<'a> {
             Side::Seen => NodeId(u16::MAX),
         };
         Some((packet.first()?.time, told_by, packet, source))
-    }
-
-    /// Says of each node that was not recorded when packets of it were seen.
-    fn seen(&mut self) {
-        let session = &mut self.session;
-        for packet in &session.packets {
-            for node in [packet.from, packet.to] {
-                let node = session.nodes.get_mut(usize::from(node.0));
-                let (Some(node), Some(first)) = (node, packet.seen.first()) else {
-                    continue;
-                };
-                let time = first.stamp.time;
-                if !node.recorded {
-                    let known = match node.seen {
-                        true => node.span.clone(),
-                        false => time..time,
-                    };
-                    node.span = known.start.min(time)..known.end.max(time);
-                }
-                node.seen = true;
-            }
-        }
     }
 
     /// Lists for each node what it sent and received, in the order of its reel.
@@ -647,23 +594,9 @@ impl<'a> Builder<'a> {
                 ));
             }
         }
-        for observer in &session.observers {
-            if observer.cut > 0 {
-                session.warnings.push(format!(
-                    "{} kept only the first bytes of {}: what stands behind them is unknown",
-                    observer.name,
-                    packets(observer.cut),
-                ));
-            }
-            if observer.missed > 0 {
-                session.warnings.push(format!(
-                    "{} missed {}, because the system or the interface dropped what it could not \
-                     take: the game may have got them",
-                    observer.name,
-                    packets(observer.missed),
-                ));
-            }
-        }
+        session
+            .warnings
+            .extend(watched::missing(&session.observers));
         let unfit = session
             .packets
             .iter()

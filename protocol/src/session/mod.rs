@@ -11,6 +11,7 @@ mod matching;
 mod meeting;
 mod scan;
 mod source;
+mod watched;
 
 pub(crate) use build::packets;
 pub use connections::Connection;

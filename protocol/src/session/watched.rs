@@ -1,0 +1,85 @@
+//! Who watched packets pass without taking part, and what that tells of the nodes.
+
+use super::build::packets;
+use super::scan::Scan;
+use super::source::Source;
+use super::{Node, Observer, ObserverId, Session};
+
+/// The observers among the reels. `node` says of a reel what is said of a node's.
+pub(super) fn observers(
+    sources: &[Source],
+    scans: &[Scan],
+    node: impl Fn(usize) -> Node,
+) -> Vec<Observer> {
+    let reels = sources.iter().zip(scans).enumerate();
+    reels
+        .filter(|(_, (_, scan))| scan.observer)
+        .map(|(place, (source, scan))| {
+            let node = node(place);
+            let cut = scan.seen.iter().filter(|seen| seen.length < seen.whole);
+            Observer {
+                name: source.node.clone(),
+                span: node.span,
+                complete: node.complete,
+                clock_error_ns: node.clock_error_ns,
+                holes: node.holes,
+                packets: scan.seen.len() as u64,
+                cut: cut.count() as u64,
+                missed: scan.missed,
+                notes: scan.notes.clone(),
+                reel: source.reel.clone(),
+                connections: Vec::new(),
+            }
+        })
+        .collect()
+}
+
+/// The observer whose reel this is.
+pub(super) fn observer(scans: &[Scan], reel: usize) -> Option<ObserverId> {
+    let observes = scans.get(reel)?.observer;
+    let before = scans.get(..reel)?.iter().filter(|scan| scan.observer);
+    observes.then_some(ObserverId(before.count() as u16))
+}
+
+/// Says of each node that was not recorded when packets of it were seen.
+pub(super) fn note_seen(session: &mut Session) {
+    for packet in &session.packets {
+        for node in [packet.from, packet.to] {
+            let node = session.nodes.get_mut(usize::from(node.0));
+            let (Some(node), Some(first)) = (node, packet.seen.first()) else {
+                continue;
+            };
+            let time = first.stamp.time;
+            if !node.recorded {
+                let known = match node.seen {
+                    true => node.span.clone(),
+                    false => time..time,
+                };
+                node.span = known.start.min(time)..known.end.max(time);
+            }
+            node.seen = true;
+        }
+    }
+}
+
+/// What the observers did not see, or not whole, in sentences.
+pub(super) fn missing(observers: &[Observer]) -> Vec<String> {
+    let mut missing = Vec::new();
+    for observer in observers {
+        let name = &observer.name;
+        if observer.cut > 0 {
+            missing.push(format!(
+                "{name} kept only the first bytes of {}: what stands behind them is unknown",
+                packets(observer.cut),
+            ));
+        }
+        if observer.missed > 0 {
+            missing.push(format!(
+                "{name} missed {}, because the system or the interface dropped what it could not \
+                 take: the game may have got them",
+                packets(observer.missed),
+            ));
+        }
+    }
+    missing
+}
