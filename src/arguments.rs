@@ -34,7 +34,7 @@ pub enum Command {
     /// What a recording is: nodes, times, counts, and what is missing.
     Info(Read),
     /// The packets of a session, a line each.
-    Packets(Filtered),
+    Packets(Packets),
     /// One packet to the last field.
     Show(Show),
     /// Replicated objects: what every node believed of them.
@@ -320,6 +320,16 @@ pub struct Filtered {
     /// (docs/filter.md).
     #[arg(long, value_name = "EXPR")]
     pub filter: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct Packets {
+    #[command(flatten)]
+    pub filtered: Filtered,
+    /// Print what is sent and received while it is recorded, and end with the recording
+    /// (docs/record.md).
+    #[arg(long, conflicts_with = "filter")]
+    pub follow: bool,
 }
 
 #[derive(Debug, Args)]

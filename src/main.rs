@@ -7,6 +7,7 @@ mod arguments;
 mod check;
 mod demo;
 mod export;
+mod follow;
 mod import;
 mod info;
 #[cfg(feature = "gui")]

@@ -4,13 +4,19 @@ use std::io::Write;
 
 use netreel_protocol::export;
 use netreel_protocol::session::{Fate, Packet, PacketId, Session};
+use netreel_wire::{Kind, MessageFacts};
 
-use crate::arguments::Filtered;
+use crate::arguments::Packets;
+use crate::follow;
 use crate::open::{self, Story};
 use crate::outcome::{Answer, Failure};
 use crate::text;
 
-pub fn run(arguments: &Filtered, out: &mut dyn Write) -> Result<Answer, Failure> {
+pub fn run(arguments: &Packets, out: &mut dyn Write) -> Result<Answer, Failure> {
+    if arguments.follow {
+        return follow::run(&arguments.filtered.read, out);
+    }
+    let arguments = &arguments.filtered;
     let story = open::story(&arguments.read.source)?;
     let query = open::query(arguments.filter.as_deref(), &story.session)?;
     let links = text::link_width(&story.session, 12);
@@ -69,14 +75,18 @@ fn line(story: &Story, id: PacketId, links: usize, out: &mut dyn Write) -> Resul
 /// The kinds of a packet's messages: `create 42, update 7 x3`.
 pub fn messages(session: &Session, packet: &Packet) -> String {
     let kinds = session.wire.as_ref().map_or(&[][..], |wire| wire.kinds());
-    let mut parts: Vec<(String, u32)> = Vec::new();
     let range = packet.messages.start as usize..packet.messages.end as usize;
-    for message in session.messages.get(range).unwrap_or_default() {
-        let kind = message
-            .kind()
-            .and_then(|kind| kinds.get(usize::from(kind.0)));
+    let messages = session.messages.get(range).unwrap_or_default();
+    kinds_of(kinds, messages.iter().map(|message| &message.facts))
+}
+
+/// The same of messages without a session.
+pub fn kinds_of<'a>(kinds: &[Kind], messages: impl Iterator<Item = &'a MessageFacts>) -> String {
+    let mut parts: Vec<(String, u32)> = Vec::new();
+    for facts in messages {
+        let kind = facts.kind.and_then(|kind| kinds.get(usize::from(kind.0)));
         let kind = kind.map_or("?", |kind| kind.name.as_str());
-        let part = match message.facts.object {
+        let part = match facts.object {
             Some(object) => format!("{kind} {object}"),
             None => kind.to_owned(),
         };

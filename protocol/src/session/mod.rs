@@ -6,6 +6,7 @@ mod clock;
 mod connections;
 mod error;
 mod fate;
+mod live;
 mod lookup;
 mod matching;
 mod meeting;
@@ -16,6 +17,7 @@ mod watched;
 pub(crate) use build::packets;
 pub use connections::Connection;
 pub use error::SessionError;
+pub use live::{Live, LiveEvent, LiveWay, LiveWhat};
 pub use source::ReelInput;
 pub(crate) use source::is_closed;
 

@@ -1,0 +1,249 @@
+//! `netreel packets --follow`: what is sent and received, while it is recorded.
+
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use netreel_capture::{FollowEnd, Follower};
+use netreel_protocol::session::{Live, LiveEvent, LiveWhat, SessionTime};
+use serde::Serialize;
+
+use crate::arguments::Read;
+use crate::open;
+use crate::outcome::{Answer, Failure};
+use crate::packets::{json, kinds_of};
+use crate::text;
+
+/// So long nothing is looked for after a look that found nothing.
+const PAUSE: Duration = Duration::from_millis(50);
+
+pub fn run(arguments: &Read, out: &mut dyn Write) -> Result<Answer, Failure> {
+    let source = &arguments.source;
+    let keys = open::keys(source.keys.as_deref(), &source.paths)?;
+    let wire = source.wire.as_deref().map(open::wire).transpose()?;
+    let wire = wire.map(|wire| std::sync::Arc::new((*wire).clone().with_keys(keys)));
+    let mut following = Following {
+        live: Live::new(wire),
+        reels: Vec::new(),
+        known: BTreeSet::new(),
+        start_utc_ns: None,
+    };
+    if !arguments.json {
+        writeln!(
+            out,
+            "{:>11}  {:<8}  {:<8}  {:<12}  {:<24}  {:>5}  {:>5}",
+            "time s", "node", "", "link", "messages", "seq", "bytes"
+        )?;
+    }
+    loop {
+        let unopened = following.find(&source.paths)?;
+        let mut events = following.look()?;
+        events.sort_by_key(|event| (event.utc_ns, event.node, event.event));
+        for event in &events {
+            following.print(event, arguments.json, out)?;
+        }
+        out.flush()?;
+        if !events.is_empty() {
+            continue;
+        }
+        if !following.reels.is_empty() && following.reels.iter().all(|reel| reel.end.is_some()) {
+            for why in unopened {
+                anstream::eprintln!("netreel: {why}");
+            }
+            return Ok(Answer::Clean);
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+/// Reels that are followed, and those that have ended.
+struct Following {
+    live: Live,
+    reels: Vec<Reel>,
+    known: BTreeSet<PathBuf>,
+    /// The time of the first event.
+    start_utc_ns: Option<i128>,
+}
+
+struct Reel {
+    follower: Follower,
+    /// Its place among the nodes.
+    node: usize,
+    end: Option<FollowEnd>,
+}
+
+impl Following {
+    /// Opens what is new below the paths; what could not be opened, now or yet, in a sentence each.
+    fn find(&mut self, paths: &[PathBuf]) -> Result<Vec<String>, Failure> {
+        let mut unopened = Vec::new();
+        for path in paths {
+            for file in files(path).map_err(|error| {
+                Failure::new(format!("{}: cannot open it: {error}", path.display()))
+            })? {
+                if self.known.contains(&file) {
+                    continue;
+                }
+                match Follower::open(&file) {
+                    Ok(follower) => {
+                        let name = file.file_stem().unwrap_or_default().to_string_lossy();
+                        let node = self.live.add(follower.header(), &name);
+                        let end = None;
+                        self.reels.push(Reel {
+                            follower,
+                            node,
+                            end,
+                        });
+                        self.known.insert(file);
+                    }
+                    // Its recorder may be about to write the header.
+                    Err(error) => unopened.push(error.to_string()),
+                }
+            }
+        }
+        match unopened.first() {
+            Some(why) if self.reels.is_empty() && paths.iter().all(|path| path.is_file()) => {
+                Err(Failure::new(why))
+            }
+            _ => Ok(unopened),
+        }
+    }
+
+    /// What came since the last look.
+    fn look(&mut self) -> Result<Vec<LiveEvent>, Failure> {
+        let mut events = Vec::new();
+        for reel in &mut self.reels {
+            if reel.end.is_some() {
+                continue;
+            }
+            let (live, node) = (&mut self.live, reel.node);
+            let looked = reel.follower.look(&mut |record| {
+                events.extend(live.take(node, record));
+            });
+            reel.end = looked.map_err(Failure::new)?;
+            if let Some(FollowEnd::Cut(why)) = reel.end {
+                let path = reel.follower.path().display();
+                anstream::eprintln!("netreel: {path} ends without its end: {why}");
+            }
+        }
+        Ok(events)
+    }
+
+    fn print(
+        &mut self,
+        event: &LiveEvent,
+        as_json: bool,
+        out: &mut dyn Write,
+    ) -> Result<(), Failure> {
+        let start = *self.start_utc_ns.get_or_insert(event.utc_ns);
+        let time = i64::try_from(event.utc_ns - start).unwrap_or(i64::MAX);
+        if as_json {
+            return json(&self.row(event, time), out);
+        }
+        let (time, node) = (text::time(SessionTime(time)), self.live.name(event.node));
+        match &event.what {
+            LiveWhat::Packet {
+                way,
+                from,
+                to,
+                length,
+                facts,
+            } => {
+                let kinds = self.live.wire().map_or(&[][..], |wire| wire.kinds());
+                let sequence = facts.sequence.map(|sequence| sequence.value.to_string());
+                writeln!(
+                    out,
+                    "{time:>11}  {node:<8}  {:<8}  {:<12}  {:<24}  {:>5}  {length:>5}",
+                    way.name(),
+                    format!("{from} -> {to}"),
+                    kinds_of(kinds, facts.messages.iter()),
+                    sequence.unwrap_or_default(),
+                )?;
+            }
+            LiveWhat::SendFailed { of, why } => {
+                writeln!(
+                    out,
+                    "{time:>11}  {node:<8}  the send of event {of} failed: {why}"
+                )?;
+            }
+            LiveWhat::Lacks(why) => writeln!(out, "{time:>11}  {node:<8}  {why}")?,
+        }
+        Ok(())
+    }
+
+    fn row(&self, event: &LiveEvent, time_ns: i64) -> Row {
+        let mut row = Row {
+            node: self.live.name(event.node).to_owned(),
+            event: event.event.0,
+            time_ns,
+            what: "lacks",
+            ..Row::default()
+        };
+        match &event.what {
+            LiveWhat::Packet {
+                way,
+                from,
+                to,
+                length,
+                facts,
+            } => {
+                let kinds = self.live.wire().map_or(&[][..], |wire| wire.kinds());
+                let name = |kind: netreel_wire::KindId| kinds.get(usize::from(kind.0));
+                row.what = way.name();
+                row.from = Some(from.clone());
+                row.to = Some(to.clone());
+                row.length = Some(*length);
+                row.sequence = facts.sequence.map(|sequence| sequence.value);
+                row.ack = facts.ack.map(|ack| ack.value);
+                row.kinds = facts
+                    .messages
+                    .iter()
+                    .map(|message| Some(message.kind.and_then(name)?.name.clone()))
+                    .collect();
+            }
+            LiveWhat::SendFailed { of, why } => {
+                row.what = "send-failed";
+                row.of = Some(of.0);
+                row.why = Some(why.clone());
+            }
+            LiveWhat::Lacks(why) => row.why = Some(why.clone()),
+        }
+        row
+    }
+}
+
+/// One line of `packets --follow --json`.
+#[derive(Default, Serialize)]
+struct Row {
+    node: String,
+    event: u64,
+    time_ns: i64,
+    what: &'static str,
+    from: Option<String>,
+    to: Option<String>,
+    length: Option<usize>,
+    sequence: Option<u64>,
+    ack: Option<u64>,
+    kinds: Vec<Option<String>>,
+    of: Option<u64>,
+    why: Option<String>,
+}
+
+/// The reels at a path, in the order of their names.
+fn files(path: &Path) -> std::io::Result<Vec<PathBuf>> {
+    if !std::fs::metadata(path)?.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(path)? {
+        let file = entry?.path();
+        if file
+            .extension()
+            .is_some_and(|extension| extension == "reel")
+        {
+            files.push(file);
+        }
+    }
+    files.sort();
+    Ok(files)
+}

@@ -1,0 +1,191 @@
+//! `netreel packets --follow`: what it prints of reels that are recorded at the same time.
+
+mod support;
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use netreel_capture::{Options, Recorder};
+use netreel_reel::{Endpoint, Event, Header, SendOutcome, SocketId, Time};
+use serde_json::Value;
+use support::netreel;
+
+fn rows(lines: &str) -> Vec<Value> {
+    let row = |line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+    lines.lines().map(row).collect()
+}
+
+/// When packets were sent and received, as `packets` says it of the whole session.
+fn crossings(session: &Path) -> Vec<(String, i64)> {
+    let name = session.to_str().expect("UTF-8");
+    let packets = rows(&netreel(&["packets", name, "--json"]).expect(0).out);
+    let mut crossings = Vec::new();
+    for packet in &packets {
+        let again = packet["duplicates_ns"].as_array().expect("a list");
+        let received = [&packet["received_ns"]].into_iter().chain(again);
+        crossings.extend(
+            packet["sent_ns"]
+                .as_i64()
+                .map(|time| ("sent".to_owned(), time)),
+        );
+        let times = received.filter_map(Value::as_i64);
+        crossings.extend(times.map(|time| ("received".to_owned(), time)));
+    }
+    crossings.sort();
+    crossings
+}
+
+/// The same of the lines that were printed live.
+fn printed(lines: &str) -> Vec<(String, i64)> {
+    let crossing = |row: Value| {
+        let what = row["what"].as_str().expect("a word").to_owned();
+        (what, row["time_ns"].as_i64().expect("a time"))
+    };
+    let mut printed: Vec<(String, i64)> = rows(lines).into_iter().map(crossing).collect();
+    printed.sort();
+    printed
+}
+
+fn start(arguments: &[&str]) -> Child {
+    Command::new(env!("CARGO_BIN_EXE_netreel"))
+        .args(arguments)
+        .env_remove("DISPLAY")
+        .env_remove("WAYLAND_DISPLAY")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts")
+}
+
+#[test]
+fn a_session_that_is_over_is_printed_whole_and_its_times_are_those_of_packets() {
+    let session = Path::new(env!("CARGO_MANIFEST_DIR")).join("samples/sessions/host");
+    let name = session.to_str().expect("UTF-8");
+    let ran = netreel(&["packets", "--follow", "--json", name]).expect(0);
+    assert_eq!(ran.err, "");
+    let (printed, expected) = (printed(&ran.out), crossings(&session));
+    // The first event of the session may be no packet, from which the lines count.
+    let shift = expected[0].1 - printed[0].1;
+    let shift = |(what, time): &(String, i64)| (what.clone(), time + shift);
+    assert_eq!(printed.len(), 1146);
+    let mut shifted: Vec<(String, i64)> = printed.iter().map(shift).collect();
+    shifted.sort();
+    assert_eq!(shifted, expected);
+    let rows = rows(&ran.out);
+    let migrate = rows.iter().find(|row| {
+        row["kinds"]
+            .as_array()
+            .is_some_and(|kinds| kinds.iter().any(|kind| kind == "migrate"))
+    });
+    assert_eq!(
+        migrate.map(|row| (&row["node"], &row["what"])),
+        Some((&"HOST".into(), &"sent".into()))
+    );
+}
+
+#[test]
+fn the_demonstration_is_followed_while_it_is_played() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("session");
+    std::fs::create_dir(&out).expect("a folder");
+    let name = out.to_str().expect("UTF-8");
+    let following = start(&["packets", "--follow", "--json", name]);
+    netreel(&["demo", "--headless", "--migration", "owner", "--out", name]).expect(0);
+    let output = following
+        .wait_with_output()
+        .expect("it ends with the recording");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && said.is_empty(), "{said}");
+    let printed = printed(&String::from_utf8_lossy(&output.stdout));
+    assert_eq!(printed.len(), crossings(&out).len());
+}
+
+fn at(port: u16) -> Endpoint {
+    ([127, 0, 0, 1], port).into()
+}
+
+fn recorder(folder: &Path) -> (Recorder, PathBuf) {
+    let path = folder.join("A.reel");
+    let header = Header {
+        node: "A".to_owned(),
+        ..Header::default()
+    };
+    let recorder = Recorder::create(&path, &header, Options::default()).expect("a recorder");
+    (recorder, path)
+}
+
+#[test]
+fn a_line_comes_before_the_recording_ends() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (recorder, path) = recorder(folder.path());
+    let mut pusher = recorder.pusher().expect("a pusher");
+    let socket = SocketId(0);
+    let mut child = start(&["packets", "--follow", path.to_str().expect("UTF-8")]);
+    let mut lines = std::io::BufReader::new(child.stdout.take().expect("its output"));
+    let mut line = || {
+        let mut line = String::new();
+        std::io::BufRead::read_line(&mut lines, &mut line).expect("a line");
+        line.split_whitespace()
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    assert!(line().starts_with("time s node link"));
+    pusher.push(
+        Time(0),
+        Event::SocketOpened {
+            socket,
+            local: at(7),
+        },
+    );
+    for (from, payload) in [(9, &b"one"[..]), (10, b"three")] {
+        let from = at(from);
+        pusher.push(
+            Time(5_000),
+            Event::Received {
+                socket,
+                from,
+                payload,
+            },
+        );
+    }
+    assert_eq!(line(), "0.000000 A received 127.0.0.1:9 -> A 3");
+    assert_eq!(line(), "0.000000 A received 127.0.0.1:10 -> A 5");
+    let (to, payload) = (at(9), &b"four"[..]);
+    let of = pusher
+        .push(
+            Time(1_005_000),
+            Event::Sent {
+                socket,
+                to,
+                payload,
+            },
+        )
+        .expect("taken");
+    assert_eq!(line(), "0.001000 A sent A -> 127.0.0.1:9 4");
+    let outcome = SendOutcome::Failed(111);
+    pusher.push(Time(2_005_000), Event::SendResult { of, outcome });
+    assert_eq!(
+        line(),
+        "0.002000 A the send of event 3 failed: Connection refused (os error 111)"
+    );
+    drop(pusher);
+    recorder.finish().expect("an end");
+    assert_eq!(line(), "");
+    assert!(child.wait().expect("it ends").success());
+}
+
+#[test]
+fn a_file_that_is_no_reel_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("A.reel");
+    std::fs::write(&path, "not a reel").expect("a file");
+    let ran = netreel(&["packets", "--follow", path.to_str().expect("UTF-8")]).expect(2);
+    assert!(ran.err.contains("it is not a reel"), "{}", ran.err);
+}
+
+#[test]
+fn a_filter_is_for_a_whole_session() {
+    let ran = netreel(&["packets", "--follow", "--filter", "lost", "."]).expect(2);
+    assert!(ran.err.contains("cannot be used with"), "{}", ran.err);
+}
