@@ -27,6 +27,7 @@ pub fn run(arguments: &Read, out: &mut dyn Write) -> Result<Answer, Failure> {
         live: Live::new(wire),
         reels: Vec::new(),
         known: BTreeSet::new(),
+        recordings: BTreeSet::new(),
         start_utc_ns: None,
     };
     if !arguments.json {
@@ -62,6 +63,8 @@ struct Following {
     live: Live,
     reels: Vec<Reel>,
     known: BTreeSet<PathBuf>,
+    /// What ties the files of each recording together.
+    recordings: BTreeSet<u64>,
     /// The time of the first event.
     start_utc_ns: Option<i128>,
 }
@@ -77,6 +80,7 @@ impl Following {
     /// Opens what is new below the paths; what could not be opened, now or yet, in a sentence each.
     fn find(&mut self, paths: &[PathBuf]) -> Result<Vec<String>, Failure> {
         let mut unopened = Vec::new();
+        let mut fresh = Vec::new();
         for path in paths {
             for file in files(path).map_err(|error| {
                 Failure::new(format!("{}: cannot open it: {error}", path.display()))
@@ -85,21 +89,25 @@ impl Following {
                     continue;
                 }
                 match Follower::open(&file) {
-                    Ok(follower) => {
-                        let name = file.file_stem().unwrap_or_default().to_string_lossy();
-                        let node = self.live.add(follower.header(), &name);
-                        let end = None;
-                        self.reels.push(Reel {
-                            follower,
-                            node,
-                            end,
-                        });
-                        self.known.insert(file);
-                    }
+                    Ok(follower) => fresh.push((follower.part(), file, follower)),
                     // Its recorder may be about to write the header.
                     Err(error) => unopened.push(error.to_string()),
                 }
             }
+        }
+        // A follower goes on to later parts of its recording by itself.
+        fresh.sort_by_key(|((_, part), ..)| *part);
+        for ((recording, _), file, follower) in fresh {
+            let name = file.file_stem().unwrap_or_default().to_string_lossy();
+            if recording == 0 || self.recordings.insert(recording) {
+                let node = self.live.add(follower.header(), &name);
+                self.reels.push(Reel {
+                    follower,
+                    node,
+                    end: None,
+                });
+            }
+            self.known.insert(file);
         }
         match unopened.first() {
             Some(why) if self.reels.is_empty() && paths.iter().all(|path| path.is_file()) => {

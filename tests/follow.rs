@@ -5,7 +5,7 @@ mod support;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use netreel_capture::{Options, Recorder};
+use netreel_capture::{Limits, Options, Recorder};
 use netreel_reel::{Endpoint, Event, Header, SendOutcome, SocketId, Time};
 use serde_json::Value;
 use support::netreel;
@@ -173,6 +173,52 @@ fn a_line_comes_before_the_recording_ends() {
     recorder.finish().expect("an end");
     assert_eq!(line(), "");
     assert!(child.wait().expect("it ends").success());
+}
+
+#[test]
+fn a_recording_in_several_files_is_one_node() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let options = Options {
+        rotate: Limits {
+            bytes: Some(4_000),
+            time: None,
+        },
+        ..Options::default()
+    };
+    let path = folder.path().join("A.reel");
+    let recorder = Recorder::create(&path, &Header::default(), options).expect("a recorder");
+    let mut pusher = recorder.pusher().expect("a pusher");
+    let name = folder.path().to_str().expect("UTF-8");
+    let child = start(&["packets", "--follow", "--json", name]);
+    let (socket, payload) = (SocketId(0), &[7; 1_000][..]);
+    let files = || {
+        std::fs::read_dir(folder.path())
+            .expect("the folder")
+            .count()
+    };
+    let mut pushed = 0;
+    // Blocks are written as time goes by.
+    while files() < 5 {
+        let from = at(9);
+        pusher.push(
+            Time(pushed),
+            Event::Received {
+                socket,
+                from,
+                payload,
+            },
+        );
+        pushed += 1;
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    drop(pusher);
+    recorder.finish().expect("an end");
+    let output = child
+        .wait_with_output()
+        .expect("it ends with the recording");
+    let rows = rows(&String::from_utf8_lossy(&output.stdout));
+    assert!(rows.iter().all(|row| row["node"] == "A"));
+    assert_eq!(rows.len() as u64, pushed);
 }
 
 #[test]

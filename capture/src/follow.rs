@@ -104,6 +104,12 @@ impl Follower {
         &self.header
     }
 
+    /// What ties the files of one recording together, and which of its parts is read; 0 for a reel
+    /// without. A follower goes on from part to part by itself.
+    pub fn part(&self) -> (u64, u32) {
+        (self.tail.identity(), self.tail.part())
+    }
+
     /// The number of the next event that will be shown, or a lower one than that.
     pub fn next_number(&self) -> EventNumber {
         self.tail.next_number()

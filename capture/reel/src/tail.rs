@@ -51,6 +51,11 @@ impl Tail {
         Ok((tail, start.header))
     }
 
+    /// Ties the parts of one recording together; 0 for a reel that never had a ring file.
+    pub fn identity(&self) -> u64 {
+        self.identity
+    }
+
     /// The part of the recording that is read, from 0.
     pub fn part(&self) -> u32 {
         self.part
