@@ -190,6 +190,7 @@ static void play(const char *path, enet_uint16 port)
         layer_tick();
     }
     must(net.close(recorder, NULL) == NETREEL_OK, "close");
+    printf("%u sent, %u received\n", host->totalSentPackets, host->totalReceivedPackets);
 }
 
 static int play_again(const char *path)

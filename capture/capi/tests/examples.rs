@@ -132,6 +132,25 @@ fn an_unchanged_libenet_is_replayed_and_another_constant_diverges() {
     }
 }
 
+#[test]
+fn the_reel_has_as_many_packets_as_libenet_counted() {
+    if !support::libenet_is_here() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let libraries = ["-lenet", "-ldl"];
+    let source = file("examples/enet.c");
+    let program = C99.build(&source, folder.path(), &libraries).unwrap();
+    let [server_said, client_said] = session(&program, folder.path());
+    let (server, client) = open_both(folder.path());
+    for (reel, said) in [(server, server_said), (client, client_said)] {
+        let count = |kind| reel.counts().get(&kind).copied().unwrap_or(0);
+        let (sent, received) = (count(EventKind::Sent), count(EventKind::Received));
+        assert!(sent > 50 && received > 50, "{sent} {received}");
+        assert_eq!(said.trim(), format!("{sent} sent, {received} received"));
+    }
+}
+
 /// The code blocks of the guide, one behind the other.
 fn guide() -> String {
     let guide = std::fs::read_to_string(file("../../docs/c-api.md")).unwrap();

@@ -3,7 +3,7 @@
 
 pub mod table;
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
@@ -148,13 +148,20 @@ pub fn start(program: &Path, reel: &Path, peer: Option<&str>) -> Node {
     Node { child, port }
 }
 
-/// Records a session of two nodes, `server.reel` and `client.reel` in `folder`.
-pub fn session(program: &Path, folder: &Path) {
+/// Records a session of two nodes, `server.reel` and `client.reel` in `folder`. What each printed
+/// at its end.
+pub fn session(program: &Path, folder: &Path) -> [String; 2] {
     let mut server = start(program, &folder.join("server.reel"), None);
     let port = server.port.clone();
     let mut client = start(program, &folder.join("client.reel"), Some(&port));
     assert!(client.child.wait().unwrap().success());
     assert!(server.child.wait().unwrap().success());
+    [server, client].map(|node| {
+        let mut rest = String::new();
+        let mut output = node.child.stdout.unwrap();
+        output.read_to_string(&mut rest).unwrap();
+        rest
+    })
 }
 
 /// `program replay REEL [OTHER]`: whether it was exact, and what it printed.
