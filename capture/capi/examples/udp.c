@@ -1,8 +1,8 @@
 /*
  * A hand-written protocol over UDP, recorded and replayed with libnetreel.
  *
- *     udp record REEL [PORT]   plays 120 ticks on 127.0.0.1; without PORT it waits for a peer and
- *                              prints the port, with PORT it calls there
+ *     udp record REEL [PORT]   plays on 127.0.0.1; without PORT it prints its port and waits for a
+ *                              peer, with PORT it calls there
  *     udp replay REEL [STEP]   plays the reel once more, with another constant if STEP is given
  *
  *     cc -std=c99 udp.c -I ../include -L ../../../target/debug -lnetreel -o udp
@@ -15,6 +15,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netreel.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -157,6 +158,7 @@ static void play(const char *path, unsigned port)
     netreel_options options;
     netreel_summary summary;
     netreel_endpoint local;
+    struct pollfd waited = {-1, POLLIN, 0};
     uint64_t tick;
 
     memset(&address, 0, sizeof address);
@@ -168,6 +170,7 @@ static void play(const char *path, unsigned port)
         perror("udp: no socket");
         exit(2);
     }
+    waited.fd = fd;
     net.endpoint_from_sockaddr(&address, size, &local);
     if (port) {
         layer.peer = local;
@@ -187,7 +190,9 @@ static void play(const char *path, unsigned port)
     printf("%u\n", (unsigned)local.port);
     fflush(stdout);
 
-    for (tick = 0; tick < 120; ++tick) {
+    if (!port)
+        poll(&waited, 1, 10000);
+    for (tick = 0; tick < 120 || (layer.ack < 60 && tick < 5000); ++tick) {
         if (tick % 3 == 0) {
             int8_t call = tick % 2 ? 1 : -2;
             net.input(thread, &call, sizeof call);

@@ -77,16 +77,17 @@ fn a_hand_written_protocol_is_recorded_event_by_event() {
     let count = |kind| counts.get(&kind).copied().unwrap_or(0);
     assert_eq!(count(EventKind::SocketOpened), 1);
     assert_eq!(count(EventKind::SocketClosed), 1);
-    assert_eq!(count(EventKind::Tick), 120);
-    assert_eq!(count(EventKind::Clock), 120);
-    assert_eq!(count(EventKind::Random), 120);
-    assert_eq!(count(EventKind::Sent), 120);
-    assert_eq!(count(EventKind::SendResult), 120);
-    assert_eq!(count(EventKind::Input), 40);
+    let ticks = count(EventKind::Tick);
+    assert!(ticks >= 120);
+    assert_eq!(count(EventKind::Clock), ticks);
+    assert_eq!(count(EventKind::Random), ticks);
+    assert_eq!(count(EventKind::Sent), ticks);
+    assert_eq!(count(EventKind::SendResult), ticks);
+    assert_eq!(count(EventKind::Input), ticks.div_ceil(3));
     assert!(count(EventKind::Received) > 0);
     assert_eq!(
         count(EventKind::PollEmpty) + count(EventKind::ReceiveFailed),
-        120
+        ticks
     );
     let mut calls = Vec::new();
     client.for_each(|record| {
