@@ -82,3 +82,35 @@ pub(crate) fn last() -> *const c_char {
     let last = LAST.try_with(|last| last.try_borrow().map_or(NOTHING.as_ptr(), |it| it.as_ptr()));
     last.unwrap_or(NOTHING.as_ptr())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::types::OK;
+
+    fn text() -> String {
+        // SAFETY: it ends with a zero byte, and stays until the next error of this thread.
+        let text = unsafe { CStr::from_ptr(last()) };
+        text.to_str().unwrap().to_owned()
+    }
+
+    #[test]
+    fn a_panic_ends_at_the_boundary_as_an_error() {
+        assert_eq!(guarded(|| panic!("a fault of ours")), E_INTERNAL);
+        assert!(text().starts_with("a fault of the netreel library"));
+    }
+
+    #[test]
+    fn a_text_with_a_zero_byte_is_told_without_it() {
+        assert_eq!(guarded(|| Err(failure(-1, "a\0b"))), -1);
+        assert_eq!(text(), "ab");
+    }
+
+    #[test]
+    fn an_error_is_told_to_its_own_thread_and_stays_until_the_next() {
+        guarded(|| Err(failure(-1, "mine")));
+        let other = std::thread::spawn(text).join().unwrap();
+        assert_eq!(guarded(|| Ok(OK)), OK);
+        assert_eq!((other.as_str(), text().as_str()), ("", "mine"));
+    }
+}

@@ -272,3 +272,41 @@ fn broken() -> Failure {
         "a call on this handle failed inside the netreel library; it can only be closed",
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::guarded;
+    use crate::types::OK;
+
+    fn reel() -> (tempfile::TempDir, std::path::PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.reel");
+        let header = netreel_reel::Header {
+            start: vec![1],
+            ..Default::default()
+        };
+        let recorder = netreel_capture::Recorder::create(&path, &header, Default::default());
+        let recorder = recorder.unwrap();
+        let (tick, time) = (1, netreel_reel::Time(0));
+        let event = netreel_reel::Event::Tick { tick, time };
+        recorder.pusher().unwrap().push(time, event);
+        recorder.finish().unwrap();
+        (folder, path)
+    }
+
+    #[test]
+    fn an_object_that_broke_can_only_be_closed() {
+        let (_folder, path) = reel();
+        let handle = insert(Replaying::open(&path).unwrap()).unwrap();
+        let broke = guarded(|| with(handle, |_: &mut Replaying| panic!("a fault of ours")));
+        assert_eq!(broke, E_INTERNAL);
+        let again = guarded(|| with(handle, |_: &mut Replaying| Ok(OK)));
+        assert_eq!(again, E_INTERNAL);
+        assert!(remove::<Replaying>(handle, false).is_ok());
+        let closed = guarded(|| with(handle, |_: &mut Replaying| Ok(OK)));
+        assert_eq!(closed, E_CLOSED);
+        let next = insert(Replaying::open(&path).unwrap()).unwrap();
+        assert_eq!(guarded(|| with(next, |_: &mut Replaying| Ok(OK))), OK);
+    }
+}
