@@ -373,6 +373,52 @@ fn who_has_no_right_to_it_is_told_how_to_get_it() {
     );
 }
 
+#[test]
+fn what_was_seen_and_what_was_missed_is_what_was_sent() {
+    let Some(net) = Net::new() else { return };
+    let (_folder, out) = folder();
+    let recording = net.record("lo", &out, &[]);
+    let reel = out.join("lo.reel");
+    let (from, _to, at) = net.inside(pair);
+    let sent = std::cell::Cell::new(0u64);
+    let send = |length: usize| {
+        let mut payload = vec![0; length];
+        payload[..8].copy_from_slice(&sent.get().to_le_bytes());
+        from.send_to(&payload, at).expect("sent");
+        sent.set(sent.get() + 1);
+    };
+    // More than the kernel holds for a recorder that is not at it.
+    recording.signal(libc::SIGSTOP);
+    for _ in 0..80_000 {
+        send(1400);
+    }
+    recording.signal(libc::SIGCONT);
+    wait_for("the last packet", || {
+        send(8);
+        std::thread::sleep(Duration::from_millis(50));
+        let opened = netreel_capture::open(&reel).ok();
+        opened.is_some_and(|opened| missed(&opened) > 0)
+    });
+    // What was asked for last is not in the statistics yet.
+    let last = sent.get();
+    send(8);
+    wait_for("the end", || numbers(&reel).last() == Some(&last));
+    recording.signal(libc::SIGINT);
+    let ended = recording.wait();
+    assert_eq!(ended.code, Some(1), "{} {}", ended.out, ended.err);
+    assert!(
+        ended.out.contains("passed without being seen"),
+        "{}",
+        ended.out
+    );
+    let opened = netreel_capture::open(&reel).expect("the reel");
+    let seen = numbers_in(&opened);
+    assert!(seen.is_sorted_by(|a, b| a < b), "in order, each once");
+    assert_eq!(seen.len() as u64 + missed(&opened), last + 1);
+    let told = netreel(&["info", "--json", reel.to_str().expect("UTF-8")]).expect(0);
+    assert_eq!(told.json()["observers"][0]["missed"], missed(&opened));
+}
+
 /// How many kills; `./dev campaign` raises it.
 fn kills() -> u64 {
     let kills = std::env::var("NETREEL_KILLS").ok();

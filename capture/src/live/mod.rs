@@ -181,7 +181,7 @@ fn open(wanted: &Wanted) -> Result<(Capture<Active>, String), LiveError> {
         }
     };
     let there = Device::list().map_err(failed)?;
-    if !there.iter().any(|device| device.name == name) {
+    let Some(device) = there.iter().find(|device| device.name == name) else {
         // Those that are no network: buses, logs of the firewall.
         let network = |device: &&Device| {
             let other = ["bluetooth", "nflog", "nfqueue", "usbmon", "dbus"];
@@ -195,7 +195,7 @@ fn open(wanted: &Wanted) -> Result<(Capture<Active>, String), LiveError> {
                 .map(|device| device.name.clone())
                 .collect(),
         });
-    }
+    };
     let inactive = Capture::from_device(name)
         .map_err(failed)?
         .promisc(name != "any")
@@ -206,6 +206,9 @@ fn open(wanted: &Wanted) -> Result<(Capture<Active>, String), LiveError> {
     // libpcap itself would wait for a packet, however long that takes, and through every signal.
     let opened = inactive.open().and_then(Capture::setnonblock);
     let mut capture = opened.map_err(failed)?;
+    if device.flags.is_loopback() {
+        leave_out_outgoing(&capture);
+    }
     // Where libpcap is too old for it, the frames do not say at which interface they were.
     if name == "any" {
         let _ = capture.set_datalink(LINUX_SLL2);
@@ -229,6 +232,23 @@ fn open(wanted: &Wanted) -> Result<(Capture<Active>, String), LiveError> {
     match wrong {
         Some(wrong) => Err(wrong),
         None => Ok((capture, String::new())),
+    }
+}
+
+/// What goes out of a loopback interface comes in there as well. Where the kernel hands over both
+/// (before Linux 4.20), libpcap leaves out one, but drops are counted twice.
+fn leave_out_outgoing(capture: &Capture<Active>) {
+    const PACKET_IGNORE_OUTGOING: libc::c_int = 23;
+    let on: libc::c_int = 1;
+    // SAFETY: the descriptor is open for as long as `capture` lives, and the option reads one int.
+    unsafe {
+        libc::setsockopt(
+            capture.as_raw_fd(),
+            libc::SOL_PACKET,
+            PACKET_IGNORE_OUTGOING,
+            (&raw const on).cast(),
+            size_of_val(&on) as libc::socklen_t,
+        );
     }
 }
 

@@ -266,10 +266,8 @@ impl Pass {
         let before = self.last;
         if record.number > self.scan.expected {
             let count = record.number.0 - self.scan.expected.0;
-            let why = self.resumes.last_mut().and_then(|(first, _, why)| {
-                let missing = why.take_if(|_| *first <= record.number);
-                missing
-            });
+            let resumes = self.resumes.last_mut();
+            let why = resumes.and_then(|(first, _, why)| why.take_if(|_| *first <= record.number));
             let why = why.unwrap_or_else(|| format!("{count} events could not be read"));
             self.hole(before, time, record.number, why);
         }
