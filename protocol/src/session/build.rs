@@ -11,7 +11,8 @@ use super::cast::{Cast, utc_ns};
 use super::clock::{Alignment, align};
 use super::connections::{Checkpoints, context, follow};
 use super::matching::{End, Matched, Side, assign, groups, samples, sight, sort};
-use super::meeting::{met, one_meeting};
+use super::meeting::{met, one_meeting, proxied};
+use super::proxied::take_apart;
 use super::scan::{RawHole, RawPacket, Scan};
 use super::source::{ReelInput, Source, drop_copies, is_closed, one_session, sources, wire_inside};
 use super::{
@@ -54,6 +55,7 @@ impl Session {
             false => wire.map(|wire| Arc::new(Arc::unwrap_or_clone(wire).with_keys(keys))),
         };
         drop_copies(&mut sources, &mut warnings);
+        take_apart(&mut sources, &mut warnings);
         let scans: Vec<Scan> = sources
             .iter_mut()
             .map(|each| std::mem::take(&mut each.scan))
@@ -65,7 +67,8 @@ impl Session {
         sort(&mut ends, &scans);
         let anchors: Vec<_> = headers.iter().map(|header| &header.clock).collect();
         let clocks = align(&anchors, &samples(&ends, &scans));
-        let met = met(&ends, &scans);
+        let mut met = met(&ends, &scans);
+        met.extend(proxied(&sources));
         one_meeting(&sources, &scans, &met, &mut warnings)?;
 
         let mut builder = Builder::new(&sources, scans, cast, clocks, wire, warnings);
@@ -506,6 +509,10 @@ impl<'a> Builder<'a> {
             (None, true) => Fate::SendFailed,
             (None, false) => Fate::Unknown,
         };
+        let scan = matched
+            .sent
+            .and_then(|end| self.scans.get(usize::from(end.reel)));
+        let faults = scan.and_then(|scan| scan.faults.get(&raw.number));
         let packet = Packet {
             from,
             to,
@@ -513,6 +520,7 @@ impl<'a> Builder<'a> {
             received,
             duplicates: receipts.collect(),
             fate,
+            faults: faults.cloned().unwrap_or_default(),
             length: raw.whole,
             cut: (raw.length < raw.whole).then_some(raw.length),
             seen,

@@ -58,7 +58,7 @@ impl Cast {
                 ));
             }
             let endpoints: BTreeSet<Endpoint> = scan.sockets.values().copied().collect();
-            for &endpoint in &endpoints {
+            for &endpoint in endpoints.union(&scan.aliases) {
                 if endpoint.ip().is_unspecified() {
                     open_ports.entry(endpoint.port()).or_default().push(reel);
                 } else {

@@ -19,6 +19,9 @@ pub struct Connection {
     pub local: Option<Endpoint>,
     /// Whether the node sent the first packet.
     pub began: bool,
+    /// Whether a proxy recorded it: its events are those of the proxy's socket, whose peer is the
+    /// node at this address.
+    pub(super) afar: Option<Endpoint>,
     /// The events that sent or received its packets. Empty where the wire keeps no state.
     pub(super) events: Vec<EventNumber>,
     /// What was kept before some of these events, by their place. The first place has none: nothing
@@ -34,6 +37,7 @@ impl Connection {
             peer,
             local: None,
             began,
+            afar: None,
             events: Vec::new(),
             checkpoints: Vec::new(),
         }
@@ -47,12 +51,26 @@ impl Connection {
         }
     }
 
+    /// A connection of the node at `own` with `peer`, as a proxy's `socket` saw it.
+    pub(super) fn seen_from_afar(
+        socket: SocketId,
+        own: Endpoint,
+        peer: Endpoint,
+        began: bool,
+    ) -> Connection {
+        Connection {
+            afar: Some(own),
+            ..Connection::new(socket, own.port(), peer, began)
+        }
+    }
+
     /// Whether an event of the reel is a packet of this connection, and goes out of its near end:
-    /// the socket, or the end that was seen to send first.
+    /// the socket, or the end that was seen to send first, or the end that a proxy tells of.
     pub(super) fn is_out(&self, event: &Event<'_>) -> Option<bool> {
+        let afar = self.afar.is_some();
         match *event {
-            Event::Sent { socket, to, .. } => self.is(socket, to).then_some(true),
-            Event::Received { socket, from, .. } => self.is(socket, from).then_some(false),
+            Event::Sent { socket, to, .. } => self.is(socket, to).then_some(!afar),
+            Event::Received { socket, from, .. } => self.is(socket, from).then_some(afar),
             Event::Seen { from, to, .. } => match self.local {
                 Some(local) if (local, self.peer) == (from, to) => Some(true),
                 Some(local) if (local, self.peer) == (to, from) => Some(false),
@@ -68,7 +86,7 @@ impl Connection {
     }
 
     fn is(&self, socket: SocketId, peer: Endpoint) -> bool {
-        self.local.is_none() && self.socket == socket && self.peer == peer
+        self.local.is_none() && self.socket == socket && self.afar.unwrap_or(self.peer) == peer
     }
 
     /// What a wire may ask of a packet that the node sent (`out`) or received.

@@ -1,6 +1,7 @@
 //! Whether the nodes of several reels ever met.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use netreel_reel::Endpoint;
 
@@ -47,6 +48,13 @@ fn beside(sources: &[Source], scans: &[Scan]) -> Vec<(usize, usize)> {
         }
     }
     pairs.into_iter().collect()
+}
+
+/// The pairs of ends that the reel of one proxy tells of.
+pub(super) fn proxied(sources: &[Source]) -> Vec<(usize, usize)> {
+    let pairs = sources.windows(2).enumerate();
+    let same = pairs.filter(|(_, pair)| Arc::ptr_eq(&pair[0].reel, &pair[1].reel));
+    same.map(|(place, _)| (place, place + 1)).collect()
 }
 
 /// Every reel with packets is tied to the first by packets in common, or at least by a session id.

@@ -10,6 +10,7 @@ mod live;
 mod lookup;
 mod matching;
 mod meeting;
+mod proxied;
 mod scan;
 mod source;
 mod watched;
@@ -25,7 +26,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use netreel_reel::{Endpoint, EventNumber, Reel};
+use netreel_reel::{Endpoint, EventNumber, FaultVerdict, Reel};
 use netreel_wire::{KindId, MessageFacts, ProtocolId, RulesId, Sequence, Wire};
 
 /// A node of the session, by its place in [`Session::nodes`].
@@ -211,6 +212,8 @@ pub struct Packet {
     pub seen: Vec<Sighting>,
     /// What became of it.
     pub fate: Fate,
+    /// What a proxy did to it on its way.
+    pub faults: Vec<FaultVerdict>,
     /// Bytes of payload.
     pub length: u32,
     /// How many of these bytes are known, where a capture kept the first ones only.

@@ -1,19 +1,26 @@
 //! One pass over a reel: its packets as columns, its sockets, its holes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use netreel_reel::{
-    BlockError, Damage, Endpoint, Event, EventNumber, Header, Record, Reel, SendOutcome, SocketId,
-    ThreadId, Time, Walk,
+    BlockError, Damage, Endpoint, Event, EventNumber, FaultVerdict, Header, Record, Reel,
+    SendOutcome, SocketId, ThreadId, Time, Walk,
 };
 
 use super::connections::Connection;
+use super::proxied::RawRelay;
 
 /// What one reel holds of packets, on its own clock.
 #[derive(Default)]
 pub(super) struct Scan {
     /// Where each socket was bound, in the order of opening.
     pub sockets: BTreeMap<SocketId, Endpoint>,
+    /// Under which addresses others know the node, besides its own.
+    pub aliases: BTreeSet<Endpoint>,
+    /// The sockets that a proxy opened for clients.
+    pub relays: Vec<RawRelay>,
+    /// What a proxy did to packets, by the events with which they came.
+    pub faults: BTreeMap<EventNumber, Vec<FaultVerdict>>,
     /// In the reel's order.
     pub sends: Vec<RawPacket>,
     /// In the reel's order.
@@ -325,6 +332,18 @@ impl Pass {
             Event::Note { text } if self.scan.notes.len() < NOTES_MAX => {
                 let text = String::from_utf8_lossy(text).into_owned();
                 self.scan.notes.push(text);
+            }
+            Event::Relay {
+                socket,
+                listener,
+                client,
+            } => self.scan.relays.push(RawRelay {
+                socket,
+                listener,
+                client,
+            }),
+            Event::Fault { of, verdict } => {
+                self.scan.faults.entry(of).or_default().push(verdict);
             }
             Event::Tick { .. } => self.scan.turns.push((record.number, self.asked.take())),
             Event::Input { .. } => self.asked = Some((record.number, time)),

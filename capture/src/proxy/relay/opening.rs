@@ -56,7 +56,7 @@ impl Proxy {
         let header = Header {
             node: "proxy".to_owned(),
             clock: clock_anchor(),
-            engine: "netreel proxy".to_owned(),
+            engine: Header::PROXY.to_owned(),
             build: env!("CARGO_PKG_VERSION").to_owned(),
             args: args.collect(),
             seeds: match wanted.faults.is_clean() {

@@ -1,0 +1,297 @@
+//! What the reel of a proxy tells of those whose packets it passed on.
+//!
+//! A proxy is no node of a session: it stands for the server before the clients and for each client
+//! before the server. So its reel is taken apart into one part for the server and one for each
+//! client. What the proxy received from a client is what the client sent; what the proxy sent to it
+//! is what the client received. Where an end has a reel of its own, that one counts, and the part
+//! only says under which addresses the others knew that end.
+
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+
+use netreel_reel::{Endpoint, EventNumber, FaultVerdict, Header, SocketId};
+
+use super::connections::Connection;
+use super::scan::{RawPacket, Scan};
+use super::source::Source;
+
+/// How many packets of an end are compared to see whether a reel is that end's.
+const LOOKED_AT: usize = 256;
+/// Shorter payloads are too alike to tell whose they are.
+const TELLING_LENGTH: u32 = 8;
+
+/// A socket that a proxy opened for one client.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RawRelay {
+    pub socket: SocketId,
+    pub listener: SocketId,
+    pub client: Endpoint,
+}
+
+/// One end of what went through a proxy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Side {
+    Client(Endpoint),
+    Server(Endpoint),
+}
+
+impl Side {
+    fn endpoint(self) -> Endpoint {
+        match self {
+            Side::Client(endpoint) | Side::Server(endpoint) => endpoint,
+        }
+    }
+}
+
+/// Puts in the place of each proxy the ends that it tells of.
+pub(super) fn take_apart(sources: &mut Vec<Source>, warnings: &mut Vec<String>) {
+    let (proxies, mut ends): (Vec<Source>, Vec<Source>) = std::mem::take(sources)
+        .into_iter()
+        .partition(|source| is_proxy(source.reel.header(), &source.scan));
+    for proxy in proxies {
+        let mut told = Vec::new();
+        for (own, part) in parts(proxy) {
+            match same_end(own, &part, &ends) {
+                Some(place) => {
+                    if let Some(end) = ends.get_mut(place) {
+                        end.scan.take_over(part.scan);
+                    }
+                }
+                None => told.push(part),
+            }
+        }
+        if let Some(first) = told.first() {
+            let names: Vec<&str> = told.iter().map(|part| part.node.as_str()).collect();
+            warnings.push(format!(
+                "{} is of a proxy: what {} sent and received, and when, is told from there",
+                first.file,
+                names.join(", ")
+            ));
+        }
+        ends.extend(told);
+    }
+    *sources = ends;
+}
+
+fn is_proxy(header: &Header, scan: &Scan) -> bool {
+    header.engine == Header::PROXY || !scan.relays.is_empty()
+}
+
+/// The ends that a proxy's reel tells of, each with its address; clients first.
+fn parts(proxy: Source) -> Vec<(Endpoint, Source)> {
+    let scan = &proxy.scan;
+    let relays: BTreeMap<SocketId, RawRelay> = scan
+        .relays
+        .iter()
+        .map(|each| (each.socket, *each))
+        .collect();
+    let targets = targets(scan, &relays);
+    let target_of = |listener: SocketId| {
+        let known = targets.get(&listener).or(scan.sockets.get(&listener));
+        known.copied()
+    };
+    let mut parts: BTreeMap<Side, Part> = BTreeMap::new();
+    for (&listener, &local) in scan
+        .sockets
+        .iter()
+        .filter(|(id, _)| !relays.contains_key(id))
+    {
+        if let Some(target) = target_of(listener) {
+            let part = parts.entry(Side::Server(target)).or_default();
+            part.scan.aliases.extend([local, target]);
+        }
+    }
+    for relay in &scan.relays {
+        let part = parts.entry(Side::Client(relay.client)).or_default();
+        let local = scan.sockets.get(&relay.socket);
+        part.scan.aliases.extend(local.copied());
+    }
+    let mut received = scan.receives.iter().peekable();
+    let mut sent = scan.sends.iter().peekable();
+    loop {
+        let from_end = match (received.peek(), sent.peek()) {
+            (None, None) => break,
+            (Some(one), Some(other)) => one.number < other.number,
+            (one, _) => one.is_some(),
+        };
+        let next = if from_end {
+            received.next()
+        } else {
+            sent.next()
+        };
+        let Some(raw) = next.filter(|raw| !raw.failed) else {
+            continue;
+        };
+        let Some(socket) = scan.connections.get(raw.connection as usize) else {
+            continue;
+        };
+        let socket = socket.socket;
+        let (own, other) = match relays.get(&socket) {
+            Some(relay) => (Side::Server(raw.peer), relay.client),
+            None => match target_of(socket) {
+                Some(target) => (Side::Client(raw.peer), target),
+                None => continue,
+            },
+        };
+        let part = parts.entry(own).or_default();
+        part.take(scan, raw, (socket, own.endpoint(), other), from_end);
+    }
+    let names = names(proxy.reel.header(), scan, &targets);
+    let parts = parts.into_iter().map(|(side, mut part)| {
+        let own = side.endpoint();
+        part.scan.sockets.insert(SocketId(0), own);
+        part.scan.tells_like(scan);
+        let source = Source {
+            file: proxy.file.clone(),
+            node: match side {
+                Side::Client(client) => client.to_string(),
+                Side::Server(server) => names.get(&server).cloned().unwrap_or(server.to_string()),
+            },
+            reel: proxy.reel.clone(),
+            scan: part.scan,
+        };
+        (own, source)
+    });
+    parts.collect()
+}
+
+/// The server behind each listener, as far as anything was sent there.
+fn targets(scan: &Scan, relays: &BTreeMap<SocketId, RawRelay>) -> BTreeMap<SocketId, Endpoint> {
+    let mut targets = BTreeMap::new();
+    for connection in &scan.connections {
+        if let Some(relay) = relays.get(&connection.socket) {
+            targets.entry(relay.listener).or_insert(connection.peer);
+        }
+    }
+    targets
+}
+
+/// What people called the servers: the header has `LISTEN=NAME` for each listener, in the order of
+/// their sockets.
+fn names(
+    header: &Header,
+    scan: &Scan,
+    targets: &BTreeMap<SocketId, Endpoint>,
+) -> BTreeMap<Endpoint, String> {
+    let mut names = BTreeMap::new();
+    for (listener, words) in scan.sockets.keys().zip(&header.args) {
+        if let (Some(target), Some((_, name))) = (targets.get(listener), words.split_once('=')) {
+            names.entry(*target).or_insert(name.to_owned());
+        }
+    }
+    names
+}
+
+/// An end under way.
+#[derive(Default)]
+struct Part {
+    scan: Scan,
+    known: BTreeMap<(SocketId, Endpoint), u32>,
+}
+
+impl Part {
+    /// Takes a packet between `own` and `other` that went through the proxy's `socket`; `out`: it is
+    /// one that `own` sent.
+    fn take(
+        &mut self,
+        proxy: &Scan,
+        raw: &RawPacket,
+        (socket, own, other): (SocketId, Endpoint, Endpoint),
+        out: bool,
+    ) {
+        let scan = &mut self.scan;
+        let connection = *self.known.entry((socket, own)).or_insert_with(|| {
+            let place = scan.connections.len() as u32;
+            let connection = Connection::seen_from_afar(socket, own, other, out);
+            scan.connections.push(connection);
+            place
+        });
+        let start = scan.bytes.len();
+        scan.bytes.extend_from_slice(proxy.payload(raw));
+        let raw = RawPacket {
+            peer: other,
+            connection,
+            start,
+            ..*raw
+        };
+        if out {
+            if let Some(verdicts) = proxy.faults.get(&raw.number) {
+                scan.faults.insert(raw.number, verdicts.clone());
+            }
+            scan.sends.push(raw);
+        } else {
+            scan.receives.push(raw);
+        }
+    }
+}
+
+impl Scan {
+    /// Takes from the whole reel what is true of each of its parts.
+    fn tells_like(&mut self, whole: &Scan) {
+        self.span = whole.span;
+        self.from_start = whole.from_start;
+        self.holes = whole.holes.clone();
+        self.open_end = whole.open_end;
+        self.damaged = whole.damaged;
+        self.events = whole.events;
+        self.expected = whole.expected;
+    }
+
+    /// Takes what a proxy knows of this end beyond its own reel: its other addresses, and what was
+    /// done to its packets.
+    fn take_over(&mut self, part: Scan) {
+        self.aliases.extend(part.aliases);
+        let mut fates: HashMap<(u64, u32), VecDeque<EventNumber>> = HashMap::new();
+        for raw in &part.sends {
+            let packets = fates.entry((raw.hash, raw.length)).or_default();
+            packets.push_back(raw.number);
+        }
+        let mut faults: BTreeMap<EventNumber, Vec<FaultVerdict>> = part.faults;
+        for raw in &self.sends {
+            let at_proxy = fates.get_mut(&(raw.hash, raw.length));
+            let number = at_proxy.and_then(VecDeque::pop_front);
+            if let Some(verdicts) = number.and_then(|number| faults.remove(&number)) {
+                self.faults.insert(raw.number, verdicts);
+            }
+        }
+    }
+}
+
+/// The reel that is this end's own: it has its address, or else most of its packets, or else as the
+/// only one its port.
+fn same_end(own: Endpoint, part: &Source, ends: &[Source]) -> Option<usize> {
+    let bound =
+        |end: &Source, here: &dyn Fn(&Endpoint) -> bool| end.scan.sockets.values().any(here);
+    let addressed = ends
+        .iter()
+        .position(|end| bound(end, &|local| *local == own));
+    let by_packets = || {
+        let votes = ends.iter().enumerate().map(|(place, end)| {
+            let (same_sent, sent) = common(&part.scan.sends, &end.scan.sends);
+            let (same_received, received) = common(&part.scan.receives, &end.scan.receives);
+            (same_sent + same_received, sent + received, place)
+        });
+        let (same, looked_at, place) =
+            votes.max_by_key(|&(same, _, place)| (same, std::cmp::Reverse(place)))?;
+        (same * 2 > looked_at).then_some(place)
+    };
+    let by_port = || {
+        let open = |local: &Endpoint| local.ip().is_unspecified() && local.port() == own.port();
+        let mut open = ends.iter().enumerate().filter(|(_, end)| bound(end, &open));
+        let (place, _) = open.next()?;
+        open.next().is_none().then_some(place)
+    };
+    addressed.or_else(by_packets).or_else(by_port)
+}
+
+/// How many of the first packets of one list are in the other, and how many were looked at.
+fn common(some: &[RawPacket], others: &[RawPacket]) -> (usize, usize) {
+    let key = |raw: &RawPacket| (raw.hash, raw.length);
+    let telling = |raw: &&RawPacket| raw.length >= TELLING_LENGTH;
+    let others: HashSet<(u64, u32)> = others.iter().filter(telling).map(key).collect();
+    let some = some.iter().filter(telling).take(LOOKED_AT);
+    let looked_at = some.clone().count();
+    (
+        some.filter(|raw| others.contains(&key(raw))).count(),
+        looked_at,
+    )
+}

@@ -1,0 +1,345 @@
+//! Sessions in which a proxy stood between clients and a server.
+
+use std::sync::Arc;
+
+use netreel_protocol::session::{Fate, PacketId, ReelInput, Session};
+use netreel_reel::{
+    ClockAnchor, Endpoint, Event, EventNumber, FaultVerdict, Header, Record, Reel, ReelWriter,
+    SendOutcome, SocketId, ThreadId, Time, WireText,
+};
+
+/// Each sequence number is told by its distance from the one before on its connection.
+const WIRE: &str = "wire w { byte_order = little; bit_order = lsb; root = P; state = S; }
+state S { each last: u32 = 0; }
+struct P { step: delta(u8, state.last) @sequence; set state.last = step; text: u8[until end]; }";
+
+const LISTENER: SocketId = SocketId(0);
+const MS: u64 = 1_000_000;
+
+fn at(port: u16) -> Endpoint {
+    ([127, 0, 0, 1], port).into()
+}
+
+fn server() -> Endpoint {
+    at(90)
+}
+
+/// A reel under way.
+struct Tape {
+    writer: ReelWriter<Vec<u8>>,
+    number: u64,
+}
+
+impl Tape {
+    fn new(header: Header) -> Tape {
+        let writer = ReelWriter::create(Vec::new(), &header).unwrap();
+        Tape { writer, number: 0 }
+    }
+
+    /// The reel of a program whose one socket is bound to `local`.
+    fn of(node: &str, local: Endpoint) -> Tape {
+        let mut tape = Tape::new(header(node, ""));
+        let socket = LISTENER;
+        tape.push(0, Event::SocketOpened { socket, local });
+        tape
+    }
+
+    fn push(&mut self, time: u64, event: Event<'_>) -> EventNumber {
+        let number = EventNumber(self.number);
+        let (time, thread) = (Time(time), ThreadId(0));
+        let record = Record {
+            number,
+            time,
+            thread,
+            event,
+        };
+        self.writer.push(&record).unwrap();
+        self.number += 1;
+        number
+    }
+
+    fn sent(&mut self, time: u64, socket: SocketId, to: Endpoint, payload: &[u8]) {
+        let sent = Event::Sent {
+            socket,
+            to,
+            payload,
+        };
+        let of = self.push(time, sent);
+        let outcome = SendOutcome::Sent;
+        self.push(time, Event::SendResult { of, outcome });
+    }
+
+    fn received(
+        &mut self,
+        time: u64,
+        socket: SocketId,
+        from: Endpoint,
+        payload: &[u8],
+    ) -> EventNumber {
+        self.push(
+            time,
+            Event::Received {
+                socket,
+                from,
+                payload,
+            },
+        )
+    }
+}
+
+fn header(node: &str, engine: &str) -> Header {
+    Header {
+        node: node.to_owned(),
+        engine: engine.to_owned(),
+        clock: ClockAnchor {
+            boot_id: "one machine".to_owned(),
+            ..ClockAnchor::default()
+        },
+        wires: vec![WireText {
+            name: "w.wire".to_owned(),
+            text: WIRE.to_owned(),
+        }],
+        ..Header::default()
+    }
+}
+
+/// Clients, a proxy and a server, each with its reel.
+struct World {
+    clients: Vec<(Endpoint, Tape)>,
+    proxy: Tape,
+    server: Tape,
+    now: u64,
+}
+
+impl World {
+    /// `clients`: as the proxy sees them, and where they are bound.
+    fn new(clients: &[(Endpoint, Endpoint)]) -> World {
+        let mut proxy = Tape::new(Header {
+            args: vec!["127.0.0.1:70=game:90".to_owned()],
+            ..header("proxy", Header::PROXY)
+        });
+        let (socket, local) = (LISTENER, at(70));
+        proxy.push(0, Event::SocketOpened { socket, local });
+        let tapes = clients.iter().enumerate().map(|(place, &(seen, bound))| {
+            let socket = SocketId(place as u16 + 1);
+            let local = at(40 + place as u16);
+            proxy.push(0, Event::SocketOpened { socket, local });
+            let client = seen;
+            let listener = LISTENER;
+            proxy.push(
+                0,
+                Event::Relay {
+                    socket,
+                    listener,
+                    client,
+                },
+            );
+            (seen, Tape::of(&format!("client {place}"), bound))
+        });
+        World {
+            clients: tapes.collect(),
+            proxy,
+            server: Tape::of("server", server()),
+            now: 0,
+        }
+    }
+
+    /// A packet from a client to the server, and what the proxy does to it.
+    fn up(&mut self, client: usize, payload: &[u8], verdict: Option<FaultVerdict>) {
+        self.now += 10 * MS;
+        let now = self.now;
+        let socket = SocketId(client as u16 + 1);
+        let (seen, tape) = &mut self.clients[client];
+        tape.sent(now, LISTENER, at(70), payload);
+        let of = self.proxy.received(now + MS, LISTENER, *seen, payload);
+        if let Some(verdict) = verdict {
+            self.proxy.push(now + MS, Event::Fault { of, verdict });
+        }
+        if verdict != Some(FaultVerdict::Lost) {
+            self.proxy.sent(now + 3 * MS, socket, server(), payload);
+            let from = at(40 + client as u16);
+            self.server.received(now + 4 * MS, LISTENER, from, payload);
+        }
+    }
+
+    /// A packet from the server to a client.
+    fn down(&mut self, client: usize, payload: &[u8]) {
+        self.now += 10 * MS;
+        let now = self.now;
+        let socket = SocketId(client as u16 + 1);
+        let (seen, tape) = &mut self.clients[client];
+        self.server
+            .sent(now, LISTENER, at(40 + client as u16), payload);
+        self.proxy.received(now + MS, socket, server(), payload);
+        self.proxy.sent(now + 2 * MS, LISTENER, *seen, payload);
+        tape.received(now + 3 * MS, LISTENER, at(70), payload);
+    }
+
+    /// Both clients and the server talk for a while; the third packet of the first is lost.
+    fn play(mut self) -> World {
+        for n in 0..6u8 {
+            let verdict = (n == 2).then_some(FaultVerdict::Lost);
+            self.up(
+                0,
+                &[1, b'f', b'i', b'r', b's', b't', b' ', b'0' + n],
+                verdict,
+            );
+            let nanos = 2 * MS;
+            let late = Some(FaultVerdict::Delayed { nanos });
+            self.up(1, &[1, b's', b'e', b'c', b'o', b'n', b'd', b'0' + n], late);
+            for client in 0..2 {
+                self.down(
+                    client,
+                    &[
+                        1,
+                        b'r',
+                        b'e',
+                        b'p',
+                        b'l',
+                        b'y',
+                        b'0' + client as u8,
+                        b'0' + n,
+                    ],
+                );
+            }
+        }
+        self.now += 1000 * MS;
+        let text = b"the end";
+        for tape in [&mut self.proxy, &mut self.server] {
+            tape.push(self.now, Event::Note { text });
+        }
+        self
+    }
+
+    fn session(self, reels: &[&str]) -> Session {
+        let clients = self.clients.into_iter().enumerate();
+        let clients = clients.map(|(place, (_, tape))| (format!("client {place}"), tape));
+        let others = [
+            ("proxy".to_owned(), self.proxy),
+            ("server".to_owned(), self.server),
+        ];
+        let inputs = clients
+            .chain(others)
+            .filter(|(name, _)| reels.contains(&name.as_str()))
+            .map(|(name, tape)| ReelInput {
+                name: format!("{name}.reel"),
+                reel: Arc::new(Reel::from_bytes(tape.writer.finish().unwrap()).unwrap()),
+            });
+        Session::build(inputs.collect(), None).unwrap()
+    }
+}
+
+fn two_clients() -> World {
+    World::new(&[(at(10), at(10)), (at(11), at(11))]).play()
+}
+
+fn names(session: &Session) -> Vec<&str> {
+    let mut names: Vec<&str> = session
+        .nodes
+        .iter()
+        .map(|node| node.name.as_str())
+        .collect();
+    names.sort_unstable();
+    names
+}
+
+/// Whoever brings a reel: who sent what to whom, what became of it, and what the wire reads of it.
+fn check(session: &Session, expected: [&str; 3]) {
+    let mut sorted = expected;
+    sorted.sort_unstable();
+    assert_eq!(names(session), sorted);
+    assert!(session.wire.is_some(), "{:?}", session.warnings);
+    assert_eq!(session.packets.len(), 24);
+    let [first, second, server] = expected;
+    for (place, packet) in session.packets.iter().enumerate() {
+        let link = (session.name(packet.from), session.name(packet.to));
+        let (from, to, n) = match place % 4 {
+            0 => (first, server, place / 4),
+            1 => (second, server, place / 4),
+            2 => (server, first, place / 4),
+            _ => (server, second, place / 4),
+        };
+        assert_eq!(link, (from.to_owned(), to.to_owned()), "packet {place}");
+        let lost = place == 8;
+        assert_eq!(packet.fate == Fate::Lost, lost, "packet {place}");
+        assert_eq!(packet.received.is_some(), !lost, "packet {place}");
+        assert!(packet.sent.is_some() && packet.duplicates.is_empty());
+        let verdicts: &[FaultVerdict] = match place % 4 {
+            0 if lost => &[FaultVerdict::Lost],
+            1 => &[FaultVerdict::Delayed { nanos: 2 * MS }],
+            _ => &[],
+        };
+        assert_eq!(packet.faults, verdicts, "packet {place}");
+        let id = PacketId(place as u32);
+        let payload = session.payload(id).expect("the packet's bytes");
+        assert_eq!(payload.last(), Some(&(b'0' + n as u8)));
+        // What the wire keeps is that of one connection, seen from the end that counts.
+        let decoded = session.decode(id).expect("the packet's fields");
+        let told = |sequence: Option<netreel_wire::Sequence>| sequence.map(|each| each.value);
+        assert_eq!(told(packet.sequence), Some(n as u64 + 1), "packet {place}");
+        assert_eq!(told(decoded.facts.sequence), told(packet.sequence));
+    }
+}
+
+const SEEN: [&str; 3] = ["127.0.0.1:10", "127.0.0.1:11", "game:90"];
+
+#[test]
+fn a_proxy_alone_tells_of_clients_and_server() {
+    let session = two_clients().session(&["proxy"]);
+    check(&session, SEEN);
+    assert!(
+        session
+            .nodes
+            .iter()
+            .all(|node| node.recorded && node.complete)
+    );
+    let told = "proxy.reel is of a proxy: what 127.0.0.1:10, 127.0.0.1:11, game:90 sent and \
+                received, and when, is told from there";
+    assert_eq!(session.warnings, [told]);
+    let first = &session.packets[1];
+    let (sent, received) = (first.sent.unwrap(), first.received.unwrap());
+    assert_eq!(received.time.0 - sent.time.0, 2 * MS as i64);
+}
+
+#[test]
+fn an_end_with_a_reel_of_its_own_tells_for_itself() {
+    let session = two_clients().session(&["proxy", "server"]);
+    check(&session, [SEEN[0], SEEN[1], "server"]);
+    let session = two_clients().session(&["proxy", "client 0"]);
+    check(&session, ["client 0", SEEN[1], SEEN[2]]);
+}
+
+#[test]
+fn the_proxy_says_who_is_who_where_all_have_reels() {
+    let session = two_clients().session(&["client 0", "client 1", "proxy", "server"]);
+    check(&session, ["client 0", "client 1", "server"]);
+    assert!(session.warnings.is_empty(), "{:?}", session.warnings);
+}
+
+#[test]
+fn a_client_behind_an_address_translation_is_known_by_its_packets() {
+    let far: Endpoint = "203.0.113.9:61000".parse().unwrap();
+    let world = World::new(&[(far, "0.0.0.0:10".parse().unwrap()), (at(11), at(11))]);
+    let session = world.play().session(&["client 0", "proxy", "server"]);
+    check(&session, ["client 0", SEEN[1], "server"]);
+}
+
+#[test]
+fn a_client_that_was_refused_never_reached_the_server() {
+    let mut world = World::new(&[(at(10), at(10))]);
+    world.up(0, b"\x01served", None);
+    let of = world
+        .proxy
+        .received(20 * MS, LISTENER, at(12), b"\x01refused");
+    let verdict = FaultVerdict::Refused;
+    world.proxy.push(20 * MS, Event::Fault { of, verdict });
+    let text = b"the end";
+    world.proxy.push(1000 * MS, Event::Note { text });
+    let session = world.session(&["proxy"]);
+    assert_eq!(names(&session), ["127.0.0.1:10", "127.0.0.1:12", "game:90"]);
+    let refused = &session.packets[1];
+    assert_eq!(
+        (refused.fate, &refused.faults[..]),
+        (Fate::Lost, &[verdict][..])
+    );
+}
