@@ -1,5 +1,6 @@
 //! `packets`: one object a packet.
 
+use netreel_reel::FaultVerdict;
 use netreel_wire::MessageFacts;
 use serde::Serialize;
 
@@ -30,6 +31,8 @@ pub struct PacketJson {
     pub acked_ns: Option<i64>,
     /// `received`, `lost`, `send-failed`, `unknown`.
     pub fate: &'static str,
+    /// What a proxy did to it on its way.
+    pub faults: Vec<FaultJson>,
     /// Bytes of payload.
     pub length: u32,
     /// How many of them are known, where a capture kept the first ones only; else `null`.
@@ -51,6 +54,15 @@ pub struct SightingJson {
     pub observer: String,
     /// When.
     pub time_ns: i64,
+}
+
+/// Something that a proxy did to a packet.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FaultJson {
+    /// `lost`, `delayed`, `reordered`, `duplicated`, `queued`, `queue full`, `refused`.
+    pub verdict: &'static str,
+    /// How long it was held back, or would have been; `null` where that means nothing.
+    pub time_ns: Option<u64>,
 }
 
 /// One message of a packet.
@@ -128,6 +140,7 @@ pub fn packet(session: &Session, history: &History, id: PacketId) -> Option<Pack
             Fate::SendFailed => "send-failed",
             Fate::Unknown => "unknown",
         },
+        faults: packet.faults.iter().copied().map(fault).collect(),
         length: packet.length,
         cut: packet.cut,
         sequence: packet.sequence.map(|sequence| sequence.value),
@@ -173,4 +186,19 @@ fn effects(session: &Session, history: &History, id: MessageId) -> Vec<EffectJso
             effect: effect_name(delivery.effect),
         })
         .collect()
+}
+
+fn fault(verdict: FaultVerdict) -> FaultJson {
+    let time_ns = match verdict {
+        FaultVerdict::Lost | FaultVerdict::Refused => None,
+        FaultVerdict::Delayed { nanos }
+        | FaultVerdict::Reordered { nanos }
+        | FaultVerdict::Duplicated { nanos }
+        | FaultVerdict::Queued { nanos }
+        | FaultVerdict::QueueFull { nanos } => Some(nanos),
+    };
+    FaultJson {
+        verdict: verdict.name(),
+        time_ns,
+    }
 }
