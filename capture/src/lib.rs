@@ -21,7 +21,11 @@ mod signals;
 pub use anchor::clock_anchor;
 pub use file::{FileAppend, FileSource};
 pub use follow::{FollowEnd, FollowError, Follower};
-pub use netreel_transport::{MemoryRecorder, Pusher, Recorded, WhenFull};
+#[cfg(feature = "tokio")]
+pub use netreel_transport::tokio;
+pub use netreel_transport::{
+    Journal, MemoryRecorder, Pusher, Recorded, RecordedSocket, Shared, WhenFull,
+};
 pub use open::{OpenError, OpenWhy, OpenedReel, OpenedSession, open, open_session, reel_files};
 pub use options::{Limits, Options};
 pub use progress::Progress;

@@ -1,15 +1,15 @@
 //! The loop around a sans-IO layer.
 
 use netreel_reel::{Ending, Event, EventNumber, Reel, Time};
-use netreel_transport::{Divergence, Layer, ReplayTransport, Step, Transport};
-use std::sync::Arc;
+use netreel_transport::{Divergence, Layer, ReplayTransport, Shared, Step, Transport};
+use std::sync::{Arc, MutexGuard};
 
 use crate::replayable::check;
 use crate::{NotReplayable, ReelEvents, check_replayable};
 
 /// Plays one reel into one layer, event by event.
 pub struct Driver {
-    io: ReplayTransport<ReelEvents>,
+    io: Shared<ReplayTransport<ReelEvents>>,
     cut: bool,
     ticks: u64,
     inputs: u64,
@@ -92,7 +92,7 @@ impl Driver {
 
     fn of(reel: Arc<Reel>) -> Driver {
         let cut = *reel.ending() != Ending::Clean;
-        let io = ReplayTransport::new(ReelEvents::new(reel));
+        let io = Shared::new(ReplayTransport::new(ReelEvents::new(reel)));
         Driver {
             io,
             cut,
@@ -126,7 +126,8 @@ impl Driver {
         if self.is_over() {
             return None;
         }
-        let record = self.io.peek()?;
+        let mut io = self.io.lock();
+        let record = io.peek()?;
         let (number, moment) = (record.number, record.time);
         let what = match record.event {
             Event::Tick { tick, time } => TurnKind::Tick { tick, time },
@@ -135,11 +136,11 @@ impl Driver {
             },
             // The layer returned before it did what the recording has next.
             _ => {
-                self.io.diverge(Step::Nothing);
+                io.diverge(Step::Nothing);
                 return None;
             }
         };
-        self.io.advance();
+        io.advance();
         match what {
             TurnKind::Tick { .. } => self.ticks += 1,
             TurnKind::Input { .. } => self.inputs += 1,
@@ -164,13 +165,25 @@ impl Driver {
         self.inputs += u64::from(!self.is_over());
     }
 
-    /// What the layer is played against.
-    pub fn io(&mut self) -> &mut ReplayTransport<ReelEvents> {
-        &mut self.io
+    /// Whether the replay has neither diverged nor come to the end of the reel with more to do.
+    pub fn is_on_track(&self) -> bool {
+        !self.is_over()
+    }
+
+    /// What the layer is played against. The driver waits until the guard is dropped.
+    pub fn io(&self) -> MutexGuard<'_, ReplayTransport<ReelEvents>> {
+        self.io.lock()
+    }
+
+    /// The same for a layer whose library keeps a transport of its own. It may then leave aside
+    /// what [`Layer`] hands it: both are the same one.
+    pub fn transport(&self) -> Shared<ReplayTransport<ReelEvents>> {
+        self.io.clone()
     }
 
     fn is_over(&self) -> bool {
-        self.rejected.is_some() || self.io.divergence().is_some() || self.io.overrun().is_some()
+        let io = self.io.lock();
+        self.rejected.is_some() || io.divergence().is_some() || io.overrun().is_some()
     }
 
     /// Plays to the end, or to the first divergence.
@@ -181,12 +194,13 @@ impl Driver {
 
     /// What the replay has come to so far.
     pub fn report(&self) -> Report {
-        let (sends, bytes) = self.io.compared();
+        let io = self.io.lock();
+        let (sends, bytes) = io.compared();
         let outcome = if let Some((number, why)) = &self.rejected {
             Outcome::InputRejected(*number, why.clone())
-        } else if let Some(divergence) = self.io.divergence() {
+        } else if let Some(divergence) = io.divergence() {
             Outcome::Diverged(divergence.clone())
-        } else if let Some(overrun) = self.io.overrun().filter(|_| !self.cut) {
+        } else if let Some(overrun) = io.overrun().filter(|_| !self.cut) {
             Outcome::Diverged(overrun.clone())
         } else {
             Outcome::Exact
@@ -250,5 +264,37 @@ mod tests {
             panic!("{report:?}");
         };
         assert_eq!(number, EventNumber(1));
+    }
+
+    /// Reads its own clock, as an engine does that keeps its transport.
+    struct Keeps(Shared<ReplayTransport<ReelEvents>>, Vec<Time>);
+
+    impl Layer for Keeps {
+        fn tick(&mut self, _: &mut dyn Transport) {
+            let now = self.0.now();
+            self.1.push(now);
+        }
+
+        fn input(&mut self, _: &[u8], _: &mut dyn Transport) -> Result<(), InputError> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_layer_that_keeps_its_transport_is_replayed_as_well() {
+        let (tick, time, value) = (0, Time::ZERO, Time(7));
+        let events = [
+            Event::Random { value: 3 },
+            Event::Tick { tick, time },
+            Event::Clock { value },
+        ];
+        let driver = Driver::new(reel(&events)).unwrap();
+        let mut io = driver.transport();
+        // What the engine does before its first tick.
+        assert_eq!(io.random(), 3);
+        let mut layer = Keeps(io, Vec::new());
+        let report = driver.run(&mut layer);
+        assert_eq!((report.outcome, report.ticks), (Outcome::Exact, 1));
+        assert_eq!(layer.1, [value]);
     }
 }

@@ -182,8 +182,7 @@ impl Replaying {
 
     /// What a call came to: fine, behind the end of a reel that was cut, or diverged.
     fn code(&mut self) -> Result<i32, Failure> {
-        let io = self.driver.io();
-        if io.divergence().is_none() && io.overrun().is_none() {
+        if self.driver.is_on_track() {
             return Ok(OK);
         }
         if self.driver.report().divergence().is_none() {

@@ -8,11 +8,16 @@
 mod draw;
 mod faults;
 mod gates;
+mod journal;
 mod memory;
 mod pusher;
 mod recorded;
+mod recorded_socket;
 mod replay;
+mod shared;
 mod sim;
+#[cfg(feature = "tokio")]
+pub mod tokio;
 mod transport;
 mod udp;
 
@@ -22,10 +27,13 @@ pub use netreel_reel::{Duration, Endpoint, Time};
 pub use draw::{Draw, mix};
 pub use faults::{Faults, LinkEnd, LinkFaults, Verdict};
 pub use gates::Gates;
+pub use journal::Journal;
 pub use memory::MemoryRecorder;
 pub use pusher::{Gate, GateRef, Pusher, RingSink, WhenFull};
 pub use recorded::{InnerClock, MonotonicClock, Recorded, StampClock, monotonic_now};
+pub use recorded_socket::RecordedSocket;
 pub use replay::{Divergence, Events, ReplayTransport, Step};
+pub use shared::Shared;
 pub use sim::{SimClock, SimNet, SimTransport};
 pub use transport::{Datagram, InputError, Layer, ReceiveError, SendError, Transport};
 pub use udp::{BindError, UdpTransport};
