@@ -195,9 +195,6 @@ pub struct Record {
     /// Record the program alone.
     #[arg(long)]
     pub no_children: bool,
-    /// Where the disk cannot keep up, drop events (counted in the reel) instead of waiting.
-    #[arg(long)]
-    pub drop: bool,
     /// Leave addresses random, as the system has them. Without, memory lies where it will lie in
     /// a replay; some programs make numbers of addresses.
     #[arg(long)]
@@ -210,6 +207,8 @@ pub struct Record {
     pub proxy: Proxy,
     #[command(flatten)]
     pub live: RecordLive,
+    #[command(flatten)]
+    pub recording: crate::record::options::Recording,
     /// The program and its arguments.
     #[arg(last = true, group = "way", value_name = "CMD")]
     pub command: Vec<std::ffi::OsString>,

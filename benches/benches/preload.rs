@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Duration;
 
-use netreel_capture::WhenFull;
+use netreel_capture::Options;
 use netreel_capture::preload::{Wanted, record};
 
 /// In turns, so that what else the machine does falls on all alike.
@@ -63,7 +63,7 @@ impl Bench {
             command,
             out: out.clone(),
             children: true,
-            when_full: WhenFull::Block,
+            options: Options::default(),
             random_addresses: false,
             tripwire: true,
         };

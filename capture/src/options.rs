@@ -29,6 +29,9 @@ pub struct Options {
     /// The recording ends, in order, when it has written this much or is this old. Default: it
     /// does not end by itself.
     pub max: Limits,
+    /// Blocks are compressed (zstd, level 1). It costs the writing thread time, and the recorded
+    /// threads none. Default: they are not.
+    pub zstd: bool,
 }
 
 /// A size, a time, both, or neither.
@@ -50,6 +53,7 @@ impl Default for Options {
             rotate: Limits::default(),
             keep: Limits::default(),
             max: Limits::default(),
+            zstd: false,
         }
     }
 }

@@ -104,6 +104,10 @@ impl Series {
             Some(_) => ReelWriter::create_part(out, header, identity, &first),
             None => ReelWriter::create_with_identity(out, header, identity),
         };
+        let mut writer = writer.map_err(CreateError::Write)?;
+        if options.zstd {
+            writer.compress();
+        }
         let now = Instant::now();
         Ok(Series {
             base: base.to_owned(),
@@ -111,7 +115,7 @@ impl Series {
             identity,
             options,
             rotation,
-            writer: writer.map_err(CreateError::Write)?,
+            writer,
             file: own,
             next: first,
             name: 0,
@@ -202,8 +206,11 @@ impl Series {
             let file = open.open(&made).map_err(|error| os_code(&error))?;
             let mut own = Own::new(&made, &file).map_err(|error| os_code(&error))?;
             let out = FileAppend::new(file);
-            let writer = ReelWriter::create_part(out, &self.header, self.identity, part)
-                .map_err(|error| code(&error))?;
+            let writer = ReelWriter::create_part(out, &self.header, self.identity, part);
+            let mut writer = writer.map_err(|error| code(&error))?;
+            if self.options.zstd {
+                writer.compress();
+            }
             loop {
                 self.name = self.name.saturating_add(1);
                 let path = part_path(&self.base, self.name);

@@ -16,6 +16,8 @@ const REEL: &str = "NETREEL_TEST_KILLED_REEL";
 const THREADS: &str = "NETREEL_TEST_KILLED_THREADS";
 /// Bytes after which a file is followed by the next; 0 for one file.
 const ROTATE: &str = "NETREEL_TEST_KILLED_ROTATE";
+/// Whether blocks are compressed.
+const ZSTD: &str = "NETREEL_TEST_KILLED_ZSTD";
 
 /// One line of the pipe: thread (1 byte), how many pushes of it have returned (8 bytes).
 /// Shorter than `PIPE_BUF`, so that two threads' lines do not mix.
@@ -40,6 +42,7 @@ fn child() {
             bytes: (rotate > 0).then_some(rotate),
             time: None,
         },
+        zstd: std::env::var(ZSTD).unwrap() == "true",
         ..Options::default()
     };
     let recorder = Recorder::create(path, &header, options).unwrap();
@@ -77,6 +80,18 @@ struct How {
     threads: u16,
     /// See [`ROTATE`].
     rotate: u64,
+    zstd: bool,
+}
+
+impl How {
+    /// In one file, not compressed.
+    fn plain(threads: u16) -> How {
+        How {
+            threads,
+            rotate: 0,
+            zstd: false,
+        }
+    }
 }
 
 /// Runs a child, kills it after `delay`, and returns how many pushes of each thread it reported.
@@ -87,6 +102,7 @@ fn run_and_kill(path: &Path, how: How, delay: Duration) -> BTreeMap<u8, u64> {
         .env(REEL, path)
         .env(THREADS, how.threads.to_string())
         .env(ROTATE, how.rotate.to_string())
+        .env(ZSTD, how.zstd.to_string())
         .stdout(Stdio::null())
         .stderr(child_end)
         .spawn()
@@ -118,7 +134,7 @@ fn returned_pushes(mut pipe: PipeReader) -> BTreeMap<u8, u64> {
 fn check_holds(path: &Path, returned: &BTreeMap<u8, u64>, threads: u16) -> u64 {
     let reel = open(path).unwrap();
     let Ending::Cut {
-        why: CutWhy::NoFooter | CutWhy::TornBlock,
+        why: CutWhy::NoFooter | CutWhy::TornBlock | CutWhy::TornCompressed,
         ..
     } = reel.ending()
     else {
@@ -212,18 +228,32 @@ fn check_kills(few: u32, how: How) {
 
 #[test]
 fn killed_at_30_moments_a_reel_holds_every_push_that_returned() {
-    let (threads, rotate) = (1, 0);
-    check_kills(30, How { threads, rotate });
+    check_kills(30, How::plain(1));
 }
 
 #[test]
 fn killed_at_20_moments_with_two_threads_a_reel_holds_every_push_that_returned() {
-    let (threads, rotate) = (2, 0);
-    check_kills(20, How { threads, rotate });
+    check_kills(20, How::plain(2));
 }
 
 #[test]
 fn killed_at_30_moments_while_every_block_rotates_a_reel_holds_every_push_that_returned() {
-    let (threads, rotate) = (2, 1);
-    check_kills(30, How { threads, rotate });
+    let rotate = 1;
+    check_kills(
+        30,
+        How {
+            rotate,
+            ..How::plain(2)
+        },
+    );
+}
+
+#[test]
+fn killed_at_30_moments_compressed_and_rotating_a_reel_holds_every_push_that_returned() {
+    let how = How {
+        rotate: 10_000,
+        zstd: true,
+        ..How::plain(2)
+    };
+    check_kills(30, how);
 }

@@ -3,9 +3,9 @@
 use std::io::Write;
 use std::path::Path;
 
+use netreel_capture::Signals;
 use netreel_capture::import::NamedNode;
 use netreel_capture::live::{self, Wanted};
-use netreel_capture::{Options, Signals, WhenFull};
 
 use super::line::{LiveLine, came_to};
 use crate::arguments::Record;
@@ -28,14 +28,7 @@ pub fn run(
         nodes,
         wires: wires.into_iter().collect(),
         out: folder.to_owned(),
-        options: Options {
-            when_full: if arguments.drop {
-                WhenFull::Drop
-            } else {
-                WhenFull::Block
-            },
-            ..Options::default()
-        },
+        options: arguments.recording.options(),
     };
     let mut line = LiveLine::new();
     let signals = Signals::catch();

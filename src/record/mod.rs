@@ -3,6 +3,7 @@
 mod line;
 #[cfg(feature = "pcap")]
 mod live;
+pub mod options;
 mod program;
 mod proxy;
 

@@ -4,7 +4,6 @@ use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 
-use netreel_capture::WhenFull;
 use netreel_capture::preload::{self, Report, Wanted};
 
 use super::line::{LiveLine, came_to};
@@ -17,11 +16,7 @@ pub fn run(arguments: &Record, folder: &Path, out: &mut dyn Write) -> Result<Ans
         command: arguments.command.clone(),
         out: folder.to_owned(),
         children: !arguments.no_children,
-        when_full: if arguments.drop {
-            WhenFull::Drop
-        } else {
-            WhenFull::Block
-        },
+        options: arguments.recording.options(),
         random_addresses: arguments.random_addresses,
         tripwire: !arguments.no_tripwire,
     };
@@ -46,6 +41,10 @@ pub fn run(arguments: &Record, folder: &Path, out: &mut dyn Write) -> Result<Ans
                 reel.display()
             ));
         }
+        Report::RotationFailed { name, error } => line.say(&format!(
+            "{name}: a new file could not be begun or an old one not be ended ({error}); \
+             nothing is lost for it"
+        )),
         Report::Failed(error) => line.say(&error.to_string()),
     });
     line.clear();

@@ -5,8 +5,8 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
+use netreel_capture::Signals;
 use netreel_capture::proxy::{Outcome, Proxy, Report, Wanted};
-use netreel_capture::{Options, Signals, WhenFull};
 
 use super::line::{LiveLine, came_to};
 use crate::arguments::Record;
@@ -27,7 +27,10 @@ pub fn run(arguments: &Record, folder: &Path, out: &mut dyn Write) -> Result<Ans
     let reel = folder.join("proxy.reel");
     let faults = asked.faults.unwrap_or_default();
     let seed = asked.seed.unwrap_or_else(any_seed);
-    let usual = Options::default();
+    let mut options = arguments.recording.options();
+    if arguments.recording.buffer.is_none() {
+        options.ring_capacity = options.ring_capacity.max(BUFFER_MIN);
+    }
     let wanted = Wanted {
         routes: asked.routes.clone(),
         faults,
@@ -35,15 +38,7 @@ pub fn run(arguments: &Record, folder: &Path, out: &mut dyn Write) -> Result<Ans
         clients_max: usize::from(asked.clients),
         idle: Duration::from_secs(u64::from(asked.idle)),
         reel: reel.clone(),
-        options: Options {
-            ring_capacity: usual.ring_capacity.max(BUFFER_MIN),
-            when_full: if arguments.drop {
-                WhenFull::Drop
-            } else {
-                WhenFull::Block
-            },
-            ..usual
-        },
+        options,
     };
     // Before anything is there that a signal should end in order.
     let signals = Signals::catch();

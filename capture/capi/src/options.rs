@@ -148,14 +148,11 @@ fn recorder_options(given: &COptions) -> Result<Options, Failure> {
     options.rotate = limits(given.rotate_bytes, given.rotate_ms);
     options.keep = limits(given.keep_bytes, given.keep_ms);
     options.max = limits(given.max_bytes, given.max_ms);
-    let later = [
-        ("NETREEL_ZSTD", u64::from(given.flags & ZSTD)),
-        ("ring_ms", given.ring_ms),
-    ];
-    if let Some((name, _)) = later.iter().find(|(_, value)| *value != 0) {
+    options.zstd = given.flags & ZSTD != 0;
+    if given.ring_ms != 0 {
         return Err(failure(
             E_UNSUPPORTED,
-            format!("netreel_options: {name} is not in this library yet: leave it 0"),
+            "netreel_options: ring_ms is not in this library yet: leave it 0",
         ));
     }
     Ok(options)

@@ -27,6 +27,13 @@ pub enum CutWhy {
     /// The last block was not written to its end.
     #[error("the last block is not whole: the recorder was killed, or the file was cut")]
     TornBlock,
+    /// The last block is compressed, and was not written to its end: unlike others, it gives
+    /// nothing of what is there.
+    #[error(
+        "the last block is compressed and not whole, and cannot be read without its end: \
+         the recorder was killed, or the file was cut"
+    )]
+    TornCompressed,
     /// All blocks are whole; the index behind them is not.
     #[error("the index is damaged; it was made again from the blocks")]
     BrokenIndex,

@@ -1,5 +1,6 @@
 //! The frames that the bytes of a reel stand in: fixed header, blocks, index, footer.
 
+use crate::compress::inflate;
 use crate::varint::Cursor;
 
 /// The format version that this crate writes, and the highest that it reads.
@@ -12,6 +13,8 @@ pub(crate) const REEL_MAGIC: [u8; 8] = *b"\x89REEL\r\n\x1a";
 pub(crate) const REEL_HEAD: usize = 28;
 
 pub(crate) const BLOCK_MAGIC: [u8; 4] = *b"\xf7Blk";
+/// A block whose body is compressed.
+pub(crate) const ZSTD_MAGIC: [u8; 4] = *b"\xf7Zst";
 pub(crate) const INDEX_MAGIC: [u8; 4] = *b"\xf7Idx";
 /// The length of what stands before a block's body: magic, length, checksum.
 pub(crate) const FRAME_HEAD: usize = 12;
@@ -92,6 +95,22 @@ pub fn block_frame(body: &[u8]) -> Vec<u8> {
     let mut frame = frame_head(BLOCK_MAGIC, body).to_vec();
     frame.extend_from_slice(body);
     frame
+}
+
+/// The same around what claims to be a compressed body.
+pub fn compressed_frame(stored: &[u8]) -> Vec<u8> {
+    let mut frame = frame_head(ZSTD_MAGIC, stored).to_vec();
+    frame.extend_from_slice(stored);
+    frame
+}
+
+/// The body of the block that a frame which fits holds; `None` for a frame that is no block.
+pub(crate) fn body_of(magic: [u8; 4], stored: Vec<u8>) -> Option<Result<Vec<u8>, &'static str>> {
+    match magic {
+        BLOCK_MAGIC => Some(Ok(stored)),
+        ZSTD_MAGIC => Some(inflate(&stored)),
+        _ => None,
+    }
 }
 
 /// What the start of a frame claims.

@@ -5,6 +5,7 @@
 //! no system call, so that everything above it can be tested without a disk.
 
 mod call;
+mod compress;
 mod decode;
 mod encode;
 mod ending;
@@ -36,7 +37,7 @@ pub use decode::{BlockProblem, Records};
 pub use ending::{CutWhy, Damage, Ending, Gap, GapWhy, Recovery};
 pub use event::{Event, EventKind, Record, SendOutcome};
 pub use fault::FaultVerdict;
-pub use frame::{EVENT_MAX, VERSION, block_frame};
+pub use frame::{EVENT_MAX, VERSION, block_frame, compressed_frame};
 pub use header::{ClockAnchor, Header, WireText};
 pub use id::{Endpoint, EventNumber, SocketId, ThreadId};
 pub use index::{BlockInfo, Totals};

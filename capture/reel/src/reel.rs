@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::compress::inflate;
 use crate::decode::{BlockProblem, Records};
 use crate::ending::{Damage, Ending, Gap, GapWhy, Recovery};
-use crate::frame::{BLOCK_MAGIC, FRAME_HEAD, FrameHead};
+use crate::frame::{BLOCK_MAGIC, FRAME_HEAD, FrameHead, ZSTD_MAGIC};
 use crate::index::{BlockInfo, Totals};
 use crate::join::{join, open_parts};
 use crate::open::{OpenError, open};
@@ -393,13 +394,17 @@ pub(crate) fn block_body(
     let Some(head) = FrameHead::read(&frame) else {
         return damaged("it is cut");
     };
-    let body = frame.get(FRAME_HEAD..).unwrap_or(&[]);
-    if head.magic != BLOCK_MAGIC {
+    let stored = frame.get(FRAME_HEAD..).unwrap_or(&[]);
+    if head.magic != BLOCK_MAGIC && head.magic != ZSTD_MAGIC {
         return damaged("no block starts here");
     }
-    if !head.fits(body) {
+    if !head.fits(stored) {
         return damaged("the checksum does not fit");
     }
+    if head.magic == BLOCK_MAGIC {
+        return Ok(stored.into());
+    }
+    let body = inflate(stored).map_err(BodyError::Damaged)?;
     Ok(body.into())
 }
 

@@ -5,7 +5,9 @@ use std::ops::Range;
 
 use crate::decode::Records;
 use crate::ending::{CutWhy, Damage, Gap, GapWhy};
-use crate::frame::{BLOCK_MAGIC, BLOCK_MAX, FRAME_HEAD, FrameHead, INDEX_MAGIC};
+use crate::frame::{
+    BLOCK_MAGIC, BLOCK_MAX, FRAME_HEAD, FrameHead, INDEX_MAGIC, ZSTD_MAGIC, body_of,
+};
 use crate::index::{BlockInfo, Totals};
 use crate::read_at::{ReadAt, ReadError, read_vec};
 use crate::{EventNumber, meta};
@@ -32,9 +34,12 @@ const WINDOW_MIN: usize = 4 << 10;
 const WINDOW_MAX: usize = 1 << 20;
 
 enum Found {
-    Block(Vec<u8>),
+    /// The body, and the length of the frame that it stands in.
+    Block(Vec<u8>, u64),
     /// The frame starts as one does, and reaches behind the end of the file.
-    Beyond,
+    Beyond {
+        compressed: bool,
+    },
     Index,
     Nothing,
 }
@@ -59,8 +64,7 @@ pub(crate) fn scan(
     let mut last_region = None;
     while at < length {
         match frame_at(source, at, length)? {
-            Found::Block(body) => {
-                let frame = (FRAME_HEAD + body.len()) as u64;
+            Found::Block(body, frame) => {
                 scan.block(at, frame, &body, last_region.take());
                 at += frame;
                 scan.end = at;
@@ -141,7 +145,9 @@ impl Scan {
         region: Range<u64>,
     ) -> Result<(), ReadError> {
         let rest = region.end - region.start;
-        if matches!(found, Found::Beyond) {
+        if let Found::Beyond { compressed: true } = found {
+            self.why = Some(CutWhy::TornCompressed);
+        } else if let Found::Beyond { compressed: false } = found {
             let body_at = region.start + FRAME_HEAD as u64;
             let length = usize::try_from(region.end.saturating_sub(body_at)).unwrap_or(0);
             self.torn = Some(read_vec(source, body_at, length.min(BLOCK_MAX))?);
@@ -169,7 +175,7 @@ fn frame_at(source: &dyn ReadAt, at: u64, length: u64) -> Result<Found, ReadErro
         return Ok(Found::Nothing);
     };
     let max = match frame.magic {
-        BLOCK_MAGIC => BLOCK_MAX,
+        BLOCK_MAGIC | ZSTD_MAGIC => BLOCK_MAX,
         INDEX_MAGIC => meta::META_MAX,
         _ => return Ok(Found::Nothing),
     };
@@ -179,17 +185,21 @@ fn frame_at(source: &dyn ReadAt, at: u64, length: u64) -> Result<Found, ReadErro
         return Ok(Found::Nothing);
     }
     if u64::from(frame.length) > length.saturating_sub(body_at) {
-        return Ok(if frame.magic == BLOCK_MAGIC {
-            Found::Beyond
-        } else {
-            Found::Nothing
+        return Ok(match frame.magic {
+            BLOCK_MAGIC => Found::Beyond { compressed: false },
+            ZSTD_MAGIC => Found::Beyond { compressed: true },
+            _ => Found::Nothing,
         });
     }
     let body = read_vec(source, body_at, body_length)?;
-    Ok(match frame.fits(&body) {
-        true if frame.magic == BLOCK_MAGIC => Found::Block(body),
-        true => Found::Index,
-        false => Found::Nothing,
+    if !frame.fits(&body) {
+        return Ok(Found::Nothing);
+    }
+    let length = (FRAME_HEAD + body.len()) as u64;
+    Ok(match body_of(frame.magic, body) {
+        Some(Ok(body)) => Found::Block(body, length),
+        Some(Err(_)) => Found::Nothing,
+        None => Found::Index,
     })
 }
 
@@ -208,7 +218,7 @@ fn next_block(
         window_max = WINDOW_MAX.min(window_max * 2);
         let bytes = read_vec(source, at, window)?;
         for (place, four) in bytes.windows(4).enumerate() {
-            if four != BLOCK_MAGIC && four != INDEX_MAGIC {
+            if four != BLOCK_MAGIC && four != ZSTD_MAGIC && four != INDEX_MAGIC {
                 continue;
             }
             let candidate = at + place as u64;
@@ -225,7 +235,7 @@ fn next_block(
             }
             if matches!(
                 frame_at(source, candidate, length)?,
-                Found::Block(_) | Found::Index
+                Found::Block(..) | Found::Index
             ) {
                 return Ok(Some(candidate));
             }

@@ -1,7 +1,8 @@
 //! A reel that is being written, read on from where the last look ended.
 
 use crate::decode::Records;
-use crate::frame::{BLOCK_MAGIC, BLOCK_MAX, FOOTER, FRAME_HEAD, Footer, FrameHead, INDEX_MAGIC};
+use crate::frame::{BLOCK_MAGIC, BLOCK_MAX, FOOTER, FRAME_HEAD, Footer, FrameHead};
+use crate::frame::{INDEX_MAGIC, ZSTD_MAGIC, body_of};
 use crate::open::{OpenError, Start};
 use crate::plain::plain_read;
 use crate::read_at::{ReadAt, ReadError, read_vec};
@@ -102,7 +103,7 @@ impl Tail {
                 return Ok(TailState::Open);
             };
             let max = match frame.magic {
-                BLOCK_MAGIC => BLOCK_MAX,
+                BLOCK_MAGIC | ZSTD_MAGIC => BLOCK_MAX,
                 INDEX_MAGIC => meta::META_MAX,
                 _ => return Ok(TailState::Strange),
             };
@@ -129,6 +130,9 @@ impl Tail {
                     _ => TailState::Open,
                 });
             }
+            let Some(Ok(body)) = body_of(frame.magic, body) else {
+                return Ok(TailState::Strange);
+            };
             let mut records = Records::new(&body);
             for record in records.by_ref() {
                 if record.number >= self.next {

@@ -1,7 +1,8 @@
 //! Writing a reel.
 
+use crate::compress::Deflate;
 use crate::encode::BlockEncoder;
-use crate::frame::{BLOCK_MAGIC, BLOCK_TARGET, EVENT_MAX, FRAME_HEAD, INDEX_MAGIC};
+use crate::frame::{BLOCK_MAGIC, BLOCK_TARGET, EVENT_MAX, FRAME_HEAD, INDEX_MAGIC, ZSTD_MAGIC};
 use crate::frame::{Footer, frame_head, reel_head};
 use crate::index::{BlockInfo, Index, Totals};
 use crate::plain::plain_parts;
@@ -64,6 +65,7 @@ pub struct ReelWriter<W: Append> {
     out: W,
     offset: u64,
     open: BlockEncoder,
+    deflate: Option<Deflate>,
     frame: Vec<u8>,
     blocks: Vec<BlockInfo>,
     totals: Totals,
@@ -117,12 +119,19 @@ impl<W: Append> ReelWriter<W> {
             out,
             offset: bytes.len() as u64,
             open: BlockEncoder::new(),
+            deflate: None,
             frame: Vec::new(),
             blocks: Vec::new(),
             totals: Totals::default(),
             next: first,
             sealed: first,
         })
+    }
+
+    /// Compresses the blocks that are sealed from now on, each by itself (zstd, level 1). One that
+    /// would not get shorter stays as it is.
+    pub fn compress(&mut self) {
+        self.deflate = Deflate::new();
     }
 
     /// The lowest number that the next event may have.
@@ -188,13 +197,18 @@ impl<W: Append> ReelWriter<W> {
             return Ok(());
         };
         let body = self.open.body();
-        let head = frame_head(BLOCK_MAGIC, body);
+        let deflated = self.deflate.as_mut().and_then(|deflate| deflate.body(body));
+        let (magic, stored) = match &deflated {
+            Some(deflated) => (ZSTD_MAGIC, deflated.as_slice()),
+            None => (BLOCK_MAGIC, body),
+        };
+        let head = frame_head(magic, stored);
         // One append a block, so that a kill tears at most one.
         self.frame.clear();
         self.frame.extend_from_slice(&head);
-        self.frame.extend_from_slice(body);
+        self.frame.extend_from_slice(stored);
         self.out.append(&self.frame)?;
-        let length = (FRAME_HEAD + body.len()) as u64;
+        let length = (FRAME_HEAD + stored.len()) as u64;
         self.blocks.push(BlockInfo {
             offset: self.offset,
             length,

@@ -20,10 +20,9 @@ use std::io;
 use std::path::PathBuf;
 use std::process::ExitStatus;
 
-use netreel_transport::WhenFull;
-
 pub use escape::{Escape, check_program, find_program};
 
+use crate::options::Options;
 use crate::progress::Progress;
 use crate::recorder::RecordError;
 
@@ -36,8 +35,8 @@ pub struct Wanted {
     pub out: PathBuf,
     /// Whether programs that the program starts get reels as well.
     pub children: bool,
-    /// What a push does when the disk cannot keep up.
-    pub when_full: WhenFull,
+    /// How each reel is written. There may be as many pushers as the program has threads.
+    pub options: Options,
     /// Whether addresses stay random, as the system has it. Without, a replay meets the same ones.
     pub random_addresses: bool,
     /// Whether to watch for system calls that go past the hooks. It costs the program the right to
@@ -108,6 +107,13 @@ pub enum Report {
         size: (u64, u64),
         /// Events that could not be recorded.
         dropped: u64,
+    },
+    /// A reel's limit of size or time for a file could not be kept. Nothing is lost for it.
+    RotationFailed {
+        /// Program and process id.
+        name: String,
+        /// Why.
+        error: io::Error,
     },
     /// A reel could not be made, or stopped.
     Failed(RecordError),

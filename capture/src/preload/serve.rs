@@ -22,7 +22,7 @@ use super::library::Unpacked;
 use super::process::{Doing, Process};
 use super::tripwire::Tripwire;
 use super::{Outcome, PreloadError, Report, Wanted, look};
-use crate::options::Options;
+use crate::open::reel_files;
 use crate::progress::Progress;
 use crate::recorder::RecordError;
 use crate::signals::Signals;
@@ -299,10 +299,7 @@ impl Server<'_> {
 
     fn new_process(&mut self, pid: u32) -> Option<(Welcome, Option<File>)> {
         let ended = pidfd_open(Pid::from_raw(pid as i32)?, PidfdFlags::empty()).ok()?;
-        let options = Options {
-            when_full: self.wanted.when_full,
-            ..Options::default()
-        };
+        let options = self.wanted.options;
         let sender = self.sender.clone();
         let made = Process::new(pid, ended, &self.wanted.out, options, sender);
         let process = match made {
@@ -326,7 +323,7 @@ impl Server<'_> {
             rings: rings as u32,
             capacity: capacity as u32,
             identity: 0,
-            drop_when_full: u32::from(self.wanted.when_full == WhenFull::Drop),
+            drop_when_full: u32::from(self.wanted.options.when_full == WhenFull::Drop),
             tripwire: u32::from(watched),
         };
         (self.report)(Report::Started {
@@ -504,8 +501,14 @@ impl Server<'_> {
                     done.pid == self.main && why == Why::Ended && self.reels.is_empty();
                 if done.counts.sockets == 0 && !done.marked && !is_program {
                     // A shell, a helper: nothing to see in its reel.
-                    let _ = fs::remove_file(&done.path);
+                    for file in reel_files(&done.path).unwrap_or_default() {
+                        let _ = fs::remove_file(file);
+                    }
                     return;
+                }
+                if let Some(code) = summary.rotation_failed {
+                    let (name, error) = (done.name.clone(), io::Error::from_raw_os_error(code));
+                    (self.report)(Report::RotationFailed { name, error });
                 }
                 self.reels.push(done.path.clone());
                 (self.report)(Report::Ended {
