@@ -459,6 +459,30 @@ fn what_a_wire_keeps_is_kept_apart_for_each_connection_that_passes() {
 }
 
 #[test]
+fn a_look_at_a_packet_knows_the_interface_that_saw_it() {
+    let wire = "wire w { byte_order = little; bit_order = lsb; root = P; }
+        struct P { if (from_first()) { asked: u8 @sequence; } else { answered: u8 @ack; } }";
+    let tap = Maker { wire, ..OBSERVER };
+    // The second interface came later, and saw the answer first.
+    let events = [
+        (1, Seen(0, 1000, 2000, &[5])),
+        (2, Seen(1, 2000, 1000, &[6])),
+        (3, Seen(1, 1000, 2000, &[7])),
+    ];
+    let session = session(vec![reel(&tap, &events)]);
+    for place in 0..session.packets.len() {
+        let decoded = session.decode(PacketId(place as u32)).expect("a wire");
+        let packet = &session.packets[place];
+        let known = (packet.sequence, packet.ack);
+        assert_eq!(
+            (decoded.facts.sequence, decoded.facts.ack),
+            known,
+            "packet {place}"
+        );
+    }
+}
+
+#[test]
 fn observers_who_saw_nothing_in_common_are_not_one_session() {
     let far = Maker {
         name: "far",

@@ -1,6 +1,6 @@
 //! Connections: who talks to whom at one node, and what the wire keeps of it.
 
-use netreel_reel::{Endpoint, Event, EventNumber, Reel, SocketId};
+use netreel_reel::{Endpoint, Event, EventNumber, Record, Reel, SocketId, ThreadId};
 use netreel_wire::{ConnectionState, Context, PacketFacts, Wire};
 
 use super::matching::{End, Side};
@@ -17,6 +17,8 @@ pub struct Connection {
     pub peer: Endpoint,
     /// Of a connection that an observer saw, the end that sent the first packet.
     pub local: Option<Endpoint>,
+    /// Where an observer saw it: connections are kept apart for each interface.
+    pub(super) interface: ThreadId,
     /// Whether the node sent the first packet.
     pub began: bool,
     /// Whether a proxy recorded it: its events are those of the proxy's socket, whose peer is the
@@ -36,6 +38,7 @@ impl Connection {
             port,
             peer,
             local: None,
+            interface: ThreadId(0),
             began,
             afar: None,
             events: Vec::new(),
@@ -43,10 +46,11 @@ impl Connection {
         }
     }
 
-    /// A connection of which somebody saw a first packet.
-    pub(super) fn seen(from: Endpoint, to: Endpoint) -> Connection {
+    /// A connection of which somebody saw a first packet, at an interface.
+    pub(super) fn seen(interface: ThreadId, from: Endpoint, to: Endpoint) -> Connection {
         Connection {
             local: Some(from),
+            interface,
             ..Connection::new(SocketId(0), from.port(), to, true)
         }
     }
@@ -66,11 +70,12 @@ impl Connection {
 
     /// Whether an event of the reel is a packet of this connection, and goes out of its near end:
     /// the socket, or the end that was seen to send first, or the end that a proxy tells of.
-    pub(super) fn is_out(&self, event: &Event<'_>) -> Option<bool> {
+    pub(super) fn is_out(&self, record: &Record<'_>) -> Option<bool> {
         let afar = self.afar.is_some();
-        match *event {
+        match record.event {
             Event::Sent { socket, to, .. } => self.is(socket, to).then_some(!afar),
             Event::Received { socket, from, .. } => self.is(socket, from).then_some(afar),
+            Event::Seen { .. } if self.interface != record.thread => None,
             Event::Seen { from, to, .. } => match self.local {
                 Some(local) if (local, self.peer) == (from, to) => Some(true),
                 Some(local) if (local, self.peer) == (to, from) => Some(false),
@@ -119,8 +124,8 @@ impl Connection {
         let mut facts = PacketFacts::default();
         for &number in self.events.get(from..place)? {
             let record = reel.record(number)?;
-            let event = record.as_record().event;
-            if let (Some(out), Some(payload)) = (self.is_out(&event), payload(&event)) {
+            let record = record.as_record();
+            if let (Some(out), Some(payload)) = (self.is_out(&record), payload(&record.event)) {
                 wire.facts_in(&self.context(out), &mut state, payload, &mut facts);
             }
         }
@@ -241,7 +246,7 @@ pub(super) fn context(end: &End, scans: &[Scan]) -> Context {
 
 #[cfg(test)]
 mod tests {
-    use netreel_reel::{Header, Record, ReelWriter, ThreadId, Time};
+    use netreel_reel::{Header, ReelWriter, Time};
 
     use super::*;
 

@@ -44,8 +44,7 @@ impl Session {
         let record = record.as_record();
         let mut fitting = connections
             .iter()
-            .filter_map(|each| Some((each, each.is_out(&record.event)?)));
-        // An observer keeps a connection apart for each of its interfaces.
+            .filter_map(|each| Some((each, each.is_out(&record)?)));
         let (connection, out) = if wire.has_state() {
             fitting.find(|(each, _)| each.holds(number))?
         } else {

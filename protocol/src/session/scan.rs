@@ -405,7 +405,7 @@ impl Pass {
             return known;
         }
         let place = self.scan.connections.len() as u32;
-        self.scan.connections.push(Connection::seen(from, to));
+        self.scan.connections.push(Connection::seen(at, from, to));
         self.passing.insert((at, to, from), (place, false));
         self.passing.insert((at, from, to), (place, true));
         (place, true)
