@@ -419,6 +419,16 @@ fn what_was_seen_and_what_was_missed_is_what_was_sent() {
     assert_eq!(told.json()["observers"][0]["missed"], missed(&opened));
 }
 
+#[test]
+fn a_recording_that_may_last_so_long_ends_by_itself() {
+    let Some(net) = Net::new() else { return };
+    let (_folder, out) = folder();
+    let ended = net.record("lo", &out, &["--max-time", "0.2"]).wait();
+    assert_eq!(ended.code, Some(0), "{} {}", ended.out, ended.err);
+    let reel = netreel_capture::open(out.join("lo.reel")).expect("the reel");
+    assert_eq!(*reel.ending(), netreel_reel::Ending::Clean);
+}
+
 /// How many kills; `./dev campaign` raises it.
 fn kills() -> u64 {
     let kills = std::env::var("NETREEL_KILLS").ok();

@@ -116,7 +116,7 @@ const EVERYTHING: [&str; 2] = ["udp or (vlan and udp)", "udp"];
 /// Linux's header for frames of several interfaces, with the number of each.
 const LINUX_SLL2: Linktype = Linktype(276);
 
-/// Records until `stop` says so or the interface is gone. `report` is called every 100 ms.
+/// Records until `stop` says so, the reels are as long as they may be, or the interface is gone. `report` is called every 100 ms.
 ///
 /// # Errors
 /// The interface cannot be opened, the filter is none, or a reel cannot be made.
@@ -144,8 +144,8 @@ pub fn record(
             looked = Instant::now();
             live.look(&mut capture, begun.elapsed());
             report(&live.progress);
+            // As much as was asked for, or a write failed: then the end of the reel says so.
             if !live.is_recording() {
-                ended = Some("the reels cannot be written any more".to_owned());
                 break;
             }
         }
