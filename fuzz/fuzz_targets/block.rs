@@ -38,6 +38,29 @@ fuzz_target!(|body: &[u8]| {
     reel.for_each(|record| read.push(OwnedRecord::copy_of(record)));
     assert!(read.iter().eq(written), "{read:?}");
 
+    // Compressed, it is the same.
+    if let Ok(mut writer) = ReelWriter::create(Vec::new(), &Header::default()) {
+        writer.compress();
+        for record in &read {
+            let _ = writer.push(&record.as_record());
+        }
+        let Ok(bytes) = writer.finish() else { return };
+        let Ok(reel) = Reel::from_bytes(bytes) else {
+            panic!("it was just written")
+        };
+        let mut records = read.iter();
+        reel.for_each(|record| assert_eq!(records.next(), Some(&OwnedRecord::copy_of(record))));
+        assert_eq!(records.next(), None);
+    }
+
+    // The same bytes as a compressed body.
+    let mut compressed = bytes.clone();
+    compressed.truncate(start);
+    compressed.extend_from_slice(&netreel_reel::compressed_frame(body));
+    if let Ok(reel) = Reel::from_bytes(compressed) {
+        reel.for_each(|_| {});
+    }
+
     // The same as a torn block, which no checksum covers.
     bytes.pop();
     if let Ok(reel) = Reel::from_bytes(bytes) {

@@ -19,6 +19,36 @@ fn write_again(reel: &Reel) -> Reel {
     again
 }
 
+/// The length of the blocks of the same events, plain and compressed, and how long a compression of
+/// all took, in nanoseconds.
+fn compressed(reel: &Reel) -> (u64, u64, u128) {
+    let length = |compress: bool| {
+        let mut writer = ReelWriter::create(Vec::new(), reel.header()).unwrap();
+        if compress {
+            writer.compress();
+        }
+        let start = std::time::Instant::now();
+        let header = writer.length();
+        reel.for_each(|record| writer.push(record).unwrap());
+        writer.seal().unwrap();
+        (writer.length() - header, start.elapsed().as_nanos())
+    };
+    let ((plain, took), (compressed, longer)) = (length(false), length(true));
+    (plain, compressed, longer.saturating_sub(took))
+}
+
+#[test]
+fn every_recorded_sample_gets_shorter_by_compression() {
+    let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../samples/sessions");
+    for name in ["host/HOST.reel", "host/A.reel", "owner/HOST.reel"] {
+        let reel = Reel::from_bytes(std::fs::read(samples.join(name)).unwrap()).unwrap();
+        let (plain, shorter, ns) = compressed(&reel);
+        let rate = plain as f64 * 1e3 / ns.max(1) as f64;
+        println!("{name}: {plain} bytes, {shorter} compressed, {rate:.0} MB/s");
+        assert!(shorter < plain, "{name}: {shorter} of {plain}");
+    }
+}
+
 #[test]
 fn every_recorded_sample_opens_clean_and_whole() {
     let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../samples/sessions");
