@@ -1,0 +1,163 @@
+//! `netreel record --proxy` as a person runs it.
+
+mod support;
+
+use std::io::{BufRead, BufReader, Read};
+use std::net::UdpSocket;
+use std::path::Path;
+use std::process::{Child, ChildStderr, Command, Stdio};
+use std::time::Duration;
+
+use support::{Ran, netreel};
+
+/// The command while it runs.
+struct Running {
+    child: Child,
+    errors: BufReader<ChildStderr>,
+    said: String,
+    server: UdpSocket,
+    client: UdpSocket,
+}
+
+fn socket() -> UdpSocket {
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let patience = Some(Duration::from_secs(30));
+    socket.set_read_timeout(patience).unwrap();
+    socket
+}
+
+impl Running {
+    fn start(out: &Path, flags: &[&str]) -> Running {
+        let server = socket();
+        let target = server.local_addr().unwrap();
+        let mut child = Command::new(env!("CARGO_BIN_EXE_netreel"))
+            .args(["record", "--out", out.to_str().unwrap()])
+            .args(["--proxy", &format!("127.0.0.1:0={target}")])
+            .args(flags)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut errors = BufReader::new(child.stderr.take().unwrap());
+        let mut said = String::new();
+        let listening = loop {
+            let mut line = String::new();
+            let read = errors.read_line(&mut line).unwrap();
+            assert!(read > 0, "it ended: {said}");
+            said += &line;
+            let after = line.strip_prefix("netreel: listening on ");
+            if let Some((listening, _)) = after.and_then(|rest| rest.split_once(' ')) {
+                break listening.to_owned();
+            }
+        };
+        let client = socket();
+        client.connect(listening).unwrap();
+        Running {
+            child,
+            errors,
+            said,
+            server,
+            client,
+        }
+    }
+
+    /// A packet to the server, and the same back.
+    fn round(&self, packet: &[u8]) {
+        let mut buffer = vec![0; 70_000];
+        self.client.send(packet).unwrap();
+        let (length, from) = self.server.recv_from(&mut buffer).expect("it is passed on");
+        assert_eq!(&buffer[..length], packet);
+        self.server.send_to(packet, from).unwrap();
+        let length = self.client.recv(&mut buffer).expect("it is passed back");
+        assert_eq!(&buffer[..length], packet);
+    }
+
+    /// Ctrl-C.
+    fn interrupt(mut self) -> Ran {
+        let pid = self.child.id().to_string();
+        let sent = Command::new("kill").args(["-INT", &pid]).status();
+        assert!(sent.unwrap().success());
+        self.errors.read_to_string(&mut self.said).unwrap();
+        let ended = self.child.wait_with_output().unwrap();
+        Ran {
+            code: ended.status.code(),
+            out: String::from_utf8_lossy(&ended.stdout).into_owned(),
+            err: self.said,
+        }
+    }
+}
+
+#[test]
+fn control_c_ends_it_in_order_and_the_session_is_that_of_client_and_server() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("session");
+    let proxy = Running::start(&out, &["--faults", "up:delay=1ms", "--seed", "7"]);
+    for n in 0..5u8 {
+        proxy.round(&[n; 100]);
+    }
+    let client = proxy.client.local_addr().unwrap().to_string();
+    let server = proxy.server.local_addr().unwrap().to_string();
+    let ran = proxy.interrupt().expect(0);
+    assert!(ran.out.starts_with("10 packets, 1000 B in "), "{}", ran.out);
+    assert!(ran.err.contains("seed 7") && ran.err.contains(&format!("{client} came")));
+    let out = out.to_str().unwrap();
+    let packets = netreel(&["packets", "--json", out]).expect(0).out;
+    let packets: Vec<serde_json::Value> = packets
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(packets.len(), 10);
+    for (place, packet) in packets.iter().enumerate() {
+        let (from, to) = match place % 2 {
+            0 => (&client, &server),
+            _ => (&server, &client),
+        };
+        assert_eq!(
+            (&packet["from"], &packet["to"]),
+            (&from.as_str().into(), &to.as_str().into())
+        );
+        assert_eq!(packet["fate"], "received");
+        let delayed = serde_json::json!([{"verdict": "delayed", "time_ns": 1_000_000}]);
+        let nothing = serde_json::json!([]);
+        assert_eq!(packet["faults"], [delayed, nothing][place % 2]);
+        assert!(place % 2 == 1 || packet["late_ns"].as_i64() >= Some(1_000_000));
+    }
+    let info = netreel(&["info", "--json", out]).expect(0).json();
+    assert_eq!(info["nodes"].as_array().map(Vec::len), Some(2));
+    netreel(&["check", out]).expect(0);
+}
+
+#[test]
+fn a_folder_that_cannot_be_made_is_refused_before_anything_is_passed_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("file");
+    std::fs::write(&file, "").unwrap();
+    let out = file.join("out");
+    let out = out.to_str().unwrap();
+    let ran = netreel(&["record", "--out", out, "--proxy", "127.0.0.1:0=127.0.0.1:9"]).expect(2);
+    assert!(ran.err.contains("cannot make the folder") && ran.err.contains("choose another"));
+}
+
+#[test]
+fn a_disk_that_fills_up_ends_the_reel_and_not_the_game() {
+    let folder = tempfile::tempdir().unwrap();
+    let mounted = Command::new("mount")
+        .args(["-t", "tmpfs", "-o", "size=36m", "tmpfs"])
+        .arg(folder.path())
+        .output();
+    if !mounted.is_ok_and(|output| output.status.success()) {
+        println!("skipped: only root can mount a small disk");
+        return;
+    }
+    let proxy = Running::start(&folder.path().join("session"), &[]);
+    for n in 0..100u8 {
+        proxy.round(&[n; 60_000]);
+    }
+    let ran = proxy.interrupt();
+    let read = netreel(&["packets", folder.path().join("session").to_str().unwrap()]);
+    let unmounted = Command::new("umount").arg(folder.path()).status();
+    assert!(unmounted.unwrap().success());
+    let ran = ran.expect(1);
+    assert!(ran.out.contains("No space left on device"), "{}", ran.out);
+    assert!(read.expect(0).out.lines().count() > 10);
+}
