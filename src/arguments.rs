@@ -160,6 +160,10 @@ pub struct Demo {
     /// The first node's UDP port, 1 to 65535; the others follow. Default: whatever is free.
     #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
     pub port: Option<u16>,
+    /// Play on until `q`, and keep the last SECS seconds alone: `t` keeps them for good, at all
+    /// nodes (docs/record.md).
+    #[arg(long, value_name = "SECS", conflicts_with = "json", value_parser = crate::record::seconds)]
+    pub ring: Option<f64>,
     /// Print one JSON object instead of sentences (docs/json.md).
     #[arg(long)]
     pub json: bool,
@@ -179,6 +183,9 @@ pub struct DemoNode {
     /// The seed of the session.
     #[arg(long)]
     pub seed: u64,
+    /// Ring mode, with so many seconds.
+    #[arg(long)]
+    pub ring: Option<f64>,
 }
 
 #[derive(Debug, Args)]
@@ -209,6 +216,8 @@ pub struct Record {
     pub live: RecordLive,
     #[command(flatten)]
     pub recording: crate::record::options::Recording,
+    #[command(flatten)]
+    pub ring: crate::record::RingArguments,
     /// The program and its arguments.
     #[arg(last = true, group = "way", value_name = "CMD")]
     pub command: Vec<std::ffi::OsString>,
@@ -253,8 +262,9 @@ pub struct RecordLive {
     /// given again.
     #[arg(long, value_name = "NAME=ADDR[:PORT]", requires = "interface")]
     pub node: Vec<netreel_capture::import::NamedNode>,
-    /// Put this wire into the reels, so that they explain themselves.
-    #[arg(long, value_name = "FILE", requires = "interface")]
+    /// With --live: put this wire into the reels, so that they explain themselves. With
+    /// --trigger-on-finding: decode with it.
+    #[arg(long, value_name = "FILE")]
     pub wire: Option<PathBuf>,
 }
 

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use netreel_protocol::export;
-use netreel_protocol::session::{Fate, Observer};
+use netreel_protocol::session::{Fate, Observer, Session};
 
 use crate::arguments::Read;
 use crate::open;
@@ -80,6 +80,7 @@ pub fn run(arguments: &Read, out: &mut dyn Write) -> Result<Answer, Failure> {
         let reel = match (node.recorded, node.complete) {
             (false, _) if node.seen => "none, seen",
             (false, _) => "none",
+            (true, _) if node.window => "window",
             (true, _) if !node.holes.is_empty() => "has holes",
             (true, false) => "cut",
             (true, true) => "complete",
@@ -93,6 +94,7 @@ pub fn run(arguments: &Read, out: &mut dyn Write) -> Result<Answer, Failure> {
             endpoints.join(" "),
         )?;
     }
+    triggers(session, out)?;
     writeln!(out)?;
     let links = text::link_width(session, 14);
     writeln!(
@@ -148,4 +150,32 @@ fn observed(observer: &Observer, out: &mut dyn Write) -> Result<(), Failure> {
         writeln!(out, "           {note}")?;
     }
     Ok(writeln!(out)?)
+}
+
+/// Each trigger once, whichever nodes it was told to.
+fn triggers(session: &Session, out: &mut dyn Write) -> Result<(), Failure> {
+    let mut own = Vec::new();
+    for node in &session.nodes {
+        let asked_here = node.triggers.iter().filter(|it| !it.trigger.from_peer);
+        own.extend(asked_here.map(|it| (node, it)));
+    }
+    for node in &session.nodes {
+        for asked in &node.triggers {
+            if own.iter().all(|(_, it)| it.trigger.id != asked.trigger.id) {
+                own.push((node, asked));
+            }
+        }
+    }
+    own.sort_by_key(|(_, it)| (it.time, it.trigger.id));
+    for (node, it) in own {
+        writeln!(
+            out,
+            "trigger    at {} s at {} ({}): {}",
+            text::time(it.time),
+            node.name,
+            it.trigger.cause.name(),
+            it.text
+        )?;
+    }
+    Ok(())
 }

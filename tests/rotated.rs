@@ -14,7 +14,7 @@ fn record_again(mode: &str, folder: &Path, options: Options) {
     let session = open_session(&[Path::new(SESSIONS).join(mode)]).unwrap();
     for opened in session.reels {
         let path = folder.join(opened.path.file_name().unwrap());
-        let recorder = Recorder::create(path, opened.reel.header(), options).unwrap();
+        let recorder = Recorder::create(path, opened.reel.header(), options.clone()).unwrap();
         let mut pusher = recorder.pusher().unwrap();
         opened.reel.for_each(|record| {
             let number = pusher.push(record.time, record.event);

@@ -8,6 +8,7 @@ use netreel_reel::ring::RingReader;
 use netreel_reel::{Event, EventNumber, PlainError, Record, ThreadId, Time};
 use netreel_reel::{WriteError, plain_read};
 
+use crate::ring_mode::{RingRecording, Triggers};
 use crate::rings::{MappedRing, RingFile};
 use crate::series::{Done, Series, code};
 
@@ -89,6 +90,8 @@ pub(crate) struct Drainer {
     opened: Option<Instant>,
     latest: Time,
     watch: Option<Watch>,
+    triggers: Triggers,
+    ring: Option<RingRecording>,
     /// The limit that ends the recording, once it is reached: a sentence.
     limit: Option<String>,
 }
@@ -96,10 +99,20 @@ pub(crate) struct Drainer {
 struct Lane {
     ring: Arc<MappedRing>,
     reader: RingReader,
+    /// Up to here, in bytes ever published, the pages are writable.
+    prepared: u64,
 }
 
+/// So far ahead of what was pushed a ring's pages are kept writable.
+const AHEAD: u64 = 512 << 10;
+
 impl Drainer {
-    pub(crate) fn new(shared: Arc<Shared>, series: Series, watch: Option<Watch>) -> Drainer {
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        series: Series,
+        watch: Option<Watch>,
+        (triggers, ring): (Triggers, Option<RingRecording>),
+    ) -> Drainer {
         Drainer {
             shared,
             series,
@@ -108,6 +121,8 @@ impl Drainer {
             opened: None,
             latest: Time::ZERO,
             watch,
+            triggers,
+            ring,
             limit: None,
         }
     }
@@ -119,7 +134,13 @@ impl Drainer {
         let result = self.drain_all(&gate);
         gate.stop();
         let sealed = self.series.sealed_number();
-        let (done, finished) = self.series.finish(result.is_ok());
+        let path = self.series.path().to_owned();
+        let (mut done, finished) = self.series.finish(result.is_ok());
+        if let Some(ring) = self.ring.take() {
+            let (there, deleted) = ring.finish(path);
+            done.files += there;
+            done.files_deleted += deleted;
+        }
         let failed = result.and(finished).err().map(|error| (error, sealed));
         if let Some((error, number)) = failed {
             let rings = self
@@ -143,10 +164,12 @@ impl Drainer {
             let before = self.series.next_number();
             self.drain()?;
             self.seal_where_due()?;
+            self.keep_windows()?;
             if self.limit.is_some() {
                 gate.stop();
             }
             gate.made_progress();
+            self.prepare();
             if self.series.next_number() > before {
                 quiet_since = None;
                 continue;
@@ -176,6 +199,7 @@ impl Drainer {
             self.take_from(lane)?;
             if self.series.sealed_number() != sealed {
                 self.keep_limits()?;
+                self.keep_windows()?;
                 if self.limit.is_some() {
                     return Ok(());
                 }
@@ -232,6 +256,16 @@ impl Drainer {
         if let Some(watch) = &mut self.watch {
             watch(&record);
         }
+        if let Some(ring) = &mut self.ring {
+            if ring.ends_before(&event) && self.series.may_rotate() {
+                // What the rings still hold of it is given back below.
+                self.series.seal()?;
+                if let Some(path) = self.series.rotate() {
+                    ring.ended(path);
+                }
+            }
+            ring.wrote(&event);
+        }
         self.series.push(&record)?;
         if self.series.sealed_number() != sealed {
             // All but this event stand in the file now.
@@ -277,11 +311,51 @@ impl Drainer {
 
     fn keep_limits(&mut self) -> Result<(), WriteError> {
         if self.series.rotation_is_due() {
-            self.seal()?;
-            self.series.rotate();
+            self.rotate()?;
         }
         if self.limit.is_none() {
             self.limit = self.series.limit_reached();
+        }
+        Ok(())
+    }
+
+    fn rotate(&mut self) -> Result<(), WriteError> {
+        self.seal()?;
+        let ended = self.series.rotate();
+        if let (Some(ring), Some(path)) = (&mut self.ring, ended) {
+            ring.ended(path);
+        }
+        Ok(())
+    }
+
+    /// Keeps the pages ahead of the pushers writable.
+    fn prepare(&mut self) {
+        for lane in &mut self.lanes {
+            let at = lane.reader.at();
+            if lane.prepared < at + AHEAD / 2 {
+                let from = lane.prepared.max(at);
+                lane.prepared = at + AHEAD;
+                lane.ring.prepare(from, lane.prepared - from);
+            }
+        }
+    }
+
+    /// Does what triggers ask for.
+    fn keep_windows(&mut self) -> Result<(), WriteError> {
+        self.triggers.look_for_signal();
+        let written = self.series.next_number();
+        let Some(ring) = &mut self.ring else {
+            return Ok(());
+        };
+        if ring.wants_cut(written) {
+            if self.series.may_rotate() {
+                self.rotate()?;
+            } else {
+                ring.could_not_end(self.series.path());
+            }
+        }
+        if let Some(ring) = &mut self.ring {
+            ring.act();
         }
         Ok(())
     }
@@ -292,7 +366,12 @@ impl Drainer {
         for ring in fresh {
             // SAFETY: `Lane` keeps the ring mapped, and this thread is its only reader.
             let reader = unsafe { RingReader::new(ring.memory()) };
-            self.lanes.push(Lane { ring, reader });
+            let prepared = reader.at() + reader.capacity();
+            self.lanes.push(Lane {
+                ring,
+                reader,
+                prepared,
+            });
         }
     }
 

@@ -14,6 +14,7 @@ pub mod preload;
 mod progress;
 pub mod proxy;
 mod recorder;
+pub mod ring_mode;
 mod rings;
 mod series;
 mod signals;

@@ -4,8 +4,10 @@ use std::time::Duration;
 
 use netreel_transport::WhenFull;
 
+use crate::ring_mode::{Ring, Triggers};
+
 /// How to record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     /// The room for what is pushed and not yet written, in bytes a pusher. Rounded up to a page;
     /// at least 256 KiB. An event may fill a little less than half of it; a larger one is counted
@@ -32,6 +34,13 @@ pub struct Options {
     /// Blocks are compressed (zstd, level 1). It costs the writing thread time, and the recorded
     /// threads none. Default: they are not.
     pub zstd: bool,
+    /// Ring mode: the recording keeps its last seconds, in files of an eighth of that, and what
+    /// triggers keep of them; see [`ring_mode`](crate::ring_mode). Takes the place of `keep`.
+    /// Default: off.
+    pub ring: Option<Ring>,
+    /// What keeps windows in ring mode. Recorders with the same triggers keep the same windows.
+    /// Default: triggers of its own.
+    pub triggers: Triggers,
 }
 
 /// A size, a time, both, or neither.
@@ -54,6 +63,8 @@ impl Default for Options {
             keep: Limits::default(),
             max: Limits::default(),
             zstd: false,
+            ring: None,
+            triggers: Triggers::new(),
         }
     }
 }
@@ -63,7 +74,10 @@ impl Options {
     pub(crate) fn rotation(&self) -> Option<Limits> {
         let limits = Limits {
             bytes: self.rotate.bytes.or(self.keep.bytes.map(|all| all / 8)),
-            time: self.rotate.time.or(self.keep.time.map(|all| all / 8)),
+            time: match self.ring {
+                Some(ring) => Some(ring.part_time()),
+                None => self.rotate.time.or(self.keep.time.map(|all| all / 8)),
+            },
         };
         (limits != Limits::default()).then_some(limits)
     }

@@ -11,12 +11,13 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use netreel_reel::ring::{RING_CAPACITY, RING_PAGE, RingWriter};
-use netreel_reel::{EventNumber, Header, ThreadId, WriteError};
-use netreel_transport::{GateRef, Pusher, RingSink};
+use netreel_reel::{EventNumber, Header, ThreadId, TriggerCause, WriteError};
+use netreel_transport::{GateRef, Pusher, RingSink, WhenFull};
 
 use crate::drainer::{Drained, Drainer, Shared, Tally, Watch};
 use crate::options::Options;
-use crate::rings::{PushedBy, RingFile};
+use crate::ring_mode::{Requests, RingRecording, Triggers};
+use crate::rings::{Lease, PushedBy, RingFile};
 use crate::series::{CreateError, Series};
 
 /// Records one node into a file, with a thread of its own that writes.
@@ -34,6 +35,9 @@ pub struct Recorder {
     gate: GateRef,
     options: Options,
     drainer: Option<JoinHandle<Drained>>,
+    /// Keeps its place among the recorders of its triggers.
+    _requests: Arc<Requests>,
+    lane: u64,
 }
 
 /// So long a thread waits for a recorder that makes no progress: a disk that hangs.
@@ -159,7 +163,7 @@ impl Recorder {
             .ring_capacity
             .clamp(RING_CAPACITY_MIN, *RING_CAPACITY.end());
         let capacity = capacity.next_multiple_of(RING_PAGE);
-        let series = Series::create(&path, header, identity, options);
+        let series = Series::create(&path, header, identity, options.clone());
         let series = series.map_err(|error| match error {
             CreateError::Make(error) => failed(&path, "make the reel")(error),
             CreateError::Write(error) => {
@@ -179,6 +183,15 @@ impl Recorder {
             let _ = std::fs::remove_file(&path);
             failed(&ring_path, "make the ring file")(error)
         })?;
+        let mut rings = rings;
+        let mut reserved = None;
+        if options.ring.is_some() {
+            // A trigger may come at a moment when there is no time to ask the disk for room.
+            reserved = rings.lease();
+            rings
+                .grow()
+                .map_err(failed(&ring_path, "make room in the ring file"))?;
+        }
         let gate = rings.gate().clone();
         let finishing = AtomicBool::new(false);
         let shared = Arc::new(Shared {
@@ -186,7 +199,26 @@ impl Recorder {
             finishing,
             tally: Arc::default(),
         });
-        let drainer = Drainer::new(shared.clone(), series, watch);
+        let requests = Arc::new(Requests::default());
+        let triggers = options.triggers.clone();
+        let start = |ring| RingRecording::start(&path, ring, requests.clone(), triggers.clone());
+        let ring = options.ring.map(start).transpose();
+        let ring = ring.map_err(failed(&path, "start the thread that keeps windows"))?;
+        let lane = {
+            let (shared, gate, path) = (shared.clone(), gate.clone(), path.clone());
+            let pushers_max = options.pushers_max;
+            let make = move || {
+                if !gate.is_home() {
+                    return None;
+                }
+                let reserved = reserved.take();
+                let lease = reserved.map_or_else(|| lease(&shared, &path, pushers_max), Ok);
+                // A trigger waits for nothing.
+                Some(pusher(&shared, lease.ok()?, WhenFull::Drop))
+            };
+            triggers.join(&requests, options.ring, Box::new(make))
+        };
+        let drainer = Drainer::new(shared.clone(), series, watch, (triggers, ring));
         let drainer = std::thread::Builder::new()
             .name("netreel".to_owned())
             .spawn(move || drainer.run())
@@ -197,12 +229,25 @@ impl Recorder {
             gate,
             options,
             drainer: Some(drainer),
+            _requests: requests,
+            lane,
         })
     }
 
     /// The reel.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// What keeps windows in ring mode: to be given to whoever may want one.
+    pub fn triggers(&self) -> &Triggers {
+        &self.options.triggers
+    }
+
+    /// Keeps the window of a recording in ring mode, and asks for those of all that have the same
+    /// [triggers](Options::triggers); in others it is a mark. From any thread; waits for no disk.
+    pub fn trigger(&self, cause: TriggerCause, text: &str) {
+        self.options.triggers.pull(cause, text);
     }
 
     /// Whether events are taken now: not switched off, not stopped by a failed write.
@@ -217,41 +262,8 @@ impl Recorder {
                 path: self.path.clone(),
             });
         }
-        let mut rings = self
-            .shared
-            .rings
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        let lease = match rings.lease() {
-            Some(lease) => lease,
-            None if rings.rings().len() >= self.options.pushers_max => {
-                return Err(RecordError::TooManyPushers(self.options.pushers_max));
-            }
-            None => {
-                let what = "make room in the ring file";
-                let path = ring_path(&self.path);
-                let grown = rings.grow().map(|_| ()).and_then(|()| {
-                    let fresh = rings.lease();
-                    fresh.ok_or_else(|| io::ErrorKind::ResourceBusy.into())
-                });
-                grown.map_err(|error| RecordError::Create { path, what, error })?
-            }
-        };
-        let ring = lease.ring().clone();
-        let number = rings.control().threads.0.fetch_add(1, Ordering::Relaxed);
-        let thread = ThreadId(u16::try_from(number).unwrap_or(u16::MAX));
-        ring.head()
-            .thread
-            .0
-            .store(u32::from(thread.0) + 1, Ordering::Relaxed);
-        let when_full = self.options.when_full;
-        // SAFETY: the ring is mapped and backed for as long as the sink below keeps it, and it was
-        // idle: nobody else writes to it.
-        let writer = unsafe { RingWriter::new(ring.memory()) };
-        // SAFETY: the ring keeps its gate in place, and the lease the ring.
-        let gate = unsafe { GateRef::new(&raw const **ring.gate(), Arc::new(lease)) };
-        let sink = RingSink::new(writer, gate, when_full, WAIT_MAX);
-        Ok(Pusher::into_ring(sink, thread))
+        let lease = lease(&self.shared, &self.path, self.options.pushers_max)?;
+        Ok(pusher(&self.shared, lease, self.options.when_full))
     }
 
     /// The ring file for another process to map, how many rings it has, and the length of each
@@ -322,6 +334,7 @@ impl Recorder {
             std::mem::forget(drainer);
             return Err(RecordError::Forked { path });
         }
+        self.options.triggers.leave(self.lane);
         self.gate.stop();
         self.shared.finishing.store(true, Ordering::Release);
         let Ok(drained) = drainer.join() else {
@@ -350,6 +363,44 @@ impl Recorder {
             rotation_failed: done.rotation_failed,
         })
     }
+}
+
+/// The right to push into a ring that nobody pushes into, or into a new one.
+fn lease(shared: &Shared, path: &Path, pushers_max: usize) -> Result<Lease, RecordError> {
+    let mut rings = shared.rings.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(lease) = rings.lease() {
+        return Ok(lease);
+    }
+    if rings.rings().len() >= pushers_max {
+        return Err(RecordError::TooManyPushers(pushers_max));
+    }
+    let what = "make room in the ring file";
+    let path = ring_path(path);
+    let grown = rings.grow().map(|_| ()).and_then(|()| {
+        let fresh = rings.lease();
+        fresh.ok_or_else(|| io::ErrorKind::ResourceBusy.into())
+    });
+    grown.map_err(|error| RecordError::Create { path, what, error })
+}
+
+/// A pusher with that right, and a thread number of its own.
+fn pusher(shared: &Shared, lease: Lease, when_full: WhenFull) -> Pusher {
+    let ring = lease.ring().clone();
+    let rings = shared.rings.lock().unwrap_or_else(PoisonError::into_inner);
+    let number = rings.control().threads.0.fetch_add(1, Ordering::Relaxed);
+    drop(rings);
+    let thread = ThreadId(u16::try_from(number).unwrap_or(u16::MAX));
+    ring.head()
+        .thread
+        .0
+        .store(u32::from(thread.0) + 1, Ordering::Relaxed);
+    // SAFETY: the ring is mapped and backed for as long as the sink below keeps it, and it was
+    // idle: nobody else writes to it.
+    let writer = unsafe { RingWriter::new(ring.memory()) };
+    // SAFETY: the ring keeps its gate in place, and the lease the ring.
+    let gate = unsafe { GateRef::new(&raw const **ring.gate(), Arc::new(lease)) };
+    let sink = RingSink::new(writer, gate, when_full, WAIT_MAX);
+    Pusher::into_ring(sink, thread)
 }
 
 impl Drop for Recorder {

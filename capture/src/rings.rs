@@ -131,6 +131,7 @@ impl RingFile {
             gate: self.gate.clone(),
             capacity: self.capacity,
         };
+        ring.prepare(0, self.capacity as u64);
         self.rings.push(Arc::new(ring));
         self.rings
             .last()
@@ -158,6 +159,27 @@ impl MappedRing {
 
     pub(crate) fn gate(&self) -> &GateRef {
         &self.gate
+    }
+
+    /// Makes the pages of the data behind byte `from` (of all that were ever published) writable, so
+    /// that the recorded thread does not meet a page fault there: the kernel takes the right to
+    /// write from a page of a file whenever it has written it to the disk. Where the kernel is
+    /// older than this call (5.14), the thread meets it.
+    pub(crate) fn prepare(&self, from: u64, length: u64) {
+        let (capacity, page) = (self.capacity as u64, RING_PAGE as u64);
+        let mut at = from % capacity / page * page;
+        let mut left = length.min(capacity).next_multiple_of(page);
+        while left > 0 {
+            let part = left.min(capacity - at);
+            // SAFETY: the range lies inside the mapping, and the advice changes no byte of it.
+            unsafe {
+                let place = self.map.as_ptr().add(RING_PAGE + at as usize);
+                let advice = rustix::mm::Advice::LinuxPopulateWrite;
+                let _ = rustix::mm::madvise(place.cast_mut().cast(), part as usize, advice);
+            }
+            left -= part;
+            at = 0;
+        }
     }
 
     /// Whether a pusher has it.

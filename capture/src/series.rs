@@ -164,12 +164,14 @@ impl Series {
         };
         let some = self.next_number() > self.next.first;
         some && limits.reached(self.writer.length(), || self.file_begun.elapsed())
-            && self.again_at.is_none_or(|at| Instant::now() >= at)
+            && self.may_rotate()
     }
 
     /// Goes on in a new file. All that was pushed is sealed. Where a new file cannot be had, the
-    /// recording stays in the one it has, and tries again later.
-    pub(crate) fn rotate(&mut self) {
+    /// recording stays in the one it has, and tries again later. In ring mode the file that was
+    /// ended is the caller's from then on; its path.
+    pub(crate) fn rotate(&mut self) -> Option<PathBuf> {
+        let mut given = None;
         let mut next = self.next.clone();
         next.number = self.next.number.saturating_add(1);
         next.first = self.next_number();
@@ -181,7 +183,10 @@ impl Series {
                 let before = std::mem::replace(&mut self.writer, writer);
                 let file = std::mem::replace(&mut self.file, file);
                 let (file, ended) = file.end(before, How::GoesOn, &mut self.done);
-                self.ended.push_back(file);
+                match self.options.ring {
+                    Some(_) => given = Some(file.path),
+                    None => self.ended.push_back(file),
+                }
                 if let Err(error) = ended {
                     // Its blocks are there; only its index is not.
                     self.done.rotation_failed = Some(code(&error));
@@ -193,6 +198,17 @@ impl Series {
             }
         }
         self.delete_oldest();
+        given
+    }
+
+    /// The file under way.
+    pub(crate) fn path(&self) -> &Path {
+        &self.file.path
+    }
+
+    /// Whether a new file may be tried: the latest try was not just now.
+    pub(crate) fn may_rotate(&self) -> bool {
+        self.again_at.is_none_or(|at| Instant::now() >= at)
     }
 
     /// The next file with its header in it: it gets its name when it is whole.
@@ -231,6 +247,9 @@ impl Series {
 
     fn delete_oldest(&mut self) {
         let keep = self.options.keep;
+        if self.options.ring.is_some() {
+            return;
+        }
         loop {
             let bytes =
                 self.ended.iter().map(|file| file.bytes).sum::<u64>() + self.writer.length();

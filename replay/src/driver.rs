@@ -297,4 +297,17 @@ mod tests {
         assert_eq!((report.outcome, report.ticks), (Outcome::Exact, 1));
         assert_eq!(layer.1, [value]);
     }
+
+    #[test]
+    fn a_recording_with_a_pause_is_refused_and_says_why() {
+        let (tick, time) = (0, Time::ZERO);
+        let events = [
+            Event::Tick { tick, time },
+            Event::Switched { on: false },
+            Event::Switched { on: true },
+            Event::Tick { tick: 1, time },
+        ];
+        let refused = Driver::new(reel(&events)).err().unwrap().to_string();
+        assert!(refused.contains("switched off and on"), "{refused}");
+    }
 }

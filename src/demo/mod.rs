@@ -1,8 +1,10 @@
 //! `netreel demo`: the sample game, played in real processes over real UDP; recorded, checked,
 //! replayed, and shown.
 
+mod keys;
 pub mod node;
 mod processes;
+mod ring;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -22,7 +24,7 @@ use crate::arguments::{Demo, Migration, Topology};
 use crate::open::{self, Story};
 use crate::outcome::{Answer, Failure};
 use crate::{check, replay, text};
-use processes::{Assignment, Processes};
+use processes::{Assignment, HowToPlay, Processes};
 
 /// A session that is not over by then has failed.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -35,15 +37,18 @@ pub fn run(arguments: &Demo, out: &mut dyn Write) -> Result<Answer, Failure> {
     } else {
         Box::new(&mut *out)
     };
-    if let Err(failure) = play(arguments, &folder, &mut told) {
+    let windows = play(arguments, &folder, &mut told).map_err(|failure| {
         // An empty folder says nothing and would be in the way of the next try.
-        return Err(match std::fs::remove_dir(&folder) {
+        match std::fs::remove_dir(&folder) {
             Ok(()) => failure,
             Err(_) => Failure::new(format!(
                 "{failure}; what was recorded is in {}",
                 folder.display()
             )),
-        });
+        }
+    })?;
+    if arguments.ring.is_some() {
+        return ring::report(&windows, &folder, &mut told);
     }
     let (story, reels) = read(&folder)?;
     let Story {
@@ -124,23 +129,37 @@ fn prepare(arguments: &Demo) -> Result<PathBuf, Failure> {
     Ok(folder)
 }
 
-fn play(arguments: &Demo, folder: &Path, out: &mut dyn Write) -> Result<(), Failure> {
+fn play(arguments: &Demo, folder: &Path, out: &mut dyn Write) -> Result<Vec<PathBuf>, Failure> {
     let names = (0..arguments.nodes)
         .map(|peer| node_name(Peer(peer)))
         .collect::<Vec<_>>();
     writeln!(out, "playing boxes on {}", names.join(", "))?;
     out.flush()?;
-    let mut processes = Processes::start(&names, folder, arguments.port, arguments.seed, LIMIT)?;
+    let how = HowToPlay {
+        port: arguments.port,
+        seed: arguments.seed,
+        limit: LIMIT,
+        ring: arguments.ring,
+    };
+    let mut processes = Processes::start(&names, folder, how)?;
+    let (endpoints, triggers) = processes.endpoints()?;
+    let session = session_id(arguments.seed);
     let assignment = Assignment {
-        session: session_id(arguments.seed),
-        endpoints: processes.endpoints()?,
+        session,
+        endpoints,
         names,
         counted: arguments.migration == Migration::Owner,
         relayed: arguments.topology == Topology::ClientServer,
         seed: arguments.seed,
+        triggers,
+        trigger_key: session.iter().map(|byte| format!("{byte:02x}")).collect(),
     };
     processes.assign(&assignment)?;
-    processes.finish()
+    if arguments.ring.is_some() {
+        return ring::play(&mut processes, &assignment.names, out);
+    }
+    processes.finish()?;
+    Ok(Vec::new())
 }
 
 /// Tells this session from every other: the time, the process and the seed.

@@ -1,15 +1,16 @@
 //! One node of the demonstration: a process that plays, and records itself.
 
 use std::io::{BufRead, Write};
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use netreel_capture::ring_mode::{PeerOptions, Peers, Ring, TriggerNews, Triggers};
 use netreel_capture::{Options, Recorded, Recorder, clock_anchor};
-use netreel_reel::{Header, WireText};
+use netreel_reel::{Header, TriggerCause, WireText};
 use netreel_sample_engine::{
-    BOXES, Demonstration, Game, Mode, NetLayer, Peer, PeerStart, Start, Topology, play_tick,
+    BOXES, Boxes, Demonstration, Game, Mode, NetLayer, Peer, PeerStart, Start, Topology, play_tick,
 };
 use netreel_transport::{Faults, LinkEnd, UdpTransport, mix};
 
@@ -34,7 +35,19 @@ fn play(arguments: &DemoNode) -> Result<(), Failure> {
     let udp = UdpTransport::bind_seeded(local, mix(&[arguments.seed, u64::from(arguments.peer)]))
         .map_err(Failure::new)?;
     let local = udp.local();
-    say(&format!("bound {local}"))?;
+    let triggers = Triggers::new();
+    // Bound now, so that the others can be told; the recorder joins later.
+    let asked = arguments
+        .ring
+        .map(|_| UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)));
+    let asked = asked.transpose().map_err(Failure::new)?;
+    match &asked {
+        Some(socket) => {
+            let asked = socket.local_addr().map_err(Failure::new)?;
+            say(&format!("bound {local} {asked}"))?;
+        }
+        None => say(&format!("bound {local}"))?,
+    }
 
     let mut line = String::new();
     std::io::stdin()
@@ -42,12 +55,21 @@ fn play(arguments: &DemoNode) -> Result<(), Failure> {
         .read_line(&mut line)
         .map_err(Failure::new)?;
     let assignment: Assignment = serde_json::from_str(&line).map_err(Failure::new)?;
-    let quit = quit_when_told();
+    let quit = quit_when_told(triggers.clone());
 
     let start = start(arguments.peer, &assignment);
     let header = header(arguments.peer, &assignment, &start);
-    let recorder =
-        Recorder::create(&arguments.out, &header, Options::default()).map_err(Failure::new)?;
+    let options = Options {
+        ring: arguments
+            .ring
+            .map(|seconds| Ring::new(Duration::from_secs_f64(seconds))),
+        triggers: triggers.clone(),
+        ..Options::default()
+    };
+    let peers = asked.map(|socket| ask_peers(socket, arguments.peer, &assignment, &triggers));
+    let peers = peers.transpose()?;
+    let telling = arguments.ring.map(|_| tell(&triggers));
+    let recorder = Recorder::create(&arguments.out, &header, options).map_err(Failure::new)?;
     let ends = assignment.endpoints.iter().enumerate();
     let ends = ends.map(|(peer, endpoint)| (*endpoint, LinkEnd(peer as u16)));
     let own = LinkEnd(u16::from(arguments.peer));
@@ -58,14 +80,18 @@ fn play(arguments: &DemoNode) -> Result<(), Failure> {
 
     let tick_length = Duration::from_nanos(start.tick_ns);
     let mut layer = NetLayer::new(start).map_err(Failure::new)?;
-    let mut game = Demonstration::new(assignment.seed, &header.node);
+    let mut game: Box<dyn Game> = match arguments.ring {
+        // Ring mode is for what goes on for long.
+        Some(_) => Box::new(Boxes::new(assignment.seed, &header.node, u64::MAX)),
+        None => Box::new(Demonstration::new(assignment.seed, &header.node)),
+    };
     let begin = Instant::now();
     let mut idle = false;
     for tick in 0.. {
         if quit.load(Ordering::Relaxed) {
             break;
         }
-        play_tick(tick, &mut layer, &mut game, &mut io, &gates);
+        play_tick(tick, &mut layer, game.as_mut(), &mut io, &gates);
         if game.is_idle(&layer) != idle {
             idle = !idle;
             say(if idle { "idle" } else { "busy" })?;
@@ -76,6 +102,11 @@ fn play(arguments: &DemoNode) -> Result<(), Failure> {
     }
     drop(io);
     let summary = recorder.finish().map_err(Failure::new)?;
+    drop((peers, triggers));
+    if let Some(telling) = telling {
+        // All that was kept is told before the end is.
+        let _ = telling.join();
+    }
     say(&format!("done {}", summary.events))
 }
 
@@ -126,8 +157,46 @@ fn header(peer: u8, assignment: &Assignment, start: &Start) -> Header {
     }
 }
 
-/// Becomes true when the parent says so, or is gone.
-fn quit_when_told() -> Arc<AtomicBool> {
+/// Asks the other nodes for the same windows, and is asked.
+fn ask_peers(
+    socket: UdpSocket,
+    peer: u8,
+    assignment: &Assignment,
+    triggers: &Triggers,
+) -> Result<Peers, Failure> {
+    let others = assignment.triggers.iter().enumerate();
+    let others = others.filter(|(other, _)| *other != usize::from(peer));
+    let options = PeerOptions {
+        listen: socket.local_addr().ok(),
+        peers: others.map(|(_, endpoint)| *endpoint).collect(),
+        key: assignment.trigger_key.clone(),
+        node: assignment
+            .names
+            .get(usize::from(peer))
+            .cloned()
+            .unwrap_or_default(),
+    };
+    Peers::start_on(socket, options, triggers).map_err(Failure::new)
+}
+
+/// Tells the parent of windows until the triggers are gone.
+fn tell(triggers: &Triggers) -> std::thread::JoinHandle<()> {
+    let news = triggers.news();
+    std::thread::spawn(move || {
+        for news in news {
+            let line = match news {
+                TriggerNews::Kept(window) => format!("kept {}", window.folder.display()),
+                TriggerNews::Pulled { text, .. } => format!("told triggered: {text}"),
+                TriggerNews::Refused(why) | TriggerNews::Failed(why) => format!("told {why}"),
+                TriggerNews::Closed { .. } => continue,
+            };
+            let _ = say(&line);
+        }
+    })
+}
+
+/// Becomes true when the parent says so, or is gone. A key pulls the triggers.
+fn quit_when_told(triggers: Triggers) -> Arc<AtomicBool> {
     let quit = Arc::new(AtomicBool::new(false));
     let told = Arc::clone(&quit);
     std::thread::spawn(move || {
@@ -135,7 +204,13 @@ fn quit_when_told() -> Arc<AtomicBool> {
             .lock()
             .lines()
             .map_while(Result::ok)
+            .inspect(|line| {
+                if let Some(key) = line.strip_prefix("key ") {
+                    triggers.pull(TriggerCause::KEY, &format!("{key} was pressed"));
+                }
+            })
             .find(|line| line == "quit");
+        drop(triggers);
         told.store(true, Ordering::Relaxed);
     });
     quit

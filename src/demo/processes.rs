@@ -3,12 +3,16 @@
 //! A node prints `bound ENDPOINT`, is given its [`Assignment`] as a line of JSON, prints `idle` when
 //! its script is done and all that it said is acked (`busy` when that changes), is told `quit`, and
 //! prints `done EVENTS`. A node whose input ends quits too, so that no node outlives its parent.
+//!
+//! In ring mode a node prints `bound ENDPOINT TRIGGERS`, the second being where it is asked for
+//! windows; it is never idle; `key NAME` tells it that a key was pressed; it prints `kept FOLDER`
+//! and `told SENTENCE`.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, channel};
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
@@ -30,6 +34,32 @@ pub struct Assignment {
     pub relayed: bool,
     /// The seed of the scripts.
     pub seed: u64,
+    /// In ring mode, where each node is asked for windows, by peer number.
+    pub triggers: Vec<SocketAddr>,
+    /// In ring mode, what the nodes know and strangers do not.
+    pub trigger_key: String,
+}
+
+/// How the nodes are started.
+#[derive(Clone, Copy, Debug)]
+pub struct HowToPlay {
+    /// Ports count up from here.
+    pub port: Option<u16>,
+    /// The seed of the session.
+    pub seed: u64,
+    /// Everything must be over within this time; in ring mode, start and end each.
+    pub limit: Duration,
+    /// Ring mode, with so many seconds.
+    pub ring: Option<f64>,
+}
+
+/// What a node says of its windows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Said {
+    /// It has kept one, here.
+    Kept(PathBuf),
+    /// Something else about triggers.
+    Told(String),
 }
 
 /// The running nodes, by peer number.
@@ -37,6 +67,7 @@ pub struct Processes {
     nodes: Vec<Process>,
     lines: Receiver<(usize, Option<String>)>,
     deadline: Instant,
+    limit: Duration,
 }
 
 struct Process {
@@ -48,27 +79,22 @@ struct Process {
 }
 
 impl Processes {
-    /// Starts one process a name; reels go to `out`; ports count up from `port`. Everything must be
-    /// over within `limit`.
-    pub fn start(
-        names: &[String],
-        out: &Path,
-        port: Option<u16>,
-        seed: u64,
-        limit: Duration,
-    ) -> Result<Processes, Failure> {
+    /// Starts one process a name; reels go to `out`.
+    pub fn start(names: &[String], out: &Path, how: HowToPlay) -> Result<Processes, Failure> {
         let program = std::env::current_exe()
             .map_err(|error| Failure::new(format!("cannot find the program itself: {error}")))?;
         let (sender, lines) = channel();
         let mut nodes = Vec::new();
         for (peer, name) in names.iter().enumerate() {
+            let ring = how.ring.map(|seconds| format!("--ring={seconds}"));
             let mut child = Command::new(&program)
                 .arg("demo-node")
+                .args(ring)
                 .arg("--out")
                 .arg(out.join(format!("{name}.reel")))
                 .args(["--peer", &peer.to_string()])
-                .args(["--port", &own_port(port, peer)?.to_string()])
-                .args(["--seed", &seed.to_string()])
+                .args(["--port", &own_port(how.port, peer)?.to_string()])
+                .args(["--seed", &how.seed.to_string()])
                 .stdin(Stdio::piped())
                 .stdout(Stdio::piped())
                 .spawn()
@@ -96,23 +122,68 @@ impl Processes {
         Ok(Processes {
             nodes,
             lines,
-            deadline: Instant::now() + limit,
+            deadline: Instant::now() + how.limit,
+            limit: how.limit,
         })
     }
 
-    /// Waits until every node has told its endpoint.
-    pub fn endpoints(&mut self) -> Result<Vec<SocketAddr>, Failure> {
+    /// Waits until every node has told its endpoint, and in ring mode where it is asked for
+    /// windows: both by peer number.
+    pub fn endpoints(&mut self) -> Result<(Vec<SocketAddr>, Vec<SocketAddr>), Failure> {
         let mut endpoints = vec![None; self.nodes.len()];
+        let mut triggers = vec![None; self.nodes.len()];
         while endpoints.iter().any(Option::is_none) {
             let (peer, line) = self.next_line("tell its endpoint")?;
-            if let Some(endpoint) = line
-                .strip_prefix("bound ")
-                .and_then(|text| text.parse().ok())
-            {
-                endpoints[peer] = Some(endpoint);
+            if let Some(bound) = line.strip_prefix("bound ") {
+                let mut words = bound.split(' ').map(|word| word.parse().ok());
+                endpoints[peer] = words.next().flatten();
+                triggers[peer] = words.next().flatten();
             }
         }
-        Ok(endpoints.into_iter().flatten().collect())
+        let (endpoints, triggers) = (endpoints.into_iter(), triggers.into_iter());
+        Ok((endpoints.flatten().collect(), triggers.flatten().collect()))
+    }
+
+    /// Tells one node something.
+    pub fn tell(&mut self, node: usize, line: &str) -> Result<(), Failure> {
+        let Some(node) = self.nodes.get_mut(node) else {
+            return Ok(());
+        };
+        let told = node.stdin.as_mut().map(|stdin| writeln!(stdin, "{line}"));
+        match told {
+            Some(Ok(())) => Ok(()),
+            _ => Err(Failure::new(format!(
+                "node {} does not listen any more",
+                node.name
+            ))),
+        }
+    }
+
+    /// What nodes have said of windows since the last time.
+    pub fn said(&mut self) -> Result<Vec<(usize, Said)>, Failure> {
+        let mut all = Vec::new();
+        loop {
+            match self.lines.try_recv() {
+                Ok((peer, Some(line))) => {
+                    if let Some(why) = line.strip_prefix("failed ") {
+                        let name = &self.nodes[peer].name;
+                        return Err(Failure::new(format!("node {name}: {why}")));
+                    }
+                    all.extend(said(&line).map(|said| (peer, said)));
+                }
+                Ok((peer, None)) => {
+                    let name = &self.nodes[peer].name;
+                    return Err(Failure::new(format!("node {name} ended too early")));
+                }
+                Err(TryRecvError::Empty | TryRecvError::Disconnected) => return Ok(all),
+            }
+        }
+    }
+
+    /// Lets all nodes finish, whatever they do; what they still say of windows.
+    pub fn end(&mut self) -> Result<Vec<(usize, Said)>, Failure> {
+        self.deadline = Instant::now() + self.limit;
+        self.quit()
     }
 
     /// Tells every node what it is part of: the session begins.
@@ -131,10 +202,16 @@ impl Processes {
                 _ => {}
             }
         }
+        self.quit().map(|_| ())
+    }
+
+    fn quit(&mut self) -> Result<Vec<(usize, Said)>, Failure> {
+        let mut all = Vec::new();
         self.tell_all("quit")?;
         while !self.nodes.iter().all(|node| node.finished) {
             let (peer, line) = self.next_line("finish its reel")?;
             self.nodes[peer].finished |= line.starts_with("done ");
+            all.extend(said(&line).map(|said| (peer, said)));
         }
         for node in &mut self.nodes {
             node.stdin = None;
@@ -146,20 +223,11 @@ impl Processes {
                 )));
             }
         }
-        Ok(())
+        Ok(all)
     }
 
     fn tell_all(&mut self, line: &str) -> Result<(), Failure> {
-        for node in &mut self.nodes {
-            let told = node.stdin.as_mut().map(|stdin| writeln!(stdin, "{line}"));
-            if !matches!(told, Some(Ok(()))) {
-                return Err(Failure::new(format!(
-                    "node {} does not listen any more",
-                    node.name
-                )));
-            }
-        }
-        Ok(())
+        (0..self.nodes.len()).try_for_each(|node| self.tell(node, line))
     }
 
     fn next_line(&mut self, awaited: &str) -> Result<(usize, String), Failure> {
@@ -192,6 +260,13 @@ impl Processes {
             }
         }
     }
+}
+
+fn said(line: &str) -> Option<Said> {
+    let kept = line.strip_prefix("kept ");
+    let told = line.strip_prefix("told ");
+    kept.map(|folder| Said::Kept(folder.into()))
+        .or(told.map(|sentence| Said::Told(sentence.to_owned())))
 }
 
 fn own_port(first: Option<u16>, peer: usize) -> Result<u16, Failure> {

@@ -4,19 +4,24 @@ use std::io::IsTerminal;
 
 use netreel_capture::Progress;
 
+use super::ring::Armed;
 use crate::text;
 
 /// The line that is written again and again while a recording is under way. On anything but a
 /// terminal it shows nothing, and only [`say`](LiveLine::say) prints.
+///
+/// It also tells what became of triggers.
 pub struct LiveLine {
+    armed: Armed,
     terminal: bool,
     shown: bool,
 }
 
 impl LiveLine {
     /// A line on the standard error output.
-    pub fn new() -> LiveLine {
+    pub fn new(armed: Armed) -> LiveLine {
         LiveLine {
+            armed,
             terminal: std::io::stderr().is_terminal(),
             shown: false,
         }
@@ -24,6 +29,7 @@ impl LiveLine {
 
     /// Writes the line over the one that is there. `more` stands at its end.
     pub fn show(&mut self, progress: &Progress, more: &str) {
+        self.tell();
         if self.terminal {
             let line = format!("{}  {more}", under_way(progress));
             let line = fitted(line.trim_end(), width());
@@ -34,12 +40,23 @@ impl LiveLine {
 
     /// Prints a sentence that stays, above the line.
     pub fn say(&mut self, sentence: &str) {
-        self.clear();
+        self.wipe();
         anstream::eprintln!("netreel: {sentence}");
     }
 
-    /// Takes the line away.
+    /// Takes the line away, for good or to print something else.
     pub fn clear(&mut self) {
+        self.tell();
+        self.wipe();
+    }
+
+    fn tell(&mut self) {
+        for sentence in self.armed.news() {
+            self.say(&sentence);
+        }
+    }
+
+    fn wipe(&mut self) {
         if std::mem::take(&mut self.shown) {
             anstream::eprint!("\r\x1b[K");
         }

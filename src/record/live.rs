@@ -22,15 +22,16 @@ pub fn run(
     let nodes = NamedNode::gather(arguments.live.node.clone())
         .map_err(|error| Failure::new(format!("--node: {error}")))?;
     let wires = arguments.live.wire.as_deref().map(wire_text).transpose()?;
+    let (options, armed) = super::options(arguments, folder)?;
     let wanted = Wanted {
         interface: interface.to_owned(),
         filter: arguments.live.capture_filter.clone(),
         nodes,
         wires: wires.into_iter().collect(),
         out: folder.to_owned(),
-        options: arguments.recording.options(),
+        options,
     };
-    let mut line = LiveLine::new();
+    let mut line = LiveLine::new(armed);
     let signals = Signals::catch();
     let mut stop = || signals.asked() > 0;
     let outcome = live::record(&wanted, &mut stop, &mut |progress| line.show(progress, ""));

@@ -1,14 +1,18 @@
 //! `netreel record`: every way of making a reel from the command line, a file each.
 
+mod findings;
 mod line;
 #[cfg(feature = "pcap")]
 mod live;
 pub mod options;
 mod program;
 mod proxy;
+mod ring;
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use netreel_capture::Options;
 
 use crate::arguments::Record;
 use crate::outcome::{Answer, Failure};
@@ -39,6 +43,22 @@ mod live {
              and read FILE"
         )))
     }
+}
+
+use ring::Armed;
+pub use ring::{RingArguments, seconds};
+
+/// How to record, for all ways, and what may keep a window while the recording runs: the live line
+/// takes it along.
+fn options(arguments: &Record, folder: &Path) -> Result<(Options, Armed), Failure> {
+    let mut options = arguments.recording.options();
+    let armed = Armed::arm(
+        &arguments.ring,
+        folder,
+        &mut options,
+        arguments.live.wire.as_deref(),
+    )?;
+    Ok((options, armed))
 }
 
 /// The folder of a recording that was not given one.

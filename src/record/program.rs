@@ -12,15 +12,16 @@ use crate::outcome::{Answer, Failure};
 use crate::text;
 
 pub fn run(arguments: &Record, folder: &Path, out: &mut dyn Write) -> Result<Answer, Failure> {
+    let (options, armed) = super::options(arguments, folder)?;
     let wanted = Wanted {
         command: arguments.command.clone(),
         out: folder.to_owned(),
         children: !arguments.no_children,
-        options: arguments.recording.options(),
+        options,
         random_addresses: arguments.random_addresses,
         tripwire: !arguments.no_tripwire,
     };
-    let mut line = LiveLine::new();
+    let mut line = LiveLine::new(armed);
     let outcome = preload::record(&wanted, &mut |report| match report {
         Report::Live(live) => line.show(&live, ""),
         Report::Started { .. } => {}

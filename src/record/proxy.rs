@@ -27,7 +27,7 @@ pub fn run(arguments: &Record, folder: &Path, out: &mut dyn Write) -> Result<Ans
     let reel = folder.join("proxy.reel");
     let faults = asked.faults.unwrap_or_default();
     let seed = asked.seed.unwrap_or_else(any_seed);
-    let mut options = arguments.recording.options();
+    let (mut options, armed) = super::options(arguments, folder)?;
     if arguments.recording.buffer.is_none() {
         options.ring_capacity = options.ring_capacity.max(BUFFER_MIN);
     }
@@ -43,7 +43,7 @@ pub fn run(arguments: &Record, folder: &Path, out: &mut dyn Write) -> Result<Ans
     // Before anything is there that a signal should end in order.
     let signals = Signals::catch();
     let proxy = Proxy::open(wanted).map_err(Failure::new)?;
-    let mut line = LiveLine::new();
+    let mut line = LiveLine::new(armed);
     if !faults.is_clean() {
         line.say(&format!("faults on every link: {faults}, seed {seed}"));
     }

@@ -5,6 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use netreel_capture::ring_mode::Ring;
 use netreel_capture::{Limits, Options, WhenFull, clock_anchor};
 use netreel_reel::{Header, WireText};
 
@@ -150,10 +151,9 @@ fn recorder_options(given: &COptions) -> Result<Options, Failure> {
     options.max = limits(given.max_bytes, given.max_ms);
     options.zstd = given.flags & ZSTD != 0;
     if given.ring_ms != 0 {
-        return Err(failure(
-            E_UNSUPPORTED,
-            "netreel_options: ring_ms is not in this library yet: leave it 0",
-        ));
+        options.ring = Some(Ring::new(Duration::from_millis(given.ring_ms)));
+        // One of them is for triggers.
+        options.pushers_max += 1;
     }
     Ok(options)
 }

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use netreel_capture::{Limits, Pusher, RecordError, Recorder, Summary};
-use netreel_reel::{Endpoint, Event, EventNumber, SendOutcome, SocketId, Time};
+use netreel_reel::{Endpoint, Event, EventNumber, SendOutcome, SocketId, Time, TriggerCause};
 use netreel_transport::monotonic_now;
 
 use crate::error::{Failure, failure};
@@ -95,7 +95,11 @@ impl Recording {
         }))
     }
 
-    pub(crate) fn trigger(&self, _why: &str) -> Result<i32, Failure> {
+    pub(crate) fn trigger(&self, why: &str) -> Result<i32, Failure> {
+        if self.recorder.triggers().has_ring() {
+            self.recorder.trigger(TriggerCause::CALL, why);
+            return Ok(0);
+        }
         Err(failure(
             E_NO_RING,
             "the recorder is not in ring mode: nothing to write; set netreel_options.ring_ms",

@@ -88,3 +88,25 @@ fn a_recording_that_reached_its_size_is_off_and_ends_in_order() {
     assert_eq!(*open.reel().ending(), netreel_reel::Ending::Clean);
     assert_eq!(call!(open.api, close(open.recorder, null_mut())), E_CLOSED);
 }
+
+#[test]
+fn in_ring_mode_a_trigger_keeps_what_was_pushed_before_it() {
+    let open = open_with(|options| options.ring_ms = 60_000);
+    assert_eq!(open.note(), OK);
+    let code = call!(open.api, trigger(open.recorder, c"here".as_ptr()));
+    assert_eq!(code, OK, "{}", text(&open.api));
+    close(&open);
+    let entries = std::fs::read_dir(open.folder.path()).unwrap().flatten();
+    let mut folders = entries
+        .map(|entry| entry.path())
+        .filter(|path| path.is_dir());
+    let window = folders.next().expect("a window was kept");
+    let session = netreel_capture::open_session(&[window]).unwrap();
+    let mut said = Vec::new();
+    session.reels[0].reel.for_each(|record| match record.event {
+        netreel_reel::Event::Note { text } => said.push(text.to_vec()),
+        netreel_reel::Event::Triggered { text, .. } => said.push(text.to_vec()),
+        _ => {}
+    });
+    assert_eq!(said, [b"note", b"here"]);
+}

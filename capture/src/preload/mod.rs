@@ -35,7 +35,8 @@ pub struct Wanted {
     pub out: PathBuf,
     /// Whether programs that the program starts get reels as well.
     pub children: bool,
-    /// How each reel is written. There may be as many pushers as the program has threads.
+    /// How each reel is written. There may be as many pushers as the program has threads; every
+    /// process's recorder has the same triggers.
     pub options: Options,
     /// Whether addresses stay random, as the system has it. Without, a replay meets the same ones.
     pub random_addresses: bool,

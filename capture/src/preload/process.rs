@@ -15,6 +15,7 @@ use crate::anchor::clock_anchor;
 use crate::drainer::{Tally, Watch};
 use crate::options::Options;
 use crate::recorder::{RecordError, Recorder, Summary};
+use crate::series::named_like_parts;
 
 /// What every reel of an unmodified program says of itself.
 const NOT_COVERED: &str = "recorded from outside the program, by a preloaded library. \
@@ -64,6 +65,8 @@ pub(super) enum Doing {
 const RINGS_MAX: usize = 250;
 /// Rings that are there from the start: one for the notes, the others for threads.
 const RINGS_AT_START: usize = 3;
+/// And in ring mode one for triggers.
+const RINGS_IN_RING_MODE: usize = RINGS_AT_START + 1;
 
 impl Process {
     /// Makes the reel of process `pid` in `folder`.
@@ -78,7 +81,7 @@ impl Process {
         let mut path = folder.join(format!("{name}.reel"));
         let mut again = 2;
         // A process may become the same program twice.
-        while path.exists() {
+        while path.exists() || !named_like_parts(&path).is_empty() {
             path = folder.join(format!("{name}-{again}.reel"));
             again += 1;
         }
@@ -95,11 +98,15 @@ impl Process {
             pushers_max: RINGS_MAX,
             ..options
         };
+        let rings_wanted = match options.ring {
+            Some(_) => RINGS_IN_RING_MODE,
+            None => RINGS_AT_START,
+        };
         let recorder = Recorder::for_another(path.clone(), &header, options, watch)?;
         let notes = recorder.pusher()?;
         while recorder
             .share()
-            .is_ok_and(|(_, rings, _)| rings < RINGS_AT_START)
+            .is_ok_and(|(_, rings, _)| rings < rings_wanted)
         {
             if recorder.add_ring().is_err() {
                 break;

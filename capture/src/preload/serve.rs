@@ -299,7 +299,7 @@ impl Server<'_> {
 
     fn new_process(&mut self, pid: u32) -> Option<(Welcome, Option<File>)> {
         let ended = pidfd_open(Pid::from_raw(pid as i32)?, PidfdFlags::empty()).ok()?;
-        let options = self.wanted.options;
+        let options = self.wanted.options.clone();
         let sender = self.sender.clone();
         let made = Process::new(pid, ended, &self.wanted.out, options, sender);
         let process = match made {

@@ -66,6 +66,12 @@ pub struct NodeJson {
     pub received: Option<u64>,
     /// Stretches that its reel does not hold.
     pub holes: Vec<HoleJson>,
+    /// Whether its reel is the window that a trigger kept of a recording which went on.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub window: bool,
+    /// What triggers said in its reel.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub triggers: Vec<TriggerJson>,
     /// Events of its reel that were skipped because their kind is not known here; `null` without a
     /// reel.
     pub unknown_events: Option<u64>,
@@ -94,6 +100,21 @@ pub struct ObserverJson {
     pub holes: Vec<HoleJson>,
     /// What stands in its reel for people.
     pub notes: Vec<String>,
+}
+
+/// A moment around which a node kept its recording.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct TriggerJson {
+    /// When.
+    pub time_ns: i64,
+    /// `call`, `key`, `signal`, `finding` or `panic`.
+    pub cause: &'static str,
+    /// What was said of it.
+    pub text: String,
+    /// Whether another node asked for it.
+    pub from_peer: bool,
+    /// The same at every node that was asked.
+    pub id: String,
 }
 
 /// A stretch that a reel does not hold.
@@ -225,6 +246,18 @@ fn node(session: &Session, id: NodeId, node: &Node) -> NodeJson {
         sent: count(Way::Out),
         received: count(Way::In),
         holes: holes(&node.holes),
+        window: node.window,
+        triggers: node
+            .triggers
+            .iter()
+            .map(|triggered| TriggerJson {
+                time_ns: triggered.time.0,
+                cause: triggered.trigger.cause.name(),
+                text: triggered.text.clone(),
+                from_peer: triggered.trigger.from_peer,
+                id: triggered.trigger.id.to_string(),
+            })
+            .collect(),
         unknown_events: session
             .reels
             .get(usize::from(id.0))

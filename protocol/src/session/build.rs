@@ -14,10 +14,12 @@ use super::matching::{End, Matched, Side, assign, groups, samples, sight, sort};
 use super::meeting::{met, one_meeting, proxied};
 use super::proxied::take_apart;
 use super::scan::{RawHole, RawPacket, Scan};
-use super::source::{ReelInput, Source, drop_copies, is_closed, one_session, sources, wire_inside};
+use super::source::{
+    ReelInput, Source, drop_copies, is_closed, one_session, sources, window, wire_inside,
+};
 use super::{
     Crossing, Fate, Hole, Message, MessageId, Node, NodeId, Packet, PacketId, Session,
-    SessionError, SessionTime, Sighting, Stamp, Turn, Way, fate, watched,
+    SessionError, SessionTime, Sighting, Stamp, Triggered, Turn, Way, fate, watched,
 };
 
 /// How many packets of a node are looked at to learn its number in the protocol.
@@ -250,6 +252,16 @@ impl<'a> Builder<'a> {
             None => SessionTime(0)..SessionTime(0),
         };
         node.clock_error_ns = self.clocks[reel].error_ns;
+        node.window = window(&self.sources[reel].reel, scan).is_some();
+        node.triggers = scan
+            .triggers
+            .iter()
+            .map(|(time, trigger, text)| Triggered {
+                time: self.time(reel, *time),
+                trigger: *trigger,
+                text: text.clone(),
+            })
+            .collect();
         node.holes = scan
             .holes
             .iter()

@@ -26,7 +26,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use netreel_reel::{Endpoint, EventNumber, FaultVerdict, Reel};
+use netreel_reel::{Endpoint, EventNumber, FaultVerdict, Reel, Trigger};
 use netreel_wire::{KindId, MessageFacts, ProtocolId, RulesId, Sequence, Wire};
 
 /// A node of the session, by its place in [`Session::nodes`].
@@ -141,6 +141,21 @@ pub struct Node {
     pub clock_error_ns: u64,
     /// Stretches that its reel does not hold, in the order of its events.
     pub holes: Vec<Hole>,
+    /// What triggers said in its reel, in the order of its events.
+    pub triggers: Vec<Triggered>,
+    /// Whether its reel is the window that a trigger kept of a recording which went on.
+    pub window: bool,
+}
+
+/// A moment around which a node kept its recording.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Triggered {
+    /// When.
+    pub time: SessionTime,
+    /// Which it was.
+    pub trigger: Trigger,
+    /// What was said of it.
+    pub text: String,
 }
 
 /// Somebody who saw packets pass: a packet capture.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use netreel_reel::{
     BlockError, Damage, Endpoint, Event, EventNumber, FaultVerdict, Header, Record, Reel,
-    SendOutcome, SocketId, ThreadId, Time, Walk,
+    SendOutcome, SocketId, ThreadId, Time, Trigger, Walk,
 };
 
 use super::connections::Connection;
@@ -43,6 +43,8 @@ pub(super) struct Scan {
     pub from_start: bool,
     /// Whether earlier parts of the recording are not there.
     pub begins_later: bool,
+    /// In the reel's order.
+    pub triggers: Vec<(Time, Trigger, String)>,
     /// For each tick its event and the last call of the game since the tick before.
     pub turns: Vec<(EventNumber, Option<(EventNumber, Time)>)>,
     /// Stretches that the reel does not hold.
@@ -271,6 +273,10 @@ impl Pass {
     fn take(&mut self, record: &Record<'_>) {
         let time = record.time;
         let before = self.last;
+        if self.scan.begins_later && self.scan.events == 0 {
+            let why = format!("what came before event {} is not there", record.number);
+            self.hole(None, time, record.number, why);
+        }
         if record.number > self.scan.expected {
             let count = record.number.0 - self.scan.expected.0;
             let resumes = self.resumes.last_mut();
@@ -344,6 +350,10 @@ impl Pass {
             }),
             Event::Fault { of, verdict } => {
                 self.scan.faults.entry(of).or_default().push(verdict);
+            }
+            Event::Triggered { trigger, text } => {
+                let text = String::from_utf8_lossy(text).into_owned();
+                self.scan.triggers.push((time, trigger, text));
             }
             Event::Tick { .. } => self.scan.turns.push((record.number, self.asked.take())),
             Event::Input { .. } => self.asked = Some((record.number, time)),

@@ -8,7 +8,7 @@ use netreel_wire::Wire;
 
 use super::SessionError;
 use super::cast::utc_ns;
-use super::scan::Scan;
+use super::scan::{RawHole, Scan};
 
 /// A reel, and what messages call it.
 pub struct ReelInput {
@@ -40,7 +40,10 @@ pub(super) fn sources(reels: Vec<ReelInput>, warnings: &mut Vec<String>) -> Vec<
         if scan.events == 0 {
             warnings.push(format!("{name} holds no event"));
         }
-        parts(&name, &reel, warnings);
+        let window = window(&reel, &scan);
+        if window.is_none() {
+            parts(&name, &reel, warnings);
+        }
         let part = reel.parts().last().map(|last| last.part.number);
         let part = match part {
             Some(number) if number > 0 => format!(" of part {number}"),
@@ -53,6 +56,10 @@ pub(super) fn sources(reels: Vec<ReelInput>, warnings: &mut Vec<String>) -> Vec<
                      it"
                 ));
             }
+        } else if let Some(window) = &window {
+            warnings.push(format!(
+                "{name} is {window}: what {node} shows at its end is not an outcome"
+            ));
         } else if let Ending::Cut { at_byte, why } = reel.ending() {
             warnings.push(format!(
                 "{name} was cut at byte {at_byte}{part} ({why}): what {node} shows at its end is \
@@ -60,7 +67,9 @@ pub(super) fn sources(reels: Vec<ReelInput>, warnings: &mut Vec<String>) -> Vec<
             ));
         }
         warnings.extend(skipped(&name, reel.unknown()));
-        for hole in &scan.holes {
+        // What lacks at the start was told above.
+        let at_start = |hole: &&RawHole| scan.begins_later && hole.from.is_none();
+        for hole in scan.holes.iter().filter(|hole| !at_start(hole)) {
             warnings.push(format!(
                 "{name} has a hole before event {}: {}",
                 hole.before, hole.why
@@ -74,6 +83,25 @@ pub(super) fn sources(reels: Vec<ReelInput>, warnings: &mut Vec<String>) -> Vec<
         });
     }
     sources
+}
+
+/// In words, that a reel is the window that a trigger kept of a recording which went on.
+pub(super) fn window(reel: &Reel, scan: &Scan) -> Option<String> {
+    let Ending::Cut {
+        why: CutWhy::NextPartMissing,
+        ..
+    } = reel.ending()
+    else {
+        return None;
+    };
+    let mut kept = scan.triggers.iter();
+    let (_, trigger, text) = kept.find(|(_, trigger, _)| trigger.before_ms > 0)?;
+    let first = reel.first_number();
+    let cause = trigger.cause.name();
+    Some(format!(
+        "a window that a trigger kept ({cause}: {text}); its recording began before event {first} \
+         and went on after it"
+    ))
 }
 
 /// Says what the parts of a recording lack that later parts do not show.

@@ -65,7 +65,7 @@ impl Proxy {
             },
             ..Header::default()
         };
-        let recorder = Recorder::create(wanted.reel.clone(), &header, wanted.options)?;
+        let recorder = Recorder::create(wanted.reel.clone(), &header, wanted.options.clone())?;
         let mut pusher = recorder.pusher()?;
         let mut listeners = Vec::new();
         for (place, (socket, local, target, name)) in opened.into_iter().enumerate() {

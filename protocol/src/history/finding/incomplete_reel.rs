@@ -1,7 +1,7 @@
 //! `incomplete-reel`: a reel was cut or lacks a stretch, so that the story has gaps.
 
 use crate::history::{Finding, History, Level};
-use crate::session::{NodeId, Session, is_closed};
+use crate::session::{Node, NodeId, Session, is_closed};
 
 pub(super) const RULE: &str = "incomplete-reel";
 
@@ -13,6 +13,10 @@ pub(super) fn find(session: &Session, _: &History) -> Vec<Finding> {
         .enumerate()
         .filter(|(_, node)| node.recorded)
     {
+        if node.window {
+            findings.push(window(node, NodeId(place as u16)));
+            continue;
+        }
         let mut why: Vec<String> = Vec::new();
         let mut time = node.span.end;
         if let Some(hole) = node.holes.last() {
@@ -45,4 +49,30 @@ pub(super) fn find(session: &Session, _: &History) -> Vec<Finding> {
         });
     }
     findings
+}
+
+/// That it does not hold all is what was asked for; that it has holes inside is not.
+fn window(node: &Node, id: NodeId) -> Finding {
+    let inner = node.holes.get(1..).unwrap_or(&[]);
+    let holes: Vec<&str> = inner.iter().take(3).map(|hole| hole.why.as_str()).collect();
+    let (level, holes) = match holes.is_empty() {
+        true => (Level::Info, String::new()),
+        false => (
+            Level::Warning,
+            format!("; it lacks more: {}", holes.join("; ")),
+        ),
+    };
+    Finding {
+        rule: RULE,
+        level,
+        node: id,
+        object: None,
+        time: node.span.end,
+        sentence: format!(
+            "the reel of {} is the window that a trigger kept: what was before and after it is not \
+             known{holes}",
+            node.name
+        ),
+        evidence: Vec::new(),
+    }
 }

@@ -1,0 +1,128 @@
+//! Ring mode as the writing thread sees it: what is asked for, and when a part ends.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use netreel_reel::{Event, EventNumber, Time};
+use netreel_transport::monotonic_now;
+
+use super::trigger::utc_now_ns;
+use super::{FinishedPart, Keeper, Request, Requests, Ring, TriggerNews, Triggers, Windows};
+
+/// The ring mode of one recording.
+pub(crate) struct RingRecording {
+    windows: Windows,
+    keeper: Keeper,
+    requests: Arc<Requests>,
+    triggers: Triggers,
+    /// When the part under way began.
+    begun: Time,
+    /// Whether it starts with a snapshot; `None` as long as it holds nothing.
+    snapshot: Option<bool>,
+    /// What was asked for and has not been dealt with.
+    ready: Vec<Request>,
+    parts_ended: u32,
+    /// Whether it was told that the part under way cannot be ended.
+    stuck: bool,
+}
+
+impl RingRecording {
+    /// For the recording at `path`.
+    pub(crate) fn start(
+        path: &Path,
+        ring: Ring,
+        requests: Arc<Requests>,
+        triggers: Triggers,
+    ) -> std::io::Result<RingRecording> {
+        let folder = path.parent().unwrap_or(Path::new("")).to_owned();
+        Ok(RingRecording {
+            windows: Windows::new(ring),
+            keeper: Keeper::start(folder, triggers.clone(), requests.clone())?,
+            requests,
+            triggers,
+            begun: monotonic_now(),
+            snapshot: None,
+            ready: Vec::new(),
+            parts_ended: 0,
+            stuck: false,
+        })
+    }
+
+    /// Whether the part under way is to end before `event`, so that the next one starts with it.
+    pub(crate) fn ends_before(&self, event: &Event<'_>) -> bool {
+        let snapshot = matches!(event, Event::Snapshot { .. });
+        snapshot
+            && self.snapshot.is_some()
+            && monotonic_now().0.saturating_sub(self.begun.0) >= self.windows.part_ns_at_snapshot()
+    }
+
+    /// An event was written into the part under way.
+    pub(crate) fn wrote(&mut self, event: &Event<'_>) {
+        if self.snapshot.is_none() {
+            self.snapshot = Some(matches!(event, Event::Snapshot { .. }));
+        }
+    }
+
+    /// Whether the part under way is to end now: what was asked for, up to the event before
+    /// `written`, wants it. Where it cannot be ended, [`act`](RingRecording::act) goes on without.
+    pub(crate) fn wants_cut(&mut self, written: EventNumber) -> bool {
+        if self.requests.is_waiting() {
+            self.ready.extend(self.requests.take(written));
+        }
+        let now = monotonic_now();
+        let asked = !self.ready.is_empty() && self.windows.wants_cut_for(now);
+        self.snapshot.is_some() && (asked || self.windows.wants_cut_to_close(now))
+    }
+
+    /// The part under way was ended.
+    pub(crate) fn ended(&mut self, path: PathBuf) {
+        let now = monotonic_now();
+        let part = FinishedPart {
+            path,
+            from: self.begun,
+            until: now,
+            snapshot: self.snapshot.take().unwrap_or(false),
+        };
+        self.begun = now;
+        self.parts_ended += 1;
+        self.stuck = false;
+        self.keeper.order(self.windows.finished(part, now));
+    }
+
+    /// Deals with what was asked for, and with what is due.
+    pub(crate) fn act(&mut self) {
+        let now = monotonic_now();
+        let requests = std::mem::take(&mut self.ready);
+        for request in &requests {
+            let actions = self.windows.request(request, now, utc_now_ns());
+            self.keeper.order(actions);
+        }
+        self.keeper.done(requests.len());
+        if requests.is_empty() {
+            self.keeper.order(self.windows.tick(now));
+        }
+    }
+
+    /// A part that a window wants could not be ended; the recording goes on in it.
+    pub(crate) fn could_not_end(&mut self, path: &Path) {
+        if std::mem::replace(&mut self.stuck, true) {
+            return;
+        }
+        self.triggers.tell(TriggerNews::Failed(format!(
+            "{}: cannot be ended now; what a window wants of it is kept later",
+            path.display()
+        )));
+    }
+
+    /// The recording has ended with the part at `path`. Waits until all is kept; gives the number of
+    /// parts that are there beside the last one, and how many were deleted.
+    pub(crate) fn finish(mut self, path: PathBuf) -> (u32, u32) {
+        self.ready.extend(self.requests.take(EventNumber(u64::MAX)));
+        self.act();
+        let ended = self.parts_ended;
+        self.ended(path);
+        self.keeper.order(self.windows.close());
+        let there = self.windows.parts().saturating_sub(1);
+        (there, ended.saturating_sub(there))
+    }
+}

@@ -1,0 +1,121 @@
+//! Checks a recording while it runs: what is found pulls a trigger.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use netreel_capture::ring_mode::Triggers;
+use netreel_protocol::history::{Finding, History, Level};
+use netreel_protocol::session::Session;
+use netreel_reel::{EventNumber, TriggerCause};
+use netreel_wire::Wire;
+
+use crate::arguments::FailOn;
+use crate::open;
+
+/// Looks into the reels of a folder now and then, on a thread of its own, until it is dropped.
+pub struct Findings {
+    stop: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// Between two looks, at least; and nine times what a look takes, so that it costs a tenth of a
+/// processor at most.
+const EVERY: Duration = Duration::from_secs(1);
+const SHARE: u32 = 9;
+
+impl Findings {
+    /// Pulls `triggers` for each thing of this level or a worse one that is found.
+    pub fn watch(
+        folder: &Path,
+        level: FailOn,
+        wire: Option<Arc<Wire>>,
+        triggers: &Triggers,
+    ) -> std::io::Result<Findings> {
+        let mut watch = Watch {
+            folder: folder.to_owned(),
+            level: match level {
+                FailOn::Info => Level::Info,
+                FailOn::Warning => Level::Warning,
+                FailOn::Error => Level::Error,
+            },
+            wire,
+            known: BTreeSet::new(),
+        };
+        let triggers = triggers.clone();
+        let (stop, stopped) = channel::<()>();
+        let run = move || {
+            let mut pause = EVERY;
+            while stopped.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
+                let begun = Instant::now();
+                if let Some(sentence) = watch.look() {
+                    triggers.pull(TriggerCause::FINDING, &sentence);
+                }
+                pause = EVERY.max(begun.elapsed() * SHARE);
+            }
+        };
+        let thread = std::thread::Builder::new().name("netreel findings".to_owned());
+        Ok(Findings {
+            thread: Some(thread.spawn(run)?),
+            stop: Some(stop),
+        })
+    }
+}
+
+impl Drop for Findings {
+    fn drop(&mut self) {
+        self.stop = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+struct Watch {
+    folder: PathBuf,
+    level: Level,
+    wire: Option<Arc<Wire>>,
+    known: BTreeSet<Known>,
+}
+
+/// What stays the same of a finding when it is found again in a window that has moved on: the rule,
+/// the node, the object, and the event that proves it.
+type Known = (&'static str, String, Option<u64>, Option<EventNumber>);
+
+impl Watch {
+    /// A sentence about what is new. Reels that cannot be read now are read the next time.
+    fn look(&mut self) -> Option<String> {
+        let reels = open::reels(&[&self.folder]).ok()?;
+        let session = Session::build(reels.inputs, self.wire.clone()).ok()?;
+        let history = History::build(&session);
+        let mut fresh = Vec::new();
+        for finding in &history.findings {
+            // A recording under way is always incomplete.
+            if finding.level < self.level || finding.rule == "incomplete-reel" {
+                continue;
+            }
+            if self.known.insert(known(&session, finding)) {
+                fresh.push(finding);
+            }
+        }
+        let first = fresh.first()?;
+        let more = match fresh.len() - 1 {
+            0 => String::new(),
+            more => format!(", and {more} more"),
+        };
+        Some(format!("{}: {}{more}", first.rule, first.sentence))
+    }
+}
+
+fn known(session: &Session, finding: &Finding) -> Known {
+    let node = session.nodes.get(usize::from(finding.node.0));
+    (
+        finding.rule,
+        node.map(|node| node.name.clone()).unwrap_or_default(),
+        finding.object,
+        finding.evidence.last().map(|piece| piece.number),
+    )
+}

@@ -1,0 +1,170 @@
+//! Ring mode on the command line: what keeps a window, and who is asked for the same.
+
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::Receiver;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use netreel_capture::Options;
+use netreel_capture::ring_mode::{PeerOptions, Peers, Ring, TriggerNews, Triggers};
+
+use super::findings::Findings;
+use crate::arguments::FailOn;
+use crate::outcome::Failure;
+
+/// Ring mode, the same for all ways of recording (docs/record.md).
+#[derive(Clone, Debug, Default, Args)]
+pub struct RingArguments {
+    /// Keep the last SECS seconds alone, and what a trigger keeps of them for good, in a folder
+    /// `window-UTC-ID` of its own.
+    #[arg(long, value_name = "SECS", value_parser = seconds)]
+    pub ring: Option<f64>,
+    /// A window goes on for so long after its trigger.
+    #[arg(long, value_name = "SECS", value_parser = seconds, requires = "ring")]
+    pub ring_after: Option<f64>,
+    /// After so many windows none is kept any more. Default 100.
+    #[arg(long, value_name = "N", requires = "ring")]
+    pub ring_windows: Option<u32>,
+    /// This signal to the recorder is a trigger. Default: usr1.
+    #[arg(long, value_name = "NAME", value_enum, requires = "ring")]
+    pub trigger_signal: Option<TriggerSignal>,
+    /// Check the recording while it runs: something at or above this level is a trigger.
+    #[arg(long, value_name = "LEVEL", value_enum, requires = "ring")]
+    pub trigger_on_finding: Option<FailOn>,
+    /// Keep the same window when another node asks for it, here.
+    #[arg(long, value_name = "ADDR:PORT", requires_all = ["ring", "trigger_key"])]
+    pub trigger_listen: Option<SocketAddr>,
+    /// Ask these nodes for the same window.
+    #[arg(long, value_name = "HOST:PORT,...", value_delimiter = ',', requires_all = ["ring", "trigger_key"])]
+    pub trigger_peers: Vec<String>,
+    /// A file with what all nodes know and strangers do not: its first line, at least 8 bytes.
+    #[arg(long, value_name = "FILE", requires = "ring")]
+    pub trigger_key: Option<PathBuf>,
+}
+
+/// A signal that is a trigger.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TriggerSignal {
+    Usr1,
+    Usr2,
+    None,
+}
+
+/// A number of seconds for a ring.
+pub fn seconds(text: &str) -> Result<f64, String> {
+    let number: f64 = text.parse().map_err(|_| "it is not a number".to_owned())?;
+    match (0.1..=86_400.0).contains(&number) {
+        true => Ok(number),
+        false => Err("from 0.1 seconds to a day, 86400".to_owned()),
+    }
+}
+
+impl RingArguments {
+    /// The ring that was asked for.
+    fn ring(&self) -> Option<Ring> {
+        let mut ring = Ring::new(Duration::from_secs_f64(self.ring?));
+        ring.after = self.ring_after.map_or(ring.after, Duration::from_secs_f64);
+        ring.windows_max = self.ring_windows.unwrap_or(ring.windows_max);
+        Some(ring)
+    }
+}
+
+/// All that may keep a window while a recording runs. Disarmed when it is dropped.
+pub struct Armed {
+    triggers: Triggers,
+    news: Receiver<TriggerNews>,
+    _peers: Option<Peers>,
+    _findings: Option<Findings>,
+}
+
+impl Armed {
+    /// Arms what was asked for and puts it into `options`. The reels go to `folder`.
+    pub fn arm(
+        arguments: &RingArguments,
+        folder: &Path,
+        options: &mut Options,
+        wire: Option<&Path>,
+    ) -> Result<Armed, Failure> {
+        let triggers = options.triggers.clone();
+        let news = triggers.news();
+        options.ring = arguments.ring();
+        let signal = match arguments.trigger_signal {
+            _ if options.ring.is_none() => None,
+            Some(TriggerSignal::None) => None,
+            Some(TriggerSignal::Usr2) => Some(libc::SIGUSR2),
+            Some(TriggerSignal::Usr1) | None => Some(libc::SIGUSR1),
+        };
+        if let Some(signal) = signal {
+            triggers.on_signal(signal).map_err(Failure::new)?;
+        }
+        let peers = peers(arguments)?;
+        let peers = peers.map(|options| Peers::start(options, &triggers));
+        let findings = arguments.trigger_on_finding.map(|level| {
+            let wire = wire.map(crate::open::wire);
+            let wire = wire.transpose()?;
+            Findings::watch(folder, level, wire, &triggers).map_err(Failure::new)
+        });
+        Ok(Armed {
+            triggers,
+            news,
+            _peers: peers.transpose().map_err(Failure::new)?,
+            _findings: findings.transpose()?,
+        })
+    }
+
+    /// What triggers came to since the last time, a sentence each. To be asked now and then.
+    pub fn news(&mut self) -> Vec<String> {
+        self.triggers.look_for_signal();
+        let mut told = Vec::new();
+        let mut say = |sentence: &str| told.push(sentence.to_owned());
+        for news in self.news.try_iter() {
+            match news {
+                TriggerNews::Pulled { trigger, text } => {
+                    let by = trigger.cause.name();
+                    match trigger.from_peer {
+                        true => say(&format!("triggered by another node ({by}): {text}")),
+                        false => say(&format!("triggered ({by}): {text}")),
+                    }
+                }
+                TriggerNews::Kept(window) => say(&format!("kept {}", window.folder.display())),
+                TriggerNews::Closed { .. } => {}
+                TriggerNews::Refused(why) | TriggerNews::Failed(why) => say(&why),
+            }
+        }
+        told
+    }
+}
+
+fn peers(arguments: &RingArguments) -> Result<Option<PeerOptions>, Failure> {
+    if arguments.trigger_listen.is_none() && arguments.trigger_peers.is_empty() {
+        return Ok(None);
+    }
+    let path = arguments.trigger_key.clone().unwrap_or_default();
+    let failed = |why: &dyn std::fmt::Display| {
+        Failure::new(format!("--trigger-key {}: {why}", path.display()))
+    };
+    let text = std::fs::read_to_string(&path).map_err(|error| failed(&error))?;
+    let key = text.lines().next().unwrap_or_default().trim().to_owned();
+    let mut peers = Vec::new();
+    for name in &arguments.trigger_peers {
+        let wrong = |why: &dyn std::fmt::Display| {
+            Failure::new(format!("--trigger-peers {name}: {why}; write HOST:PORT"))
+        };
+        let mut found = name.to_socket_addrs().map_err(|error| wrong(&error))?;
+        peers.push(found.next().ok_or_else(|| wrong(&"no such host"))?);
+    }
+    let node = node_name();
+    Ok(Some(PeerOptions {
+        listen: arguments.trigger_listen,
+        peers,
+        key,
+        node,
+    }))
+}
+
+/// The machine's name.
+fn node_name() -> String {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    name.trim().to_owned()
+}
