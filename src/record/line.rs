@@ -14,33 +14,62 @@ use crate::text;
 pub struct LiveLine {
     armed: Armed,
     terminal: bool,
+    /// Whether a recorded program may print at any time.
+    shared: bool,
     shown: bool,
+    /// Of a shared terminal, how many rows it had when the last one was set apart.
+    rows: u16,
 }
 
 impl LiveLine {
     /// A line on the standard error output.
     pub fn new(armed: Armed) -> LiveLine {
+        let dumb = std::env::var_os("TERM").is_some_and(|kind| kind == "dumb");
         LiveLine {
             armed,
-            terminal: std::io::stderr().is_terminal(),
+            terminal: std::io::stderr().is_terminal() && !dumb,
+            shared: false,
             shown: false,
+            rows: 0,
         }
+    }
+
+    /// A line on a terminal that a recorded program prints to as well. It has the last row for
+    /// itself; the others scroll above it.
+    pub fn beside_a_program(armed: Armed) -> LiveLine {
+        let mut line = LiveLine::new(armed);
+        line.shared = true;
+        line
     }
 
     /// Writes the line over the one that is there. `more` stands at its end.
     pub fn show(&mut self, progress: &Progress, more: &str) {
         self.tell();
-        if self.terminal {
-            let line = format!("{}  {more}", under_way(progress));
-            let line = fitted(line.trim_end(), width());
-            anstream::eprint!("\r\x1b[K{line}");
-            self.shown = true;
+        if !self.terminal {
+            return;
         }
+        let line = format!("{}  {more}", under_way(progress));
+        let (rows, columns) = size().unwrap_or((24, 80));
+        let line = fitted(line.trim_end(), columns);
+        if !self.shared {
+            eprint!("\r\x1b[K{line}");
+        } else if rows > 2 {
+            if rows != self.rows {
+                // Down and up again: the cursor is then above the row that is set apart.
+                let above = rows - 1;
+                eprint!("\x1bD\x1b[A\x1b7\x1b[1;{above}r\x1b8");
+                self.rows = rows;
+            }
+            eprint!("\x1b7\x1b[{rows};1H\x1b[K{line}\x1b8");
+        }
+        self.shown = true;
     }
 
     /// Prints a sentence that stays, above the line.
     pub fn say(&mut self, sentence: &str) {
-        self.wipe();
+        if !self.shared {
+            self.wipe();
+        }
         anstream::eprintln!("netreel: {sentence}");
     }
 
@@ -57,9 +86,21 @@ impl LiveLine {
     }
 
     fn wipe(&mut self) {
-        if std::mem::take(&mut self.shown) {
-            anstream::eprint!("\r\x1b[K");
+        if !std::mem::take(&mut self.shown) {
+            return;
         }
+        if !self.shared {
+            eprint!("\r\x1b[K");
+        } else if self.rows > 0 {
+            let rows = std::mem::take(&mut self.rows);
+            eprint!("\x1b7\x1b[r\x1b[{rows};1H\x1b[K\x1b8");
+        }
+    }
+}
+
+impl Drop for LiveLine {
+    fn drop(&mut self) {
+        self.wipe();
     }
 }
 
@@ -84,15 +125,14 @@ fn under_way(progress: &Progress) -> String {
 }
 
 /// As much of a line as a terminal shows without starting another one.
-fn fitted(line: &str, width: Option<u16>) -> String {
-    // A terminal that does not say how wide it is has 80 columns. The last one stays free, because
-    // some terminals start a line behind it.
-    let columns = usize::from(width.unwrap_or(80)).saturating_sub(1);
+fn fitted(line: &str, columns: u16) -> String {
+    // The last column stays free, because some terminals start a line behind it.
+    let columns = usize::from(columns).saturating_sub(1);
     line.chars().take(columns).collect()
 }
 
-/// How many columns the terminal has.
-fn width() -> Option<u16> {
+/// How many rows and columns the terminal has, where it says so.
+fn size() -> Option<(u16, u16)> {
     let mut size = libc::winsize {
         ws_row: 0,
         ws_col: 0,
@@ -101,7 +141,8 @@ fn width() -> Option<u16> {
     };
     // SAFETY: the call writes into `size`, which has the layout that it asks for.
     let told = unsafe { libc::ioctl(libc::STDERR_FILENO, libc::TIOCGWINSZ, &raw mut size) };
-    (told == 0 && size.ws_col > 0).then_some(size.ws_col)
+    let known = told == 0 && size.ws_col > 0 && size.ws_row > 0;
+    known.then_some((size.ws_row, size.ws_col))
 }
 
 #[cfg(test)]
@@ -129,7 +170,7 @@ mod tests {
     #[test]
     fn a_narrow_terminal_gets_what_fits_into_one_line() {
         let line = under_way(&PROGRESS);
-        assert_eq!(fitted(&line, Some(15)), "recording  123");
-        assert_eq!(fitted(&line, None), line);
+        assert_eq!(fitted(&line, 15), "recording  123");
+        assert_eq!(fitted(&line, 80), line);
     }
 }

@@ -21,7 +21,7 @@ pub fn run(arguments: &Record, folder: &Path, out: &mut dyn Write) -> Result<Ans
         random_addresses: arguments.random_addresses,
         tripwire: !arguments.no_tripwire,
     };
-    let mut line = LiveLine::new(armed);
+    let mut line = LiveLine::beside_a_program(armed);
     let outcome = preload::record(&wanted, &mut |report| match report {
         Report::Live(live) => line.show(&live, ""),
         Report::Started { .. } => {}
