@@ -11,7 +11,7 @@ use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, TryRecvError};
+use std::sync::mpsc::Receiver;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -159,11 +159,8 @@ impl Talk {
         loop {
             // What was asked for before the end is still asked once.
             let ending = stop.load(Ordering::Relaxed);
-            loop {
-                match self.asked.try_recv() {
-                    Ok((trigger, text)) => self.ask(&trigger, &text),
-                    Err(TryRecvError::Empty | TryRecvError::Disconnected) => break,
-                }
+            while let Ok((trigger, text)) = self.asked.try_recv() {
+                self.ask(&trigger, &text);
             }
             self.send_due();
             if ending {
