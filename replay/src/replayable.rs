@@ -25,6 +25,13 @@ pub fn check_replayable(reel: &Reel) -> Result<(), NotReplayable> {
 pub(crate) fn check(reel: &Reel, says_socket: bool) -> Result<(), NotReplayable> {
     let mut missing = Vec::new();
     let header = reel.header();
+    if let Some(redacted) = header.redacted.as_ref().filter(|it| !it.replayable) {
+        let removed = redacted.removed.iter().map(|(what, _)| what.as_str());
+        missing.push(format!(
+            "it is a redacted copy, without what was recorded of its {}",
+            removed.collect::<Vec<_>>().join(", ")
+        ));
+    }
     let captured = [Header::OBSERVER, Header::CAPTURED].contains(&header.engine.as_str());
     if captured {
         missing.push(

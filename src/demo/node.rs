@@ -154,6 +154,7 @@ fn header(peer: u8, assignment: &Assignment, start: &Start) -> Header {
             name: "boxes.wire".to_owned(),
             text: WIRE.to_owned(),
         }],
+        redacted: None,
     }
 }
 

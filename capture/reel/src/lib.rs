@@ -38,7 +38,7 @@ pub use ending::{CutWhy, Damage, Ending, Gap, GapWhy, Recovery};
 pub use event::{Event, EventKind, Record, SendOutcome};
 pub use fault::FaultVerdict;
 pub use frame::{EVENT_MAX, VERSION, block_frame, compressed_frame};
-pub use header::{ClockAnchor, Header, WireText};
+pub use header::{ClockAnchor, Header, Redacted, WireText};
 pub use id::{Endpoint, EventNumber, SocketId, ThreadId};
 pub use index::{BlockInfo, Totals};
 pub use open::{OpenError, Start};

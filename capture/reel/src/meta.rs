@@ -13,6 +13,9 @@ use serde::de::DeserializeOwned;
 /// lengths the bytes claim.
 pub(crate) const META_MAX: usize = 16 << 20;
 
+/// Stands before what was taken out of a recording. No number begins with it, and so no `Part`.
+pub(crate) const REDACTED: u8 = 0xff;
+
 /// The bytes of `value`.
 pub(crate) fn encode<T: Serialize>(value: &T) -> Option<Vec<u8>> {
     let bytes = encode_to_vec(value, config::standard()).ok()?;

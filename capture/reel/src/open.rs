@@ -186,11 +186,21 @@ pub(crate) fn open_start(source: &dyn ReadAt, length: u64) -> Result<Start, Open
         return Err(OpenError::HeaderDamaged { end, why });
     }
     let damaged = |why| OpenError::HeaderDamaged { end, why };
-    let (header, rest) = meta::decode_prefix(&bytes).map_err(damaged)?;
-    let part = match rest {
-        [] => None,
-        rest => Some(meta::decode(rest).map_err(damaged)?),
+    let (mut header, rest) = meta::decode_prefix::<Header>(&bytes).map_err(&damaged)?;
+    let (part, rest) = match rest {
+        [] | [meta::REDACTED, ..] => (None, rest),
+        rest => {
+            let (part, rest) = meta::decode_prefix(rest).map_err(&damaged)?;
+            (Some(part), rest)
+        }
     };
+    match rest {
+        [] => {}
+        [meta::REDACTED, rest @ ..] => {
+            header.redacted = Some(meta::decode(rest).map_err(damaged)?);
+        }
+        rest => return Err(damaged(format!("{} bytes too many", rest.len()))),
+    }
     Ok(Start {
         header,
         identity: head.identity,

@@ -105,9 +105,14 @@ impl<W: Append> ReelWriter<W> {
         part: Option<&Part>,
     ) -> Result<ReelWriter<W>, WriteError> {
         let too_large = WriteError::MetaTooLarge("header");
+        let redacted = header.redacted.as_ref();
         let mut header = meta::encode(header).ok_or(too_large)?;
         if let Some(part) = part {
             header.extend(meta::encode(part).ok_or(too_large)?);
+        }
+        if let Some(redacted) = redacted {
+            header.push(meta::REDACTED);
+            header.extend(meta::encode(redacted).ok_or(too_large)?);
         }
         if header.len() > meta::META_MAX {
             return Err(too_large);

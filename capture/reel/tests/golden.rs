@@ -2,7 +2,7 @@
 //! format: the page, and from version 1 on the version, change with it.
 
 use netreel_reel::{Event, EventNumber, Header, Record, ReelWriter, SendOutcome, SocketId};
-use netreel_reel::{ThreadId, Time};
+use netreel_reel::{Redacted, ThreadId, Time};
 
 fn check(what: &str, bytes: &[u8], expected: &str) {
     let hex: Vec<_> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -94,5 +94,33 @@ fn the_bytes_of_a_small_reel_are_those_of_the_page() {
          06 03 01 04 01 05 01 08 01 0b 01 0c 01  00  01 fb e8 03 fb ce 04  00  00  00
          01 2c  01 00  01 06  01 fb d0 07
          64 00 00 00 00 00 00 00  45 13 c0 8c  f7 45 6e 64",
+    );
+}
+
+#[test]
+fn what_was_taken_out_stands_behind_the_header() {
+    let plain = Header {
+        node: "A".to_owned(),
+        ..Header::default()
+    };
+    let bytes = |header: &Header| {
+        let writer = ReelWriter::create(Vec::new(), header).unwrap();
+        writer.finish().unwrap()
+    };
+    let redacted = Header {
+        redacted: Some(Redacted {
+            removed: vec![("notes".to_owned(), 3)],
+            replayable: true,
+        }),
+        ..plain.clone()
+    };
+    let reel = netreel_reel::Reel::from_bytes(bytes(&redacted)).unwrap();
+    assert_eq!(*reel.header(), redacted);
+    let (with, without) = (bytes(&redacted), bytes(&plain));
+    let end = with.len() - without.len() + without.iter().position(|&byte| byte == 0xf7).unwrap();
+    check(
+        "what was taken out",
+        &with[end - 10..end],
+        "ff 01 05 6e 6f 74 65 73 03 01",
     );
 }

@@ -66,6 +66,11 @@ pub(super) fn sources(reels: Vec<ReelInput>, warnings: &mut Vec<String>) -> Vec<
                  not an outcome"
             ));
         }
+        if let Some(redacted) = &reel.header().redacted {
+            let removed = redacted.removed.iter().map(|(what, _)| what.as_str());
+            let removed = removed.collect::<Vec<_>>().join(", ");
+            warnings.push(format!("{name} is a redacted copy, changed in: {removed}"));
+        }
         warnings.extend(skipped(&name, reel.unknown()));
         // What lacks at the start was told above.
         let at_start = |hole: &&RawHole| scan.begins_later && hole.from.is_none();
