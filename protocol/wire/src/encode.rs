@@ -10,6 +10,7 @@ use crate::json::bytes_of_rest;
 use crate::run::{Source, Written, write};
 use crate::state::ConnectionState;
 use crate::suggest::did_you_mean;
+use crate::tree::TreeNode;
 use crate::wire::{Decoded, Wire};
 
 /// A packet made from JSON.
@@ -59,7 +60,15 @@ impl std::error::Error for EncodeError {}
 impl Decoded {
     /// The packet as JSON, from which [`Wire::encode`] makes the same bytes.
     pub fn to_json(&self) -> Json {
-        crate::json::packet(&self.tree)
+        crate::json::packet(&self.tree, &|_| false)
+    }
+
+    /// The same, with fields that say nothing where `blank` says so: texts are as many `x`, bytes as
+    /// many zeros, numbers 0 in as many bits. It is asked of fields for which
+    /// [`TreeNode::can_be_blank`] holds; other fields, such as those that are worked out from others,
+    /// follow when the packet is written.
+    pub fn to_blank_json(&self, blank: &dyn Fn(TreeNode<'_>) -> bool) -> Json {
+        crate::json::packet(&self.tree, blank)
     }
 }
 

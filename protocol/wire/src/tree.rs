@@ -405,6 +405,44 @@ impl<'t> TreeNode<'t> {
         self.node.field == UNRESOLVED || self.info().is_some_and(of_window)
     }
 
+    /// Whether it is a field with a value on the wire that the wire does not prescribe.
+    pub fn can_be_blank(self) -> bool {
+        let contents = &self.tree.dictionary.contents;
+        let has_value = |info: &FieldInfo| {
+            info.shown != Shown::Nothing
+                && info.constant.is_none()
+                && info.padding.is_none()
+                && !contents.contains_key(&self.node.field)
+        };
+        let bits = &self.node.bits;
+        bits.start < bits.end && !self.is_rest() && self.info().is_some_and(has_value)
+    }
+
+    /// Whether it is what `align` skips.
+    pub fn is_padding(self) -> bool {
+        self.info().is_some_and(|info| info.padding.is_some())
+    }
+
+    /// Whether its bits came in several packets, so that they are in none of them as they stand here.
+    pub fn is_joined(self) -> bool {
+        let mut node = self;
+        while let Some(parent) = node.parent().and_then(|parent| self.tree.get(parent)) {
+            let through_layer = |info: &FieldInfo| info.packed_key.is_some();
+            let stream = self.tree.streams.get(usize::from(node.stream().0));
+            let is_coded = stream.is_some_and(|stream| stream.coding.is_some());
+            let is_unpacked = is_coded || parent.info().is_some_and(through_layer);
+            if parent.stream() != node.stream() && !is_unpacked {
+                return true;
+            }
+            node = parent;
+        }
+        false
+    }
+
+    pub(crate) fn dictionary(self) -> &'t Dictionary {
+        &self.tree.dictionary
+    }
+
     pub(crate) fn field(self) -> u32 {
         self.node.field
     }

@@ -246,6 +246,16 @@ impl Wire {
         self.run_full(protocol, Entry::JoinedMessage, around, joined)
     }
 
+    /// Whether some field is called so, or has this annotation.
+    pub fn has_field(&self, name: Option<&str>, annotation: Option<&str>) -> bool {
+        let dictionaries = self.protocols.iter().map(|each| &each.program.dictionary);
+        let mut fields = dictionaries.flat_map(|dictionary| &dictionary.fields);
+        fields.any(|field| {
+            name.is_none_or(|name| *field.name == *name)
+                && annotation.is_none_or(|wanted| field.annotation.as_deref() == Some(wanted))
+        })
+    }
+
     /// The same wire with these keys, for layers that ask a key log.
     pub fn with_keys(mut self, keys: Keys) -> Wire {
         let keys = Arc::new(keys);

@@ -4,14 +4,19 @@ use std::ops::Range;
 
 use serde_json::{Map, Value as Json};
 
+use super::blank::{blank_bytes, blank_raw, blank_text};
 use super::{hex, leaf_of};
 use crate::program::{FieldInfo, Rest, Shown};
 use crate::run::show;
 use crate::tree::{Name, Tree, TreeId, TreeNode, Value};
 use crate::values::uuid;
 
-/// The whole packet: `wire` where there are several to choose from, `packet`, and `rest` where the wire does not explain all of it.
-pub(crate) fn packet(tree: &Tree) -> Json {
+/// Which fields say nothing any more.
+type Blank<'b> = &'b dyn Fn(TreeNode<'_>) -> bool;
+
+/// The whole packet: `wire` where there are several to choose from, `packet`, and `rest` where the
+/// wire does not explain all of it. Fields that are to be `blank` say nothing.
+pub(crate) fn packet(tree: &Tree, blank: Blank<'_>) -> Json {
     let mut whole = Map::new();
     for root in tree.roots().filter_map(|root| tree.get(root)) {
         if root.is_rest() {
@@ -20,7 +25,7 @@ pub(crate) fn packet(tree: &Tree) -> Json {
             if let Some(protocol) = &tree.dictionary().protocol {
                 whole.insert("wire".to_owned(), Json::String(protocol.to_string()));
             }
-            whole.insert("packet".to_owned(), field(tree, root));
+            whole.insert("packet".to_owned(), field(tree, root, blank));
         }
     }
     if tree.is_cut && !whole.contains_key("rest") {
@@ -43,17 +48,20 @@ fn window_rest(node: TreeNode<'_>) -> Option<&Rest> {
     node.info()?.rest.as_ref()
 }
 
-fn field(tree: &Tree, node: TreeNode<'_>) -> Json {
+fn field(tree: &Tree, node: TreeNode<'_>, blank: Blank<'_>) -> Json {
     let Some(info) = node.info() else {
         return hex(&node.content());
     };
+    if node.can_be_blank() && blank(node) {
+        return blank_field(node, info.shown);
+    }
     match info.shown {
         Shown::Nothing if is_repeat(tree, node, info) => Json::Array(
             children(tree, node.id())
-                .map(|child| field(tree, child))
+                .map(|child| field(tree, child, blank))
                 .collect(),
         ),
-        Shown::Nothing => structure(tree, node.id()),
+        Shown::Nothing => structure(tree, node.id(), blank),
         Shown::Text(encoding) | Shown::ZeroText(encoding) => {
             let bytes = node.content();
             let text = show::text(&bytes, encoding);
@@ -93,6 +101,35 @@ fn field(tree: &Tree, node: TreeNode<'_>) -> Json {
     }
 }
 
+/// A field of the same kind and length that says nothing.
+fn blank_field(node: TreeNode<'_>, shown: Shown) -> Json {
+    match shown {
+        Shown::Text(encoding) | Shown::ZeroText(encoding) => {
+            let length = node.content().len();
+            let prefix = node.bits().start..node.raw() as u32;
+            let value = blank_text(length, encoding);
+            with_width(node, value, "prefix_bits", prefix, length as u64)
+        }
+        Shown::PaddedText(encoding) => {
+            let text = show::padded_text(&node.content(), encoding);
+            let length = super::leaf::text_bytes(&text, encoding).map_or(0, |text| text.len());
+            blank_text(length, encoding)
+        }
+        Shown::Bytes | Shown::Hash => hex(&blank_bytes(node.content().len())),
+        Shown::Uuid => Json::String(uuid::to_text(&blank_bytes(16))),
+        shown => {
+            let bits = node.bits();
+            let raw = blank_raw(shown, bits.end - bits.start);
+            let json = leaf_of(raw, shown, node.dictionary());
+            let json = match node.value() {
+                Value::Delta { .. } => serde_json::json!({ "change": json }),
+                _ => json,
+            };
+            with_width(node, json, "bits", bits, raw)
+        }
+    }
+}
+
 /// Says the width of a varint where it is not the one that a writer would choose.
 fn with_width(node: TreeNode<'_>, json: Json, key: &str, bits: Range<u32>, value: u64) -> Json {
     let Some(codec) = node.info().and_then(|info| info.varint) else {
@@ -114,7 +151,7 @@ fn with_part(json: Json, key: &str, part: Json) -> Json {
     Json::Object(parts)
 }
 
-fn structure(tree: &Tree, id: TreeId) -> Json {
+fn structure(tree: &Tree, id: TreeId, blank: Blank<'_>) -> Json {
     let mut fields = Map::new();
     for child in children(tree, id) {
         let Name::Field(name) = child.name() else {
@@ -138,7 +175,7 @@ fn structure(tree: &Tree, id: TreeId) -> Json {
             fields.insert(key.to_string(), hex(&child.packed()));
         }
         let Some(padding) = child.info().and_then(|info| info.padding.as_ref()) else {
-            fields.insert(name.to_owned(), field(tree, child));
+            fields.insert(name.to_owned(), field(tree, child, blank));
             continue;
         };
         let width = child.bits().end - child.bits().start;

@@ -6,6 +6,7 @@
 //! comes back to the byte: the width of an over-long varint (`bits`), padding that is not what it
 //! should be, the bits of a NaN, the bytes of a text that is none.
 
+mod blank;
 mod from_tree;
 mod leaf;
 
