@@ -46,6 +46,9 @@ pub enum Command {
     Export(Export),
     /// Feeds a reel back into the engine and compares every send. Exits 1 at a divergence.
     Replay(Replay),
+    /// Writes a copy without what must not leave the house: addresses are mapped, contents blanked,
+    /// and that nothing else changed is checked (docs/redact.md).
+    Redact(Redact),
     /// The wire language: a protocol's bytes, described once (docs/wire-language.md).
     #[command(subcommand)]
     Wire(Wire),
@@ -468,6 +471,93 @@ pub struct Replay {
     /// `resend_delay_ns=20000000`; a name that is not one lists them all.
     #[arg(long, value_name = "NAME=VALUE")]
     pub tune: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct Redact {
+    /// A reel, or a folder of the reels of one session.
+    #[arg(value_name = "PATH")]
+    pub path: PathBuf,
+    /// Where the copies go; must be empty or not exist.
+    #[arg(long, value_name = "DIR")]
+    pub out: PathBuf,
+    /// What packets become: `lengths` leaves zeros, `drop` nothing.
+    #[arg(long, value_enum, default_value_t = KeepBytes::Keep)]
+    pub payloads: KeepBytes,
+    /// Blank this field in all packets: by the end of its path (`chat.text`) or by its annotation
+    /// (`@rpc_name`). May be given several times.
+    #[arg(long, value_name = "FIELD")]
+    pub blank: Vec<String>,
+    /// Decode with this wire instead of the one inside the reels.
+    #[arg(long, value_name = "FILE", requires = "blank")]
+    pub wire: Option<PathBuf>,
+    /// A key log for encrypted layers; without it `keys.log` beside what is read, where there is one.
+    #[arg(long, value_name = "FILE", requires = "blank")]
+    pub keys: Option<PathBuf>,
+    /// What becomes of a packet that cannot be made safe and stay what it is.
+    #[arg(long, value_enum, default_value_t = KeepBytes::Lengths)]
+    pub doubtful: KeepBytes,
+    /// Remove this text wherever it stands: a name, a password. May be given several times.
+    #[arg(long, value_name = "TEXT")]
+    pub remove: Vec<String>,
+    /// The same key maps the same addresses to the same ones. Default: one that nobody keeps.
+    #[arg(long, value_name = "TEXT")]
+    pub key: Option<String>,
+    /// Map the machine's own addresses (127.0.0.1, ::1) as well.
+    #[arg(long)]
+    pub loopback: bool,
+    /// Leave all addresses as they are.
+    #[arg(long, conflicts_with = "loopback")]
+    pub keep_addresses: bool,
+    /// Map ports.
+    #[arg(long)]
+    pub ports: bool,
+    /// Give nodes, and the files of their reels, numbers for names.
+    #[arg(long)]
+    pub nodes: bool,
+    /// What the program's arguments become: `scrub` maps what they name.
+    #[arg(long, value_enum, default_value_t = KeepTexts::Drop)]
+    pub args: KeepTexts,
+    /// What notes become.
+    #[arg(long, value_enum, default_value_t = KeepTexts::Scrub)]
+    pub notes: KeepTexts,
+    /// What the game's calls into the layer become. A replay needs them.
+    #[arg(long, value_enum, default_value_t = KeepBytes::Lengths)]
+    pub inputs: KeepBytes,
+    /// What the layer's start conditions become. A replay needs them.
+    #[arg(long, value_enum, default_value_t = KeepBytes::Lengths)]
+    pub start: KeepBytes,
+    /// What random numbers and seeds become. A replay needs them.
+    #[arg(long, value_enum, default_value_t = KeepBytes::Lengths)]
+    pub random: KeepBytes,
+    /// What snapshots become.
+    #[arg(long, value_enum, default_value_t = KeepBytes::Lengths)]
+    pub snapshots: KeepBytes,
+    /// Print one JSON object (docs/json.md).
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What becomes of bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum KeepBytes {
+    /// They stay.
+    Keep,
+    /// Zeros, as many.
+    Lengths,
+    /// Nothing.
+    Drop,
+}
+
+/// What becomes of texts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum KeepTexts {
+    /// They stay.
+    Keep,
+    /// Addresses, host names and folders of people in them are mapped.
+    Scrub,
+    /// Nothing.
+    Drop,
 }
 
 #[cfg(feature = "gui")]

@@ -17,6 +17,7 @@ mod open;
 mod outcome;
 mod packets;
 mod record;
+mod redact;
 mod replay;
 mod show;
 mod text;
@@ -66,6 +67,7 @@ fn run(command: &Command, out: &mut dyn Write) -> Result<Answer, Failure> {
         Command::Check(arguments) => check::run(arguments, out),
         Command::Export(arguments) => export::run(arguments, out),
         Command::Replay(arguments) => replay::run(arguments, out),
+        Command::Redact(arguments) => redact::run(arguments, out),
         Command::Wire(command) => wire::run(command, out),
         #[cfg(feature = "gui")]
         Command::Inspect(arguments) => inspect::run(arguments, out),

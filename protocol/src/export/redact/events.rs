@@ -1,0 +1,301 @@
+//! A reel, event by event.
+
+use netreel_reel::{Append, CallId, Ending, Event, EventNumber, Record, Reel, ReelWriter};
+
+use super::blank::{Blanked, Packet};
+use super::calls::{self, count_endpoint};
+use super::header::DROPPED;
+use super::report::{HeldBack, ReelReport, Removed};
+use super::secrets::Place;
+use super::survey::Survey;
+use super::{Bytes, RedactError, Texts};
+
+impl Survey {
+    /// Writes the copy of a reel: the same events with the same numbers, times and threads. A reel
+    /// that was cut, or lacks bytes, is cut in the copy as well.
+    ///
+    /// # Errors
+    /// The bytes could not be written.
+    pub fn copy<W: Append>(
+        &self,
+        place: usize,
+        reel: &Reel,
+        out: W,
+    ) -> Result<ReelReport, RedactError> {
+        if reel.parts().first().is_some_and(|first| first.part.number > 0) {
+            return Err(RedactError::NotFromStart);
+        }
+        let blanked = self.blanked.get(place);
+        let mut report = ReelReport::default();
+        let mut header = self.header(reel.header(), &mut report);
+        for count in reel.unknown().values() {
+            *report.removed.entry(Removed::UnknownEvents).or_default() += count;
+        }
+        // The header comes first, and says what was found in all events.
+        let mut buffer = Vec::new();
+        reel.for_each(|record| {
+            buffer.clear();
+            self.record(record, blanked, &mut buffer, &mut report);
+        });
+        header.redacted = Some(report.told());
+        let mut writer = ReelWriter::create(out, &header)?;
+        let mut failed = None;
+        let walk = reel.for_each(|record| {
+            buffer.clear();
+            let copy = self.record(record, blanked, &mut buffer, &mut ReelReport::default());
+            if failed.is_none() {
+                failed = writer.push(&copy).err();
+            }
+        });
+        if let Some(error) = failed {
+            return Err(error.into());
+        }
+        if *reel.ending() == Ending::Clean && walk.damaged.is_empty() {
+            writer.finish()?;
+        } else {
+            writer.seal()?;
+        }
+        Ok(report)
+    }
+
+    /// An event as it is in the copy. Bytes that change go into `buffer`.
+    fn record<'b>(
+        &self,
+        record: &Record<'b>,
+        blanked: Option<&Blanked>,
+        buffer: &'b mut Vec<u8>,
+        report: &mut ReelReport,
+    ) -> Record<'b> {
+        let number = record.number;
+        let mut endpoint = |old| {
+            let new = self.map.endpoint(old);
+            count_endpoint(old, new, report);
+            new
+        };
+        let mut event = record.event;
+        match &mut event {
+            Event::SocketOpened { local: at, .. }
+            | Event::Sent { to: at, .. }
+            | Event::Received { from: at, .. }
+            | Event::Relay { client: at, .. } => *at = endpoint(*at),
+            Event::Seen { from, to, .. } => {
+                *from = endpoint(*from);
+                *to = endpoint(*to);
+            }
+            _ => {}
+        }
+        let made = blanked.and_then(|blanked| blanked.packets.get(&number));
+        let new = match made {
+            Some(made) => self.blanked(number, made, report),
+            None => self.bytes(number, &record.event, report),
+        };
+        let changed = new.is_some();
+        *buffer = new.unwrap_or_default();
+        match &mut event {
+            Event::Sent { payload: bytes, .. }
+            | Event::Received { payload: bytes, .. }
+            | Event::Seen { payload: bytes, .. }
+            | Event::Input { call: bytes }
+            | Event::Snapshot { state: bytes }
+            | Event::Note { text: bytes }
+            | Event::Triggered { text: bytes, .. }
+            | Event::Called { details: bytes, .. }
+                if changed =>
+            {
+                *bytes = buffer;
+            }
+            Event::Random { value } if changed => *value = 0,
+            _ => {}
+        }
+        Record { event, ..*record }
+    }
+
+    /// A packet of which fields were blanked.
+    fn blanked(
+        &self,
+        number: EventNumber,
+        made: &Packet,
+        report: &mut ReelReport,
+    ) -> Option<Vec<u8>> {
+        if let Some(why) = &made.held_back {
+            report.held_back.push(HeldBack {
+                event: number.0,
+                why: why.clone(),
+                kept: self.rules.doubtful == Bytes::Keep,
+            });
+            report.count(Removed::Payloads);
+            return Some(made.bytes.clone());
+        }
+        report.count(Removed::Fields);
+        let bytes = Some(made.bytes.clone());
+        let Some(stands) = self.stands_in(&made.bytes) else {
+            return bytes;
+        };
+        let why = stands_in_it(stands);
+        self.hold_back((number, &made.bytes), Removed::Payloads, &why, report)
+            .or(bytes)
+    }
+
+    /// The bytes of an event as they are in the copy; `None`: as they were.
+    fn bytes(
+        &self,
+        number: EventNumber,
+        event: &Event<'_>,
+        report: &mut ReelReport,
+    ) -> Option<Vec<u8>> {
+        let rules = &self.rules;
+        match *event {
+            Event::Sent { payload, .. }
+            | Event::Received { payload, .. }
+            | Event::Seen { payload, .. } => self.opaque(
+                (number, payload),
+                (rules.payloads, Removed::Payloads),
+                report,
+            ),
+            Event::Input { call } => {
+                self.opaque((number, call), (rules.inputs, Removed::Inputs), report)
+            }
+            Event::Snapshot { state } => self.opaque(
+                (number, state),
+                (rules.snapshots, Removed::Snapshots),
+                report,
+            ),
+            Event::Note { text } | Event::Triggered { text, .. } => {
+                self.note((number, text), report)
+            }
+            Event::Random { value } => {
+                let new = rules.random.of(&value.to_le_bytes())?;
+                report.count(Removed::Random);
+                Some(new)
+            }
+            Event::Called { call, details, .. } => {
+                // Nobody blanks the fields of a packet that was looked at before it was received.
+                let payloads = match rules.payloads {
+                    Bytes::Keep if self.fields.is_some() => Bytes::Lengths,
+                    payloads => payloads,
+                };
+                let opaque = |bytes: &[u8]| self.becomes(payloads, bytes);
+                let new = calls::details((call, details), rules, &self.map, opaque, report);
+                let left = new.as_deref().unwrap_or(details);
+                if self.stands_in_call(call, left).is_none() {
+                    return new;
+                }
+                report.count(Removed::CallDetails);
+                Some(calls::emptied(call, left))
+            }
+            Event::SocketOpened { .. }
+            | Event::SocketClosed { .. }
+            | Event::SendResult { .. }
+            | Event::PollEmpty { .. }
+            | Event::ReceiveFailed { .. }
+            | Event::Clock { .. }
+            | Event::Tick { .. }
+            | Event::Switched { .. }
+            | Event::Dropped { .. }
+            | Event::Stalled { .. }
+            | Event::WriteFailed { .. }
+            | Event::ClockRead { .. }
+            | Event::CaptureDrops { .. }
+            | Event::Cut { .. }
+            | Event::Fault { .. }
+            | Event::Relay { .. } => None,
+        }
+    }
+
+    /// Bytes that nobody looks into, or that stay unless something stands in them.
+    fn opaque(
+        &self,
+        (number, bytes): (EventNumber, &[u8]),
+        (becomes, what): (Bytes, Removed),
+        report: &mut ReelReport,
+    ) -> Option<Vec<u8>> {
+        if becomes != Bytes::Keep {
+            let new = becomes.of(bytes)?;
+            report.count(what);
+            return Some(new);
+        }
+        let stands = self.stands_in(bytes)?;
+        self.hold_back((number, bytes), what, &stands_in_it(stands), report)
+    }
+
+    /// A packet that cannot be made safe and stay what it is.
+    pub(super) fn hold_back(
+        &self,
+        (number, bytes): (EventNumber, &[u8]),
+        what: Removed,
+        why: &str,
+        report: &mut ReelReport,
+    ) -> Option<Vec<u8>> {
+        let new = self.rules.doubtful.of(bytes);
+        report.held_back.push(HeldBack {
+            event: number.0,
+            why: why.to_owned(),
+            kept: new.is_none(),
+        });
+        if new.is_some() {
+            report.count(what);
+        }
+        new
+    }
+
+    fn becomes(&self, becomes: Bytes, bytes: &[u8]) -> Option<Vec<u8>> {
+        match becomes {
+            Bytes::Keep => {
+                let stands = self.stands_in(bytes);
+                stands.and_then(|_| self.rules.doubtful.of(bytes))
+            }
+            other => other.of(bytes),
+        }
+    }
+
+    fn note(
+        &self,
+        (number, bytes): (EventNumber, &[u8]),
+        report: &mut ReelReport,
+    ) -> Option<Vec<u8>> {
+        let text = std::str::from_utf8(bytes).ok();
+        let new = match (self.rules.notes, text) {
+            (Texts::Keep, _) => {
+                return self.opaque((number, bytes), (Bytes::Keep, Removed::Notes), report);
+            }
+            (Texts::Scrub, Some(text)) => {
+                let new = self.map.text(text, &self.rules.remove);
+                let left = new.as_deref().unwrap_or(text);
+                match self.stands_in(left.as_bytes()) {
+                    Some(_) => DROPPED.to_owned(),
+                    None => new?,
+                }
+            }
+            (Texts::Scrub | Texts::Drop, _) => DROPPED.to_owned(),
+        };
+        report.count(Removed::Notes);
+        Some(new.into_bytes())
+    }
+
+    /// What of all that is removed stands in these bytes.
+    pub(super) fn stands_in(&self, bytes: &[u8]) -> Option<Removed> {
+        self.secrets
+            .find(bytes, Place::Content)
+            .map(|(_, what)| what)
+    }
+
+    /// The same, of the details of a call.
+    pub(super) fn stands_in_call(&self, call: CallId, details: &[u8]) -> Option<Removed> {
+        let searched = calls::searched(call, details);
+        let mut found = searched
+            .iter()
+            .filter_map(|(bytes, place)| self.secrets.find(bytes, *place));
+        found.next().map(|(_, what)| what)
+    }
+
+    pub(super) fn stands_in_wire(&self, text: &str) -> bool {
+        self.secrets.find(text.as_bytes(), Place::Wire).is_some()
+    }
+}
+
+fn stands_in_it(what: Removed) -> String {
+    match what {
+        Removed::Fields => "what a blanked field said stands elsewhere in it".to_owned(),
+        what => format!("one of the {} stands in it", what.words()),
+    }
+}

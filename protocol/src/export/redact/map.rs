@@ -1,0 +1,230 @@
+//! What stands where an address, a port, a host name or a user name stood: the same in all reels.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::Hasher as _;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
+
+use netreel_reel::Endpoint;
+use siphasher::sip::SipHasher24;
+
+use super::{RedactError, Redaction};
+
+/// What a session names that is mapped, before anybody knows to what.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Found {
+    pub addresses: BTreeSet<IpAddr>,
+    pub ports: BTreeSet<u16>,
+    pub hosts: BTreeSet<String>,
+    /// Names of people's folders.
+    pub users: BTreeSet<String>,
+    pub nodes: BTreeSet<String>,
+}
+
+/// What became of each.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Map {
+    pub addresses: BTreeMap<IpAddr, IpAddr>,
+    pub ports: BTreeMap<u16, u16>,
+    pub hosts: BTreeMap<String, String>,
+    pub users: BTreeMap<String, String>,
+    pub nodes: BTreeMap<String, String>,
+    key: [u8; 16],
+}
+
+/// 198.18.0.0/15, kept for measurements (RFC 2544): no machine of the public net has one.
+const BENCHMARK: (u32, u32) = (0xc612_0000, 1 << 17);
+/// 233.252.0.0/24, the multicast addresses for examples (RFC 6676).
+const MULTICAST: (u32, u32) = (0xe9fc_0000, 1 << 8);
+
+/// The key that a text stands for.
+pub fn key_of(text: &str) -> [u8; 16] {
+    let map = Map {
+        key: *b"netreel redact 1",
+        ..Map::default()
+    };
+    map.token("key", text.as_bytes())
+}
+
+impl Map {
+    /// Gives each thing that was found another one. Depends on the key and on what was found, not on
+    /// the order in which it was.
+    pub fn new(rules: &Redaction, found: &Found) -> Result<Map, RedactError> {
+        let mut map = Map {
+            key: rules.key,
+            ..Map::default()
+        };
+        let mut taken = found.addresses.clone();
+        for &address in &found.addresses {
+            if let Some(new) = map.new_address(address, rules, &taken)? {
+                taken.insert(new);
+                map.addresses.insert(address, new);
+            }
+        }
+        // An address that stands for another inside IPv6 goes the way of the other.
+        for &address in &found.addresses {
+            if let IpAddr::V6(v6) = address
+                && let Some(v4) = v6.to_ipv4_mapped()
+                && let Some(IpAddr::V4(new)) = map.addresses.get(&IpAddr::V4(v4)).copied()
+            {
+                map.addresses.insert(address, new.to_ipv6_mapped().into());
+            }
+        }
+        if rules.ports {
+            let mut taken = found.ports.clone();
+            for &port in found.ports.iter().filter(|&&port| port != 0) {
+                let new = map.new_port(port, &taken)?;
+                taken.insert(new);
+                map.ports.insert(port, new);
+            }
+        }
+        map.hosts = map.numbered(&found.hosts, |number| format!("host-{number}.example"));
+        map.users = map.numbered(&found.users, |number| format!("user-{number}"));
+        if rules.nodes {
+            map.nodes = map.numbered(&found.nodes, |number| format!("node-{number}"));
+        }
+        Ok(map)
+    }
+
+    /// What an address becomes.
+    pub fn address(&self, address: IpAddr) -> IpAddr {
+        self.addresses.get(&address).copied().unwrap_or(address)
+    }
+
+    /// What a port becomes.
+    pub fn port(&self, port: u16) -> u16 {
+        self.ports.get(&port).copied().unwrap_or(port)
+    }
+
+    /// What an endpoint becomes.
+    pub fn endpoint(&self, endpoint: Endpoint) -> Endpoint {
+        let port = self.port(endpoint.port());
+        match (self.address(endpoint.ip()), endpoint) {
+            (IpAddr::V6(ip), SocketAddr::V6(old)) => {
+                SocketAddrV6::new(ip, port, old.flowinfo(), old.scope_id()).into()
+            }
+            (ip, _) => SocketAddr::new(ip, port),
+        }
+    }
+
+    /// A number that follows from the key and from these bytes alone.
+    pub fn hash(&self, what: &str, bytes: &[u8], attempt: u32) -> u64 {
+        let mut hasher = SipHasher24::new_with_key(&self.key);
+        hasher.write(what.as_bytes());
+        hasher.write(&[0]);
+        hasher.write(&attempt.to_le_bytes());
+        hasher.write(bytes);
+        hasher.finish()
+    }
+
+    /// The same, of any length.
+    pub fn token(&self, what: &str, bytes: &[u8]) -> [u8; 16] {
+        let mut token = [0; 16];
+        for (attempt, part) in (0..).zip(token.chunks_exact_mut(8)) {
+            part.copy_from_slice(&self.hash(what, bytes, attempt).to_le_bytes());
+        }
+        token
+    }
+
+    /// Names by number, in an order that the key alone knows.
+    fn numbered(
+        &self,
+        names: &BTreeSet<String>,
+        name: impl Fn(u32) -> String,
+    ) -> BTreeMap<String, String> {
+        let mut order: Vec<&String> = names.iter().collect();
+        order.sort_by_key(|name| (self.hash("name", name.as_bytes(), 0), *name));
+        // A copy of a copy names things that were numbered before.
+        let mut free = (1..).map(name).filter(|new| !names.contains(new));
+        let numbered = order
+            .into_iter()
+            .filter_map(|old| Some((old.clone(), free.next()?)));
+        numbered.collect()
+    }
+
+    fn new_address(
+        &self,
+        address: IpAddr,
+        rules: &Redaction,
+        taken: &BTreeSet<IpAddr>,
+    ) -> Result<Option<IpAddr>, RedactError> {
+        if !rules.addresses || says_nothing(address) || (is_loopback(address) && !rules.loopback) {
+            return Ok(None);
+        }
+        let (space, hash): (u64, _) = match address {
+            IpAddr::V4(v4) if v4.is_multicast() => (u64::from(MULTICAST.1), v4.octets().to_vec()),
+            IpAddr::V4(v4) => (u64::from(BENCHMARK.1), v4.octets().to_vec()),
+            IpAddr::V6(v6) => (1 << 32, v6.octets().to_vec()),
+        };
+        let first = self.hash("address", &hash, 0);
+        // No more than there are, each once: from a place that the key knows, one after the other.
+        for step in 0..space.min(BENCHMARK.1.into()) {
+            let place = (first.wrapping_add(step) % space) as u32;
+            let new: IpAddr = match address {
+                IpAddr::V4(v4) if v4.is_multicast() => Ipv4Addr::from(MULTICAST.0 | place).into(),
+                IpAddr::V4(_) => Ipv4Addr::from(BENCHMARK.0 | place).into(),
+                IpAddr::V6(v6) => documented(v6, place).into(),
+            };
+            let ends = [0, BENCHMARK.1 - 1];
+            let is_end = matches!(new, IpAddr::V4(_)) && ends.contains(&place);
+            if !is_end && !taken.contains(&new) {
+                return Ok(Some(new));
+            }
+        }
+        Err(RedactError::TooManyAddresses { most: space })
+    }
+
+    fn new_port(&self, port: u16, taken: &BTreeSet<u16>) -> Result<u16, RedactError> {
+        let space = u64::from(u16::MAX) - 1024 + 1;
+        let first = self.hash("port", &port.to_le_bytes(), 0);
+        let ports = (0..space).map(|step| (1024 + first.wrapping_add(step) % space) as u16);
+        let mut free = ports.filter(|port| !taken.contains(port));
+        free.next().ok_or(RedactError::TooManyPorts)
+    }
+}
+
+/// 2001:db8::/32, kept for documentation (RFC 3849); a group, ff0x::db8:0:0/96 (RFC 6676).
+fn documented(old: Ipv6Addr, place: u32) -> Ipv6Addr {
+    let [high, low] = [(place >> 16) as u16, place as u16];
+    match old.segments() {
+        [group @ 0xff00..=0xffff, ..] => {
+            Ipv6Addr::new(0xff00 | group & 0xf, 0, 0, 0, 0, 0xdb8, high, low)
+        }
+        _ => Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, high, low),
+    }
+}
+
+/// The addresses that name no machine.
+fn says_nothing(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(v4) => v4.is_unspecified() || v4.is_broadcast(),
+        IpAddr::V6(v6) => {
+            let mapped = v6.to_ipv4_mapped().map(IpAddr::V4);
+            v6.is_unspecified() || mapped.is_some_and(says_nothing)
+        }
+    }
+}
+
+pub(super) fn is_loopback(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(v4) => v4.is_loopback(),
+        IpAddr::V6(v6) => {
+            v6.is_loopback() || v6.to_ipv4_mapped().is_some_and(|v4| v4.is_loopback())
+        }
+    }
+}
+
+impl Found {
+    pub fn endpoint(&mut self, endpoint: Endpoint) {
+        self.address(endpoint.ip());
+        self.ports.insert(endpoint.port());
+    }
+
+    pub fn address(&mut self, address: IpAddr) {
+        if let IpAddr::V6(v6) = address
+            && let Some(v4) = v6.to_ipv4_mapped()
+        {
+            self.addresses.insert(v4.into());
+        }
+        self.addresses.insert(address);
+    }
+}

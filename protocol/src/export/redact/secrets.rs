@@ -1,0 +1,195 @@
+//! What must not be found any more, in all forms in which it may stand in bytes.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use super::map::Map;
+use super::report::Removed;
+use super::{RedactError, Redaction};
+
+/// Shorter texts are found by chance.
+const TEXT_MIN: usize = 3;
+
+/// All that is searched for.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Secrets {
+    patterns: Vec<Pattern>,
+    /// The places of patterns in the list, by their first two bytes.
+    starts: BTreeMap<[u8; 2], Vec<u32>>,
+    /// Whether some pattern starts with these two bytes: a bit for each.
+    is_start: Vec<u64>,
+}
+
+#[derive(Clone, Debug)]
+struct Pattern {
+    bytes: Vec<u8>,
+    what: Removed,
+    form: Form,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Text,
+    /// In digits, which further digits before or behind make another address.
+    Digits,
+    Binary,
+    /// Four bytes, which numbers are as well.
+    Short,
+}
+
+/// Where something is searched for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// In bytes that somebody else filled: packets, calls, snapshots, texts.
+    Content,
+    /// In the details of a call that are numbers.
+    Numbers,
+    /// Anywhere in a file, between its own numbers.
+    File,
+    /// In the text of a wire, which has words of its own.
+    Wire,
+}
+
+impl Secrets {
+    pub fn new(rules: &Redaction, map: &Map) -> Result<Secrets, RedactError> {
+        let mut secrets = Secrets {
+            is_start: vec![0; 1 << 10],
+            ..Secrets::default()
+        };
+        for address in map.addresses.keys() {
+            secrets.address(*address);
+        }
+        for host in map.hosts.keys() {
+            secrets.text(host, Removed::Hosts);
+        }
+        for user in map.users.keys() {
+            // A name alone may be any word.
+            for folder in ["/home/", "/Users/", "\\Users\\"] {
+                secrets.text(&format!("{folder}{user}"), Removed::Users);
+            }
+        }
+        for text in &rules.remove {
+            if text.len() < TEXT_MIN {
+                return Err(RedactError::TooShort(text.clone()));
+            }
+            secrets.text(text, Removed::Texts);
+        }
+        Ok(secrets)
+    }
+
+    /// What fields said that say nothing now.
+    pub fn values(&mut self, values: impl IntoIterator<Item = Vec<u8>>) {
+        for value in values {
+            self.add(value, Removed::Fields, Form::Text);
+        }
+    }
+
+    fn address(&mut self, address: IpAddr) {
+        let what = Removed::Addresses;
+        let text = address.to_string();
+        self.add(utf16(&text), what, Form::Text);
+        self.add(text.into_bytes(), what, Form::Digits);
+        match address {
+            IpAddr::V4(v4) => {
+                let octets = v4.octets();
+                let mut reversed = octets;
+                reversed.reverse();
+                // RakNet sends them inverted.
+                for form in [octets, reversed, octets.map(|byte| !byte)] {
+                    self.add(form.to_vec(), what, Form::Short);
+                }
+            }
+            IpAddr::V6(v6) => self.add(v6.octets().to_vec(), what, Form::Binary),
+        }
+    }
+
+    /// A text, as bytes and in UTF-16.
+    fn text(&mut self, text: &str, what: Removed) {
+        self.add(text.as_bytes().to_vec(), what, Form::Text);
+        self.add(utf16(text), what, Form::Text);
+    }
+
+    fn add(&mut self, bytes: Vec<u8>, what: Removed, form: Form) {
+        let Some(&[a, b]) = bytes.first_chunk::<2>() else {
+            return;
+        };
+        let number = usize::from(u16::from_le_bytes([a, b]));
+        if let Some(word) = self.is_start.get_mut(number / 64) {
+            *word |= 1 << (number % 64);
+        }
+        let place = self.patterns.len() as u32;
+        self.starts.entry([a, b]).or_default().push(place);
+        self.patterns.push(Pattern { bytes, what, form });
+    }
+
+    /// The first thing that stands in these bytes, and where.
+    pub fn find(&self, bytes: &[u8], place: Place) -> Option<(usize, Removed)> {
+        let mut at = 0;
+        while let Some(rest) = bytes.get(at..).filter(|rest| rest.len() >= 2) {
+            // A quick look, for a file may be long.
+            let possible = rest.windows(2).position(|pair| {
+                let number = usize::from(u16::from_le_bytes([pair[0], pair[1]]));
+                let word = self.is_start.get(number / 64).copied().unwrap_or(0);
+                word >> (number % 64) & 1 != 0
+            })?;
+            at += possible;
+            if let Some(what) = self.at(bytes, at, place) {
+                return Some((at, what));
+            }
+            at += 1;
+        }
+        None
+    }
+
+    fn at(&self, bytes: &[u8], at: usize, place: Place) -> Option<Removed> {
+        let rest = bytes.get(at..)?;
+        let places = self.starts.get(rest.first_chunk::<2>()?)?;
+        let patterns = places
+            .iter()
+            .filter_map(|&at| self.patterns.get(at as usize));
+        let mut stands = patterns.filter(|pattern| {
+            let behind = || rest.get(pattern.bytes.len()..).unwrap_or_default();
+            rest.starts_with(&pattern.bytes)
+                && match pattern.form {
+                    Form::Binary => true,
+                    Form::Text => place != Place::Wire || pattern.what == Removed::Texts,
+                    Form::Digits => {
+                        let is_v6 = pattern.bytes.contains(&b':');
+                        is_alone(is_v6, bytes.get(..at).unwrap_or_default(), behind())
+                    }
+                    // As the reel writes an endpoint.
+                    Form::Short if matches!(place, Place::File | Place::Numbers) => {
+                        let before = |by| at.checked_sub(by).and_then(|at| bytes.get(at));
+                        // The port stands between.
+                        before(1) == Some(&5) || before(3) == Some(&4)
+                    }
+                    Form::Short => place == Place::Content,
+                }
+        });
+        stands.next().map(|pattern| pattern.what)
+    }
+}
+
+/// Whether nothing before or behind makes another address of one in digits; as `texts` reads them.
+fn is_alone(is_v6: bool, before: &[u8], behind: &[u8]) -> bool {
+    let is_digit = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_digit);
+    if is_v6 {
+        let is_part = |byte: Option<&u8>| {
+            byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b':')
+        };
+        return !is_part(before.last()) && !is_part(behind.first());
+    }
+    let before_is_part = match before {
+        [.., digit, b'.'] => digit.is_ascii_digit(),
+        _ => is_digit(before.last()),
+    };
+    let behind_is_part = match behind {
+        [b'.', digit, ..] => digit.is_ascii_digit(),
+        _ => is_digit(behind.first()),
+    };
+    !before_is_part && !behind_is_part
+}
+
+fn utf16(text: &str) -> Vec<u8> {
+    text.encode_utf16().flat_map(u16::to_le_bytes).collect()
+}

@@ -1,0 +1,302 @@
+//! `netreel redact`: copies that may leave the house.
+
+mod support;
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use netreel_capture::pcap::UdpPayloads;
+use netreel_reel::{
+    Event, EventNumber, Header, Record, Reel, ReelWriter, SocketId, ThreadId, Time, WireText,
+};
+use netreel_wire::{Connections, Value, Wire};
+use serde_json::Value as Json;
+use support::{Ran, netreel};
+
+const ROOT: &str = env!("CARGO_MANIFEST_DIR");
+
+fn path(path: &Path) -> &str {
+    path.to_str().expect("a path in UTF-8")
+}
+
+/// Redacts into a folder `out` of `folder`.
+fn redact(from: &str, folder: &Path, options: &[&str]) -> (Ran, PathBuf) {
+    let out = folder.join("out");
+    let arguments = [&["redact", from, "--out", path(&out)], options].concat();
+    (netreel(&arguments), out)
+}
+
+fn findings(of: &str) -> Json {
+    let ran = netreel(&["check", of, "--json"]);
+    let mut json = ran.json();
+    json["findings"].take()
+}
+
+fn contains(folder: &Path, what: &[u8]) -> bool {
+    let entries = std::fs::read_dir(folder).expect("the folder");
+    entries.into_iter().any(|entry| {
+        let bytes = std::fs::read(entry.expect("a file").path()).expect("its bytes");
+        bytes.windows(what.len()).any(|window| window == what)
+    })
+}
+
+/// All strings of a session's packets at fields that are called so.
+fn texts(of: &str, name: &str) -> Vec<String> {
+    let ran = netreel(&["show", of, "--filter", "length > 0", "--json"]).expect(0);
+    let mut texts = Vec::new();
+    for line in ran.out.lines() {
+        let packet: Json = serde_json::from_str(line).expect("JSON");
+        for field in packet["fields"].as_array().expect("fields") {
+            let path = field["path"].as_str().expect("a path");
+            if path.ends_with(name) {
+                texts.extend(field["value"].as_str().map(str::to_owned));
+            }
+        }
+    }
+    texts
+}
+
+#[test]
+fn a_session_with_blanked_names_has_the_same_findings() {
+    for mode in ["host", "owner"] {
+        let from = format!("{ROOT}/samples/sessions/{mode}");
+        let folder = tempfile::tempdir().expect("a folder");
+        let options = ["--blank", "name", "--blank", "string", "--json"];
+        let (ran, out) = redact(&from, folder.path(), &options);
+        let report = ran.expect(0).json();
+        assert!(report["blanked"]["name"].as_u64() > Some(0), "{report}");
+        assert_eq!(findings(path(&out)), findings(&from), "{mode}");
+        let before = texts(&from, ".name");
+        let after = texts(path(&out), ".name");
+        assert!(
+            before.iter().any(|text| text.contains(|c| c != 'x')),
+            "{before:?}"
+        );
+        assert_eq!(before.len(), after.len());
+        for (before, after) in before.iter().zip(&after) {
+            assert_eq!(*after, "x".repeat(before.len()));
+        }
+        for reel in report["reels"].as_array().expect("reels") {
+            assert_eq!(reel["held_back"], Json::Array(Vec::new()), "{reel}");
+        }
+    }
+}
+
+#[test]
+fn by_default_the_game_s_calls_go_and_a_replay_says_so() {
+    let from = format!("{ROOT}/samples/sessions/host");
+    let folder = tempfile::tempdir().expect("a folder");
+    let (ran, out) = redact(&from, folder.path(), &[]);
+    let ran = ran.expect(0);
+    assert!(ran.out.contains("calls of the game"), "{}", ran.out);
+    let replay = netreel(&["replay", path(&out)]).expect(2);
+    assert!(
+        replay.err.contains("it is a redacted copy"),
+        "{}",
+        replay.err
+    );
+}
+
+#[test]
+fn what_the_layer_was_given_can_be_kept_and_replays_exactly() {
+    let from = format!("{ROOT}/samples/sessions/host");
+    let folder = tempfile::tempdir().expect("a folder");
+    let options = ["--inputs", "keep", "--start", "keep", "--random", "keep"];
+    let (ran, out) = redact(&from, folder.path(), &options);
+    ran.expect(0);
+    let replay = netreel(&["replay", path(&out)]).expect(0);
+    assert_eq!(replay.out.matches(": exact:").count(), 4, "{}", replay.out);
+}
+
+#[test]
+fn a_field_that_no_wire_has_is_refused_before_anything_is_written() {
+    let from = format!("{ROOT}/samples/sessions/host");
+    let folder = tempfile::tempdir().expect("a folder");
+    let (ran, out) = redact(&from, folder.path(), &["--blank", "chat.texd"]);
+    let ran = ran.expect(2);
+    assert!(
+        ran.err.contains("the wire has no field `chat.texd`"),
+        "{}",
+        ran.err
+    );
+    assert!(!out.exists());
+}
+
+#[test]
+fn a_folder_that_holds_something_is_left_alone() {
+    let from = format!("{ROOT}/samples/sessions/host");
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::create_dir(folder.path().join("out")).expect("a folder");
+    std::fs::write(folder.path().join("out/mine"), "mine").expect("a file");
+    let (ran, _) = redact(&from, folder.path(), &[]);
+    assert!(ran.expect(2).err.contains("it is not empty"));
+}
+
+/// A reel of what passed an observer, as a capture has it, with the machine's own address made one
+/// of a house.
+fn observed(folder: &Path, recording: &str, wire: &str) -> PathBuf {
+    let recording = format!("{ROOT}/protocol/wire/tests/recordings/{recording}");
+    let file = File::open(&recording).expect("the recording");
+    let text = std::fs::read_to_string(format!("{ROOT}/samples/wires/{wire}")).expect("the wire");
+    let header = Header {
+        node: "observer".to_owned(),
+        engine: "observer".to_owned(),
+        wires: vec![WireText {
+            name: wire.to_owned(),
+            text,
+        }],
+        ..Header::default()
+    };
+    let mut writer = ReelWriter::create(Vec::new(), &header).expect("a reel");
+    for (number, udp) in UdpPayloads::new(file).expect("a capture").enumerate() {
+        let at = |mut end: netreel_reel::Endpoint| {
+            end.set_ip([192, 168, 77, 5].into());
+            end
+        };
+        let record = Record {
+            number: EventNumber(number as u64),
+            time: Time(udp.time),
+            thread: ThreadId(0),
+            event: Event::Seen {
+                from: at(udp.source),
+                to: at(udp.destination),
+                payload: &udp.payload,
+            },
+        };
+        writer.push(&record).expect("an event");
+    }
+    let path = folder.join("observer.reel");
+    std::fs::write(&path, writer.finish().expect("its bytes")).expect("a file");
+    path
+}
+
+/// Every packet of an observer's reel as JSON, and the values of the fields that are called so.
+fn packets(reel: &Path, name: &str) -> (Vec<Json>, Vec<Value>) {
+    let reel = netreel_capture::open(reel).expect("the reel");
+    let wire = &reel.header().wires[0];
+    let wire = Wire::compile(&wire.name, &wire.text).expect("the wire");
+    let mut connections = Connections::new(&wire);
+    let (mut packets, mut values) = (Vec::new(), Vec::new());
+    reel.for_each(|record| {
+        let Event::Seen { from, to, payload } = record.event else {
+            return;
+        };
+        let decoded = connections.decode(from, to, payload);
+        let ends = |node: &netreel_wire::TreeNode<'_>| {
+            let path = decoded.tree.path(node.id());
+            let annotation = name.strip_prefix('@');
+            path.rsplit('.').next() == Some(name)
+                || annotation.is_some() && node.annotation() == annotation
+        };
+        let found = decoded.tree.iter().filter(ends);
+        values.extend(found.map(|node| node.value()));
+        packets.push(decoded.to_json());
+    });
+    (packets, values)
+}
+
+/// Maps the addresses of a recording: its packets stay what they are.
+fn check_mapped(recording: &str, wire: &str) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let reel = observed(folder.path(), recording, wire);
+    let (ran, out) = redact(path(&reel), folder.path(), &["--json"]);
+    let report = ran.expect(0).json();
+    assert_eq!(report["addresses"], 1, "{report}");
+    assert!(!contains(&out, &[192, 168, 77, 5]));
+    let (before, _) = packets(&reel, "");
+    let (after, _) = packets(&out.join("observer.reel"), "");
+    assert_eq!(before, after);
+}
+
+#[test]
+fn packets_of_other_engines_keep_what_they_say() {
+    check_mapped("raknet.pcap", "raknet.wire");
+    check_mapped("enet.pcap", "enet.wire");
+    check_mapped("quake3.pcap", "quake3.wire");
+    check_mapped("minetest.pcap", "minetest.wire");
+}
+
+/// Blanks a field of a recording: nothing that it said is left. Of so many packets no more than the
+/// length is left, because what the field said stands in another one too.
+fn check_blanked(recording: &str, wire: &str, field: &str, held_back: usize) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let reel = observed(folder.path(), recording, wire);
+    let (ran, out) = redact(path(&reel), folder.path(), &["--blank", field, "--json"]);
+    let report = ran.expect(0).json();
+    let held = report["reels"][0]["held_back"].as_array().expect("a list");
+    assert_eq!(held.len(), held_back, "{report}");
+    let wire = std::fs::read_to_string(format!("{ROOT}/samples/wires/{wire}")).expect("the wire");
+    assert!(report["blanked"][field].as_u64() > Some(0), "{report}");
+    let (before, said) = packets(&reel, field);
+    let (after, left) = packets(&out.join("observer.reel"), field);
+    assert_eq!(before.len(), after.len());
+    for value in left {
+        if let Value::Text(text) = value {
+            assert!(text.bytes().all(|byte| matches!(byte, b'x' | 0)), "{text}");
+        }
+    }
+    for value in said {
+        if let Value::Text(text) = value
+            && text.len() >= 6
+            // The reel carries the wire, which has words of its own.
+            && !wire.contains(&text)
+        {
+            assert!(!contains(&out, text.as_bytes()), "{text}");
+        }
+    }
+}
+
+#[test]
+fn fields_of_other_engines_are_blanked_through_state_and_layers() {
+    check_blanked("minetest.pcap", "minetest.wire", "name", 2);
+    check_blanked("teeworlds07.pcap", "teeworlds07.wire", "name", 1);
+    check_blanked("quake3.pcap", "quake3.wire", "@rpc_name", 0);
+}
+
+#[test]
+fn a_reel_with_a_secret_everywhere_has_it_nowhere_in_the_copy() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let secret = "Grandmother's recipe";
+    let header = Header {
+        node: "A".to_owned(),
+        args: vec![secret.to_owned()],
+        start: secret.as_bytes().to_vec(),
+        ..Header::default()
+    };
+    let mut writer = ReelWriter::create(Vec::new(), &header).expect("a reel");
+    let to = "203.0.113.9:7000".parse().expect("an endpoint");
+    let socket = SocketId(0);
+    let payload = secret.as_bytes();
+    let events = [
+        Event::Sent {
+            socket,
+            to,
+            payload,
+        },
+        Event::Note { text: payload },
+        Event::Input { call: payload },
+        Event::Snapshot { state: payload },
+    ];
+    for (number, event) in (0..).zip(events) {
+        let record = Record {
+            number: EventNumber(number),
+            time: Time(number),
+            thread: ThreadId(0),
+            event,
+        };
+        writer.push(&record).expect("an event");
+    }
+    let reel = folder.path().join("A.reel");
+    std::fs::write(&reel, writer.finish().expect("its bytes")).expect("a file");
+    let options = ["--remove", secret, "--key", "k"];
+    let (ran, out) = redact(path(&reel), folder.path(), &options);
+    let ran = ran.expect(0);
+    assert!(ran.out.contains("event 0 held back"), "{}", ran.out);
+    for left in [payload, b"Grandmother", b"203.0.113.9", &[203, 0, 113, 9]] {
+        assert!(!contains(&out, left), "{left:?}");
+    }
+    let copy = Reel::from_bytes(std::fs::read(out.join("A.reel")).expect("bytes")).expect("a reel");
+    assert_eq!(copy.len(), 4);
+    let redacted = copy.header().redacted.as_ref().expect("a word of it");
+    assert!(!redacted.replayable);
+}
