@@ -323,7 +323,7 @@ fn an_address_that_was_left_is_caught() {
         local: at("192.168.1.20:7000"),
     };
     check_broken(0, event, "an address that was to be removed stands in it");
-    check_broken(0, event, "addresses in the file");
+    check_broken(0, event, "in the index, an address that was to be removed");
 }
 
 #[test]
