@@ -22,7 +22,11 @@ impl Survey {
         reel: &Reel,
         out: W,
     ) -> Result<ReelReport, RedactError> {
-        if reel.parts().first().is_some_and(|first| first.part.number > 0) {
+        if reel
+            .parts()
+            .first()
+            .is_some_and(|first| first.part.number > 0)
+        {
             return Err(RedactError::NotFromStart);
         }
         let blanked = self.blanked.get(place);
