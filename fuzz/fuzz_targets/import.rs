@@ -70,10 +70,13 @@ fuzz_target!(|bytes: &[u8]| {
         assert!(walk.damaged.is_empty() && walk.gaps.is_empty());
     }
     assert_eq!(found, expected);
-    let inputs = reels.into_iter().enumerate().map(|(place, reel)| ReelInput {
-        name: format!("{place}.reel"),
-        reel: Arc::new(reel),
-    });
+    let inputs = reels
+        .into_iter()
+        .enumerate()
+        .map(|(place, reel)| ReelInput {
+            name: format!("{place}.reel"),
+            reel: Arc::new(reel),
+        });
     let Ok(session) = Session::build(inputs.collect(), None) else {
         return;
     };

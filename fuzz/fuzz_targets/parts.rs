@@ -51,5 +51,7 @@ fuzz_target!(|bytes: &[u8]| {
         assert!(reel.place(block.offset).is_some());
     }
     let _ = format!("{:?} {:?} {:?}", reel.parts(), reel.gaps(), reel.ending());
-    reel.missing_parts().iter().for_each(|it| drop(it.to_string()));
+    reel.missing_parts()
+        .iter()
+        .for_each(|it| drop(it.to_string()));
 });

@@ -115,6 +115,7 @@ unsafe fn header(given: &COptions, path: &Path) -> Result<Header, Failure> {
                 .into_iter()
                 .map(|(name, text)| WireText { name, text })
                 .collect(),
+            redacted: None,
         })
     }
 }

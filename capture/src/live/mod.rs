@@ -310,7 +310,7 @@ impl Live {
                 wires: wanted.wires.clone(),
                 ..Header::default()
             };
-            let recorder = Recorder::create(path, &header, wanted.options)?;
+            let recorder = Recorder::create(path, &header, wanted.options.clone())?;
             let mut pusher = recorder.pusher()?;
             let text = format!(
                 "captured at {} with the filter `{filter}`",

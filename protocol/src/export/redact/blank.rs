@@ -107,7 +107,7 @@ impl<'a> Blanking<'a> {
             return joined;
         }
         let mut way = Way::new(reel);
-        while let Some(record) = way.events.next() {
+        for record in way.events.by_ref() {
             let record = record.as_record();
             let Some(crossing) = way.follow.crossing(record.number, &record.event) else {
                 continue;

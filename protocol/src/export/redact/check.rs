@@ -205,12 +205,11 @@ impl<'s> Checker<'s> {
         let start = old.start == new.start || bytes_fit(Bytes::Lengths, &old.start, &new.start);
         let dropped = rules.start == Bytes::Drop && new.start.is_empty();
         same("start conditions", start || dropped)?;
-        let seeds = old.seeds.iter().zip(&new.seeds);
         let random = rules.random != Bytes::Keep;
         let fits = |((_, old), (_, new)): (&(_, u64), &(_, u64))| old == new || random && *new == 0;
         same(
             "seeds",
-            old.seeds.len() == new.seeds.len() && seeds.map(fits).all(|fits| fits),
+            old.seeds.len() == new.seeds.len() && old.seeds.iter().zip(&new.seeds).all(fits),
         )?;
         same("hashes", old.hashes.len() == new.hashes.len())?;
         same("wires", old.wires.len() == new.wires.len())?;

@@ -12,7 +12,7 @@ pub(super) fn blank_text(bytes: usize, encoding: Encoding) -> Json {
         Encoding::Utf8 | Encoding::Ascii | Encoding::Latin1 => 1,
         Encoding::Utf16Le | Encoding::Utf16Be => 2,
     };
-    if bytes % unit != 0 {
+    if !bytes.is_multiple_of(unit) {
         return serde_json::json!({ "raw": super::hex(&blank_bytes(bytes)) });
     }
     Json::String("x".repeat(bytes / unit))
