@@ -119,7 +119,7 @@ impl<'a> Parser<'a, '_> {
     fn arm(&mut self) -> Result<Arm<'a>, Failed> {
         let start = self.here();
         let mut patterns = Vec::new();
-        let is_case = self.at_word("case");
+        let is_case = self.here().text(self.text) == "case";
         if self.at_word("default") {
             self.advance();
         } else {
