@@ -1,6 +1,6 @@
 //! Following a reel while it is recorded.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::path::{Path, PathBuf};
 
 use netreel_reel::ring::RING_PAGE;
@@ -12,7 +12,7 @@ use crate::file::{FileSource, is_being_written};
 use crate::open::{OpenError, OpenWhy, open};
 use crate::recorder::ring_path;
 use crate::rings::RINGS_MAX;
-use crate::series::{base_of, named_like_parts};
+use crate::series::{base_of, name_number, named_like_parts, named_next};
 
 /// A reel that is followed: each look shows what came since the one before, every event once and
 /// in order. Only what is new is read.
@@ -25,6 +25,8 @@ pub struct Follower {
     /// The recording's first part, whether it is there or not.
     base: PathBuf,
     source: FileSource,
+    /// The number in the name of the part that is read.
+    name: u32,
     header: Header,
     tail: Tail,
     rings: Rings,
@@ -83,6 +85,7 @@ impl Follower {
         match opened {
             Ok((source, tail, header, base)) => Ok(Follower {
                 rings: Rings::new(ring_path(&base)),
+                name: if base == path { 0 } else { name_number(&path) },
                 base,
                 path,
                 source,
@@ -131,12 +134,20 @@ impl Follower {
         let alive = is_being_written(self.source.file());
         // Before the blocks, see `Tail::rings`.
         let has_rings = self.rings.read().is_some();
+        let pushed = self.rings.next_number().filter(|_| has_rings);
         let mut state = self.blocks(show)?;
         let mut alive = alive;
+        let mut went_on = false;
         while state == TailState::GoesOn || !alive {
+            // All that was there when this look began is shown: a recorder that makes files as fast
+            // as they are read must not keep it from ending.
+            let all = pushed.is_some_and(|pushed| self.tail.next_number() > pushed);
+            if all && went_on && state == TailState::GoesOn {
+                return Ok(None);
+            }
             // A part that lost its recorder without an end may have a successor all the same.
             if self.next_part() {
-                alive = true;
+                (alive, went_on) = (true, true);
                 state = self.blocks(show)?;
             } else if state == TailState::GoesOn {
                 self.end = Some(FollowEnd::Cut(CutWhy::NextPartMissing));
@@ -176,17 +187,32 @@ impl Follower {
 
     /// Goes on with the next part that is there; `false` if there is none.
     fn next_part(&mut self) -> bool {
-        let later = named_like_parts(&self.base);
-        let later = later.iter().filter_map(|path| {
-            let source = FileSource::new(File::open(path).ok()?);
+        let part = |path: PathBuf| {
+            // A pipe would keep the opening waiting for its other end.
+            std::fs::metadata(&path).ok().filter(Metadata::is_file)?;
+            let source = FileSource::new(File::open(&path).ok()?);
             let start = Start::read(&source).ok()?;
-            Some((self.tail.later_part(&start)?, start, source))
-        });
-        let Some((_, start, source)) = later.min_by_key(|(number, ..)| *number) else {
+            let number = self.tail.later_part(&start)?;
+            Some((number, start, source, name_number(&path)))
+        };
+        let next = self.tail.part().checked_add(1);
+        let mut found = named_next(&self.base, self.name)
+            .filter_map(part)
+            .find(|(number, ..)| Some(*number) == next);
+        for _ in 0..LISTINGS {
+            if found.is_some() {
+                break;
+            }
+            let later = named_like_parts(&self.base);
+            let later = later.into_iter().filter_map(part);
+            found = later.min_by_key(|(number, ..)| *number);
+        }
+        let Some((_, start, source, name)) = found else {
             return false;
         };
         self.tail.go_on(&start);
         self.source = source;
+        self.name = name;
         true
     }
 
@@ -211,6 +237,10 @@ impl Follower {
     }
 }
 
+/// How often the folder is read for a part that has to be there: a recorder that keeps little may
+/// delete what was listed, and make others, before one of them is opened.
+const LISTINGS: usize = 3;
+
 /// What the ring file holds, read again and again: of each ring only what lies between its ends.
 struct Rings {
     path: PathBuf,
@@ -225,6 +255,12 @@ impl Rings {
             file: None,
             image: Vec::new(),
         }
+    }
+
+    /// The number that the next event would have taken when the image was made.
+    fn next_number(&self) -> Option<EventNumber> {
+        let bytes = self.image.get(64..72)?.try_into().ok()?;
+        Some(EventNumber(u64::from_le_bytes(bytes)))
     }
 
     /// Makes the image what is there now; `None` where there is no ring file.

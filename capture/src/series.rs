@@ -370,6 +370,21 @@ pub(crate) fn base_of(path: &Path) -> Option<PathBuf> {
         .then(|| path.with_file_name(stem).with_extension("reel"))
 }
 
+/// The number in the name of a part; 0 where it has none.
+pub(crate) fn name_number(path: &Path) -> u32 {
+    let stem = base_of(path).and(path.file_stem());
+    let number = stem.and_then(|stem| Path::new(stem).extension()?.to_str()?.parse().ok());
+    number.unwrap_or(0)
+}
+
+/// The files whose names follow on number `name`, up to the first that is not there. A recorder at
+/// work that goes on in a new file makes it there, so that it is found without reading the folder.
+pub(crate) fn named_next(base: &Path, name: u32) -> impl Iterator<Item = PathBuf> {
+    let later = name.saturating_add(1)..u32::MAX;
+    let paths = later.map(move |number| part_path(base, number));
+    paths.take_while(|path| path.symlink_metadata().is_ok())
+}
+
 /// Files whose names are those of parts of `base`, itself left out; in the order of their names.
 pub(crate) fn named_like_parts(base: &Path) -> Vec<PathBuf> {
     let folder = match base.parent() {
