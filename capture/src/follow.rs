@@ -271,15 +271,17 @@ impl Rings {
             self.file = Some(FileSource::new(file?.ok()?));
         }
         let file = self.file.as_ref()?;
-        let length = file.length().ok().filter(|length| *length <= RINGS_MAX)?;
-        self.image.resize(usize::try_from(length).ok()?, 0);
         let image = &mut self.image;
+        image.resize(image.len().max(RING_PAGE), 0);
         let read = |image: &mut Vec<u8>, at: usize, length: usize| -> Option<()> {
             let part = image.get_mut(at..at.checked_add(length)?)?;
             file.read_at(at as u64, part).ok()?;
             Some(())
         };
+        // Before the length: a ring that is added after it holds no number below the counter's then.
         read(image, 0, RING_PAGE)?;
+        let length = file.length().ok().filter(|length| *length <= RINGS_MAX)?;
+        image.resize(usize::try_from(length).ok()?, 0);
         let capacity = u32::from_le_bytes(image.get(12..16)?.try_into().ok()?) as usize;
         if capacity == 0 {
             return None;

@@ -14,7 +14,7 @@ use crate::import::{ImportError, Origin, observe};
 use crate::pcap::is_capture;
 use crate::recorder::ring_path;
 use crate::rings::RINGS_MAX;
-use crate::series::{base_of, named_like_parts};
+use crate::series::{base_of, name_number, named_like_parts, named_next};
 
 /// A reel with the path that it came from.
 #[derive(Clone, Debug)]
@@ -257,11 +257,8 @@ impl Named {
     fn others(&self) -> Vec<(u32, PathBuf)> {
         let mut others = Vec::new();
         for path in named_like_parts(&self.base) {
-            if let Ok(start) = start(&path)
-                && Some(start.identity) == self.identity
-                && let Some(part) = start.part
-            {
-                others.push((part.number, path));
+            if let Some(number) = self.part_number(&path) {
+                others.push((number, path));
             }
         }
         others.sort();
@@ -294,21 +291,22 @@ impl Named {
     fn open(mut self) -> Result<Reel, OpenWhy> {
         // Before the files: what a recorder takes from the rings meanwhile is in the files then.
         let rings = read_rings(&ring_path(&self.base));
-        let last = self.files.last().map(|(number, _)| *number);
         let mut is_last = true;
+        let mut under_way = None;
         if self.identity.is_some() {
             // A recorder may be at work, and may have gone on in a new file since.
-            let others = self.others();
+            let last = self.files.last().map(|(number, _)| *number);
             let whole = self.files.len() > 1 || last == Some(0);
-            let newer = others
-                .into_iter()
-                .filter(|(number, _)| Some(*number) > last);
-            let newer: Vec<_> = newer.collect();
+            let others = self.others();
             if whole {
-                self.files.extend(newer);
+                self.files.extend(others);
+                under_way = self.add_up_to_last();
             } else {
-                is_last = newer.is_empty();
+                is_last = others.iter().all(|(number, _)| Some(*number) <= last);
             }
+        }
+        if under_way.is_some() {
+            self.files.pop();
         }
         let mut sources: Vec<Arc<dyn ReadAt>> = Vec::new();
         for (_, path) in &self.files {
@@ -320,8 +318,89 @@ impl Named {
                 Err(error) => return Err(error.into()),
             }
         }
+        if let Some(last) = under_way {
+            sources.push(Arc::new(last));
+        }
         let rings = rings.as_deref().filter(|_| is_last);
         Ok(Reel::open_parts(sources, rings)?)
+    }
+
+    /// Adds the parts that a recorder makes while this looks. The last one, as it was when there was
+    /// no later one; `None` where it cannot be opened, or where the recorder is always ahead.
+    ///
+    /// As the next part is made before one gets its end, this one had no end then, unless the whole
+    /// recording has ended. So the ring file goes on from it. Were it read after its end, what the
+    /// ring file held behind that would be lost: it is in a part that is not among these.
+    fn add_up_to_last(&mut self) -> Option<Until> {
+        self.fill();
+        for _ in 0..AHEAD_MAX {
+            let (last, path) = self.files.last()?.clone();
+            let file = FileSource::new(File::open(&path).ok()?);
+            let length = file.length().ok()?;
+            let later = self.behind(last, &path);
+            if later.is_empty() {
+                return Some(Until { file, length });
+            }
+            self.files.extend(later);
+        }
+        None
+    }
+
+    /// Puts the parts in order, with those that were made while the folder was read: a listing may
+    /// have one of them and not the one before it.
+    fn fill(&mut self) {
+        self.files.sort();
+        self.files.dedup_by_key(|(number, _)| *number);
+        let mut made = Vec::new();
+        for two in self.files.windows(2) {
+            if let [(number, path), (next, _)] = two
+                && number.saturating_add(1) < *next
+            {
+                made.extend(self.behind(*number, path));
+            }
+        }
+        self.files.extend(made);
+        self.files.sort();
+        self.files.dedup_by_key(|(number, _)| *number);
+    }
+
+    /// The parts whose names follow on that of part `number`.
+    fn behind(&self, number: u32, path: &Path) -> Vec<(u32, PathBuf)> {
+        let later = named_next(&self.base, name_number(path)).filter_map(|path| {
+            let later = self.part_number(&path).filter(|later| *later > number)?;
+            Some((later, path))
+        });
+        later.collect()
+    }
+
+    /// Which part of this recording is at `path`.
+    fn part_number(&self, path: &Path) -> Option<u32> {
+        let start = start(path).ok()?;
+        let ours = Some(start.identity) == self.identity;
+        start.part.filter(|_| ours).map(|part| part.number)
+    }
+}
+
+/// How often a part that was the last one may have got a successor. Each time costs a few system
+/// calls; a recorder takes about a millisecond for a part of the smallest size.
+const AHEAD_MAX: usize = 10_000;
+
+/// A file as long as it was at a moment.
+struct Until {
+    file: FileSource,
+    length: u64,
+}
+
+impl ReadAt for Until {
+    fn length(&self) -> Result<u64, ReadError> {
+        Ok(self.length.min(self.file.length()?))
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize, ReadError> {
+        let left = self.length.saturating_sub(offset);
+        let length = usize::try_from(left).map_or(buffer.len(), |left| left.min(buffer.len()));
+        let part = buffer.get_mut(..length).unwrap_or_default();
+        self.file.read_at(offset, part)
     }
 }
 
@@ -342,12 +421,18 @@ fn read_rings(path: &Path) -> Option<Vec<u8>> {
         return None;
     }
     let source = FileSource::new(File::open(path).ok()?);
+    // Before the length: a ring that is added after it holds no number below the counter's then.
+    let mut control = [0; RING_PAGE];
+    source.read_at(0, &mut control).ok()?;
     let length = source.length().ok().filter(|length| *length <= RINGS_MAX)?;
     let mut bytes = vec![0; usize::try_from(length).ok()?];
     let read = |offset: u64, part: &mut [u8]| -> Result<(), ReadError> {
         source.read_at(offset, part).map(|_| ())
     };
     read(0, &mut bytes).ok()?;
+    if let Some(page) = bytes.get_mut(..RING_PAGE) {
+        page.copy_from_slice(&control);
+    }
     let capacity = u32::from_le_bytes(bytes.get(12..16)?.try_into().ok()?) as usize;
     let mut at = RING_PAGE;
     while let Some(head) = bytes.get_mut(at + 128..at + 136) {

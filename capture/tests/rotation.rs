@@ -424,3 +424,33 @@ fn a_recording_under_way_reads_with_what_its_ring_holds() {
     assert!(!ring_path(&path).exists());
     assert_eq!(open(&path).unwrap().len(), 50_000);
 }
+
+#[test]
+fn a_recording_is_read_whole_while_it_goes_on_in_new_files() {
+    for _ in 0..2 {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("A.reel");
+        let recorder = Recorder::create(&path, &header(), rotating(1)).unwrap();
+        let mut pusher = recorder.pusher().unwrap();
+        let call = [0; 1000];
+        let mut pushed = 0;
+        for count in 0..200 {
+            // A file has about 65 of these, so that new ones are made while it is opened.
+            for _ in 0..count {
+                let event = Event::Input { call: &call };
+                // Not one more each time: where a push had to wait, that is an event as well.
+                pushed = pusher.push(Time(pushed), event).unwrap().0 + 1;
+            }
+            let reel = open(&path).unwrap();
+            assert_eq!((reel.len(), reel.gaps()), (pushed, &[][..]), "{count}");
+            let Ending::Cut { why, .. } = reel.ending() else {
+                panic!("{:?}", reel.ending())
+            };
+            // One that is being written may be torn.
+            let under_way = matches!(why, CutWhy::NoFooter | CutWhy::TornBlock);
+            assert!(under_way, "{count}: {why}");
+        }
+        drop(pusher);
+        recorder.finish().unwrap();
+    }
+}
