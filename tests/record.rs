@@ -3,6 +3,7 @@
 mod support;
 
 use std::collections::BTreeMap;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -123,27 +124,33 @@ fn a_program_that_is_killed_loses_nothing_that_it_sent() {
 
 #[test]
 fn a_recorder_that_is_killed_loses_nothing_and_does_not_hold_the_program_up() {
-    let bench = Bench::new();
-    let program = bench.compile("pair");
-    let done = bench.at("done");
-    let script = format!("{} 5000 > {}; sleep 0.2", text(&program), text(&done));
-    let mut recorder = Command::new(env!("CARGO_BIN_EXE_netreel"))
-        .args(["record", "--out", text(&bench.out()), "--"])
-        .args(["sh", "-c", &script])
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+    let (bench, done) = loop {
+        let bench = Bench::new();
+        let program = bench.compile("pair");
+        let done = bench.at("done");
+        let script = format!("{} 5000 > {}; sleep 0.2", text(&program), text(&done));
+        let mut recorder = Command::new(env!("CARGO_BIN_EXE_netreel"))
+            .args(["record", "--out", text(&bench.out()), "--"])
+            .args(["sh", "-c", &script])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut is_over = false;
+        while !is_over && pushed(&bench.out(), "pair") < 1000 {
+            is_over = recorder.try_wait().unwrap().is_some();
+        }
+        recorder.kill().unwrap();
+        recorder.wait().unwrap();
+        // On a busy machine the program may be done before anybody has looked.
+        if !is_over {
+            break (bench, done);
+        }
+    };
     let started = std::time::Instant::now();
-    while pushed(&bench.out(), "pair") < 1000 {
-        assert!(started.elapsed().as_secs() < 20, "the program starts");
-        std::thread::sleep(std::time::Duration::from_millis(1));
-    }
-    recorder.kill().unwrap();
-    recorder.wait().unwrap();
     while !std::fs::read_to_string(&done).is_ok_and(|text| text.contains("done")) {
         assert!(
-            started.elapsed().as_secs() < 20,
+            started.elapsed().as_secs() < 120,
             "the program ends by itself"
         );
         std::thread::sleep(std::time::Duration::from_millis(5));
@@ -236,7 +243,7 @@ fn control_c_goes_to_the_program_and_the_reel_is_ended_in_order() {
         .unwrap();
     let started = std::time::Instant::now();
     while pushed(&bench.out(), "threads") < 1000 {
-        assert!(started.elapsed().as_secs() < 20, "the program starts");
+        assert!(started.elapsed().as_secs() < 120, "the program starts");
         std::thread::sleep(std::time::Duration::from_millis(1));
     }
     let pid = recorder.id().to_string();
@@ -290,9 +297,10 @@ fn pushed(folder: &Path, program: &str) -> u64 {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         name.starts_with(program) && name.ends_with(".ring")
     });
-    let bytes = rings.and_then(|path| std::fs::read(path).ok());
-    let next = bytes.and_then(|bytes| bytes.get(64..72)?.try_into().ok());
-    next.map_or(0, u64::from_le_bytes)
+    let mut next = [0; 8];
+    let file = rings.and_then(|path| std::fs::File::open(path).ok());
+    let read = file.and_then(|file| file.read_exact_at(&mut next, 64).ok());
+    read.map_or(0, |()| u64::from_le_bytes(next))
 }
 
 #[test]
