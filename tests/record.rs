@@ -333,6 +333,24 @@ fn a_forked_child_and_what_it_becomes_have_reels_of_their_own() {
 }
 
 #[test]
+fn programs_of_one_recording_that_never_met_open_together_and_a_second_recording_is_named() {
+    let bench = Bench::new();
+    let pair = bench.compile("pair");
+    let both = format!("{0} 10 & {0} 10; wait", text(&pair));
+    let first = bench.record(&[], &["sh", "-c", &both]).expect(0);
+    assert!(!first.err.contains("recordings"), "{}", first.err);
+    let info = netreel(&["info", text(&bench.out()), "--json"]).expect(0);
+    assert_eq!(info.json()["nodes"].as_array().map(Vec::len), Some(2));
+    assert!(info.err.contains("from the same session"), "{}", info.err);
+
+    let second = bench.record(&[], &[text(&pair), "10"]).expect(0);
+    let warnings = second.err.matches("then holds two recordings").count();
+    assert_eq!(warnings, 1, "{}", second.err);
+    let apart = netreel(&["info", text(&bench.out())]).expect(2);
+    assert!(apart.err.contains("these nodes never met"), "{}", apart.err);
+}
+
+#[test]
 fn children_are_left_alone_where_that_is_wanted() {
     let bench = Bench::new();
     let (children, pair) = (bench.compile("children"), bench.compile("pair"));

@@ -216,6 +216,17 @@ fn reels_of_different_sessions_are_refused_by_name() {
 }
 
 #[test]
+fn recordings_of_two_unmodified_programs_are_one_session_where_packets_tie_them() {
+    let (mut a, mut b) = pair();
+    for (end, id) in [(&mut a, 1), (&mut b, 2)] {
+        end.header.session = [id; 16];
+        end.header.engine = Header::UNMODIFIED.to_owned();
+    }
+    let met = session(vec![a.on(1), b.on(2)]);
+    assert_eq!(met.warnings, Vec::<String>::new());
+}
+
+#[test]
 fn reels_that_never_met_and_name_no_session_are_refused() {
     let (mut a, _) = pair();
     let mut c = Tape::new("C", "boot").sent(5, 9, &[3, 0, 1]);

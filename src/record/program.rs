@@ -22,6 +22,13 @@ pub fn run(arguments: &Record, folder: &Path, out: &mut dyn Write) -> Result<Ans
         tripwire: !arguments.no_tripwire,
     };
     let mut line = LiveLine::beside_a_program(armed);
+    if holds_reels(folder) {
+        line.say(&format!(
+            "{} holds reels already, and then holds two recordings; they open together where they \
+             have packets in common, or else one by one",
+            folder.display()
+        ));
+    }
     let outcome = preload::record(&wanted, &mut |report| match report {
         Report::Live(live) => line.show(&live, ""),
         Report::Started { .. } => {}
@@ -83,4 +90,9 @@ pub fn run(arguments: &Record, folder: &Path, out: &mut dyn Write) -> Result<Ans
     } else {
         Ok(Answer::Wrong)
     }
+}
+
+fn holds_reels(folder: &Path) -> bool {
+    let mut entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.any(|entry| Path::new(&entry.file_name()).extension() == Some("reel".as_ref()))
 }

@@ -9,7 +9,8 @@ use crate::Time;
 pub struct Header {
     /// The node's name, as people say it: `HOST`, `A`.
     pub node: String,
-    /// The same in all reels of one session; all zero where nobody gave one.
+    /// The same in all reels of one session; all zero where nobody gave one. In reels of
+    /// [unmodified](Header::UNMODIFIED) programs it names the recording: a session may have several.
     pub session: [u8; 16],
     /// Ties the node's clock to the calendar and to its machine.
     pub clock: ClockAnchor,
@@ -53,6 +54,9 @@ impl Header {
     pub const CAPTURED: &'static str = "packet capture";
     /// The [`engine`](Header::engine) of a reel that a proxy made: it tells of both ends whose packets it passed on.
     pub const PROXY: &'static str = "proxy";
+    /// The [`engine`](Header::engine) of a node that was recorded from outside its program. Its
+    /// session is the recording.
+    pub const UNMODIFIED: &'static str = "unmodified program";
 }
 
 /// One moment, on the node's clock and on the calendar.

@@ -69,13 +69,14 @@ const RINGS_AT_START: usize = 3;
 const RINGS_IN_RING_MODE: usize = RINGS_AT_START + 1;
 
 impl Process {
-    /// Makes the reel of process `pid` in `folder`.
+    /// Makes the reel of process `pid` in `folder`. `session` is the same for all processes of the
+    /// recording.
     pub(super) fn new(
         pid: u32,
         ended: OwnedFd,
         folder: &Path,
         options: Options,
-        doings: Sender<Doing>,
+        (doings, session): (Sender<Doing>, [u8; 16]),
     ) -> Result<Process, RecordError> {
         let name = format!("{}.{pid}", look::program(pid));
         let mut path = folder.join(format!("{name}.reel"));
@@ -88,7 +89,8 @@ impl Process {
         let header = Header {
             node: name.clone(),
             clock: clock_anchor(),
-            engine: "unmodified program".to_owned(),
+            session,
+            engine: Header::UNMODIFIED.to_owned(),
             args: look::arguments(pid),
             hashes: look::hash(pid).into_iter().collect(),
             ..Header::default()

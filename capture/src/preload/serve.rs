@@ -1,8 +1,10 @@
 //! The loop around a recorded program: who comes, who goes, what is seen past the hooks.
 
 use std::collections::BTreeMap;
+use std::collections::hash_map::RandomState;
 use std::ffi::OsString;
 use std::fs::{self, File};
+use std::hash::{BuildHasher, Hasher};
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
@@ -67,6 +69,7 @@ pub(super) fn record(
         wanted,
         report,
         main: child.id(),
+        session: session_id(),
         begun: Instant::now(),
         processes: BTreeMap::new(),
         sender,
@@ -101,6 +104,12 @@ pub(super) fn record(
         return Err(PreloadError::NotLoaded(shown));
     }
     Ok(outcome)
+}
+
+/// A name for the recording, drawn at random.
+fn session_id() -> [u8; 16] {
+    let half = || RandomState::new().build_hasher().finish();
+    (u128::from(half()) << 64 | u128::from(half()) | 1).to_le_bytes()
 }
 
 fn failed(what: String) -> impl FnOnce(io::Error) -> PreloadError {
@@ -153,6 +162,8 @@ struct Server<'a> {
     wanted: &'a Wanted,
     report: &'a mut dyn FnMut(Report),
     main: u32,
+    /// In the reels of all processes.
+    session: [u8; 16],
     begun: Instant,
     processes: BTreeMap<u32, Process>,
     sender: Sender<Doing>,
@@ -301,7 +312,8 @@ impl Server<'_> {
         let ended = pidfd_open(Pid::from_raw(pid as i32)?, PidfdFlags::empty()).ok()?;
         let options = self.wanted.options.clone();
         let sender = self.sender.clone();
-        let made = Process::new(pid, ended, &self.wanted.out, options, sender);
+        let told = (sender, self.session);
+        let made = Process::new(pid, ended, &self.wanted.out, options, told);
         let process = match made {
             Ok(process) => process,
             Err(error) if pid == self.main && self.reels.is_empty() => {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use netreel_reel::Endpoint;
+use netreel_reel::{Endpoint, Header};
 
 use super::SessionError;
 use super::matching::{End, Side, groups};
@@ -71,28 +71,55 @@ pub(super) fn one_meeting(
     let met: Vec<(usize, usize)> = met.iter().copied().chain(beside(sources, scans)).collect();
     let mut reached = vec![false; sources.len()];
     reached[first] = true;
-    for _ in 0..sources.len() {
-        for &(one, other) in &met {
-            let either = reached[one] || reached[other];
-            reached[one] = either;
-            reached[other] = either;
-        }
-    }
-    for place in (0..sources.len()).filter(|&place| talked(place) && !reached[place]) {
+    spread(&met, &mut reached);
+    loop {
+        let apart: Vec<usize> = (0..sources.len())
+            .filter(|&place| talked(place) && !reached[place])
+            .collect();
+        let Some(&alone) = apart.first() else {
+            return Ok(());
+        };
+        let by_id = apart
+            .into_iter()
+            .find(|&place| same_session(sources, &reached, place));
+        let place = by_id.unwrap_or(alone);
         let reel = sources[place].file.clone();
         let others: Vec<&str> = sources
             .iter()
-            .enumerate()
-            .filter(|&(other, _)| reached[other])
-            .map(|(_, source)| source.file.as_str())
+            .zip(&reached)
+            .filter(|(_, reached)| **reached)
+            .map(|(source, _)| source.file.as_str())
             .collect();
         let others = others.join(", ");
-        if sources[place].reel.header().session == [0; 16] {
+        if by_id.is_none() {
             return Err(SessionError::NeverMet { reel, others });
         }
         warnings.push(format!(
             "{reel} is from the same session as {others}, but they have no packet in common"
         ));
+        reached[place] = true;
+        spread(&met, &mut reached);
     }
-    Ok(())
+}
+
+/// Whatever met one that is reached is reached.
+fn spread(met: &[(usize, usize)], reached: &mut [bool]) {
+    for _ in 0..reached.len() {
+        for &(one, other) in met {
+            let either = reached[one] || reached[other];
+            reached[one] = either;
+            reached[other] = either;
+        }
+    }
+}
+
+/// Whether its session id ties the reel at `place` to those that are reached. The ids of network
+/// layers are all the same by now; unmodified programs have one for each recording.
+fn same_session(sources: &[Source], reached: &[bool], place: usize) -> bool {
+    let header = sources[place].reel.header();
+    if header.session == [0; 16] || header.engine != Header::UNMODIFIED {
+        return header.session != [0; 16];
+    }
+    let mut those = sources.iter().zip(reached).filter(|(_, reached)| **reached);
+    those.any(|(other, _)| other.reel.header().session == header.session)
 }

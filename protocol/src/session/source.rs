@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use netreel_reel::{CutWhy, Ending, Reel};
+use netreel_reel::{CutWhy, Ending, Header, Reel};
 use netreel_wire::Wire;
 
 use super::SessionError;
@@ -177,11 +177,13 @@ fn skipped(file: &str, unknown: &BTreeMap<u8, u64>) -> Option<String> {
     ))
 }
 
-/// All reels that name a session name the same one.
+/// All reels that name a session name the same one. Those of unmodified programs name their
+/// recording: what ties two of these are their packets, which is looked at later.
 pub(super) fn one_session(sources: &[Source]) -> Result<(), SessionError> {
     let mut named = sources
         .iter()
-        .filter(|each| each.reel.header().session != [0; 16]);
+        .filter(|each| each.reel.header().session != [0; 16])
+        .filter(|each| each.reel.header().engine != Header::UNMODIFIED);
     let Some(first) = named.next() else {
         return Ok(());
     };
