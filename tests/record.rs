@@ -8,8 +8,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use netreel_reel::{CallId, Event, EventKind};
-use support::netreel;
 use support::programs::{Bench, calls, count, notes, records, sent, text};
+use support::{Ran, netreel};
 
 #[test]
 fn everything_that_crosses_a_programs_boundary_is_in_its_reel_in_order() {
@@ -269,25 +269,76 @@ fn control_c_goes_to_the_program_and_the_reel_is_ended_in_order() {
     );
 }
 
-#[test]
-fn a_full_disk_keeps_the_program_from_starting_and_says_so() {
+/// Records `pair` for so many rounds onto a disk of so many MB: the run, and the notes of its reel,
+/// where it has one. `None`, with a word, where this user cannot mount one.
+fn record_onto_a_small_disk(megabytes: u32, flags: &[&str], rounds: &str) -> Option<(Ran, String)> {
     let bench = Bench::new();
     let program = bench.compile("pair");
-    let disk = bench.at("disk");
-    std::fs::create_dir(&disk).unwrap();
+    let out = bench.out();
+    std::fs::create_dir(&out).unwrap();
+    let size = format!("size={megabytes}m");
     let mounted = Command::new("mount")
-        .args(["-t", "tmpfs", "-o", "size=2m", "tmpfs", text(&disk)])
+        .args(["-t", "tmpfs", "-o", &size, "tmpfs", text(&out)])
         .output();
     if !mounted.is_ok_and(|output| output.status.success()) {
         println!("skipped: only root can mount a small disk");
-        return;
+        return None;
     }
-    let out = disk.join("out");
-    let ran = netreel(&["record", "--out", text(&out), "--", text(&program), "3"]);
-    let unmounted = Command::new("umount").arg(&disk).status();
+    let ran = bench.record(flags, &[text(&program), rounds]);
+    let session = netreel_capture::open_session(&[&out]);
+    let said = session.map_or_else(
+        |error| error.to_string(),
+        |session| {
+            let reels = session.reels.iter();
+            let said = reels.map(|it| format!("{}{:?}", notes(&it.reel), it.reel.ending()));
+            said.collect()
+        },
+    );
+    let unmounted = Command::new("umount").arg(&out).status();
     assert!(unmounted.unwrap().success());
+    Some((ran, said))
+}
+
+#[test]
+fn a_full_disk_keeps_the_program_from_starting_and_says_so() {
+    let Some((ran, _)) = record_onto_a_small_disk(2, &[], "3") else {
+        return;
+    };
     assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{}", ran.err);
     assert!(ran.err.contains("No space left on device"), "{}", ran.err);
+}
+
+#[test]
+fn a_disk_without_room_for_a_threads_buffer_is_named_once_with_what_to_do() {
+    let Some((ran, said)) = record_onto_a_small_disk(7, &[], "10") else {
+        return;
+    };
+    let ran = ran.expect(1);
+    assert_eq!(ran.err.matches("No space left on device").count(), 1);
+    assert!(ran.err.contains("--buffer 256k"), "{}", ran.err);
+    assert!(said.contains("No space left on device"), "{said}");
+
+    let Some((ran, _)) = record_onto_a_small_disk(7, &["--buffer", "256k"], "10") else {
+        return;
+    };
+    assert!(ran.expect(0).out.contains("20 packets"));
+}
+
+#[test]
+fn a_disk_that_fills_up_stops_the_recording_and_not_the_program() {
+    let Some((ran, said)) = record_onto_a_small_disk(2, &["--buffer", "256k"], "20000") else {
+        return;
+    };
+    let ran = ran.expect(1);
+    let stopped = "recording stopped before event";
+    assert!(ran.err.contains(stopped), "{}", ran.err);
+    assert!(ran.err.contains("No space left on device"), "{}", ran.err);
+    assert!(
+        !ran.out.contains("the program "),
+        "it ended well: {}",
+        ran.out
+    );
+    assert!(said.contains("WriteFailed"), "{said}");
 }
 
 /// How many events a program has pushed, as the first page of its ring file says.

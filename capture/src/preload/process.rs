@@ -36,6 +36,8 @@ pub(super) struct Process {
     /// Marks that were made, each once.
     pub(super) io_uring: bool,
     pub(super) drops: u64,
+    /// Whether it was told that a thread has no ring.
+    pub(super) ringless: bool,
     /// Its program.
     pub(super) program: Option<PathBuf>,
     /// Whether it was another program than that at the latest look.
@@ -62,7 +64,7 @@ pub(super) enum Doing {
 }
 
 /// So many threads may have a ring at a time.
-const RINGS_MAX: usize = 250;
+pub(super) const RINGS_MAX: usize = 250;
 /// Rings that are there from the start: one for the notes, the others for threads.
 const RINGS_AT_START: usize = 3;
 /// And in ring mode one for triggers.
@@ -122,6 +124,7 @@ impl Process {
             tripwire: None,
             io_uring: false,
             drops: 0,
+            ringless: false,
             program: look::path(pid),
             other: false,
             marked: false,

@@ -21,7 +21,7 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use super::escape::{check_program, find_program, has_system_calls};
 use super::hello::{HELLO_MAGIC, Hello, KIND_ATTACH, KIND_MORE, KIND_TRIPWIRE, VARIABLE, Welcome};
 use super::library::Unpacked;
-use super::process::{Doing, Process};
+use super::process::{Doing, Process, RINGS_MAX};
 use super::tripwire::Tripwire;
 use super::{Outcome, PreloadError, Report, Wanted, look};
 use crate::open::reel_files;
@@ -347,13 +347,19 @@ impl Server<'_> {
     }
 
     fn more(&mut self, pid: u32) -> (Welcome, Option<File>) {
-        let added = self.processes.get(&pid).and_then(|process| {
-            let index = process.recorder().add_ring().ok()?;
-            let (file, _, capacity) = process.recorder().share().ok()?;
-            Some((index, file, capacity))
-        });
-        let Some((index, file, capacity)) = added else {
+        let Some(process) = self.processes.get(&pid) else {
             return (Welcome::default(), None);
+        };
+        let added = process.recorder().add_ring().and_then(|index| {
+            let (file, _, capacity) = process.recorder().share()?;
+            Ok((index, file, capacity))
+        });
+        let (index, file, capacity) = match added {
+            Ok(added) => added,
+            Err(error) => {
+                self.no_ring(pid, &error);
+                return (Welcome::default(), None);
+            }
         };
         let welcome = Welcome {
             magic: HELLO_MAGIC,
@@ -363,6 +369,27 @@ impl Server<'_> {
             ..Welcome::default()
         };
         (welcome, Some(file))
+    }
+
+    /// A thread has no room to push into. Said once, however many threads there are.
+    fn no_ring(&mut self, pid: u32, error: &io::Error) {
+        let Some(process) = self.processes.get_mut(&pid) else {
+            return;
+        };
+        if std::mem::replace(&mut process.ringless, true) {
+            return;
+        }
+        let name = process.name.clone();
+        let sentence = match error.kind() {
+            io::ErrorKind::QuotaExceeded if error.raw_os_error().is_none() => format!(
+                "{name}: what further threads do, because {RINGS_MAX} are recorded at a time, and no more"
+            ),
+            _ => format!(
+                "{name}: what a thread does, because there is no room for its buffer beside the reel: \
+                 {error}. Make room there, or record with smaller buffers: --buffer 256k"
+            ),
+        };
+        self.gap(pid, &sentence);
     }
 
     fn arm(&mut self, pid: u32, listener: Option<OwnedFd>) {
