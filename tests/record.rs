@@ -354,6 +354,48 @@ fn pushed(folder: &Path, program: &str) -> u64 {
     read.map_or(0, |()| u64::from_le_bytes(next))
 }
 
+/// The sum at the end tells what is in the folder, and what was deleted of it.
+fn the_sum_is_that_of_the_files(flags: &[&str], command: &[&str]) {
+    let bench = Bench::new();
+    let program = bench.compile(command[0]);
+    let ran = bench.record(flags, &[&[text(&program)], &command[1..]].concat());
+    let ran = ran.expect(0);
+    let files = std::fs::read_dir(bench.out()).unwrap();
+    let sizes: Vec<u64> = files
+        .map(|file| file.unwrap().metadata().unwrap().len())
+        .collect();
+    assert!(sizes.len() > 1, "{sizes:?}");
+    let there = bench.reel().counts().values().sum::<u64>();
+    let said = ran.err.lines().find(|line| line.contains(" events, "));
+    let said = said.unwrap_or_default();
+    let bytes = format_bytes(sizes.iter().sum());
+    let expected = format!(": {there} events, {bytes} in ");
+    assert!(said.contains(&expected), "{expected} in {}", ran.err);
+    let deleted = said.split_once("; ").map(|(_, rest)| rest);
+    let deleted = deleted.and_then(|rest| rest.split_once(" older ones were deleted"));
+    let deleted: u64 = deleted.map_or(0, |(number, _)| number.parse().unwrap());
+    let first = records(&bench.reel())[0].as_record().number;
+    assert_eq!(deleted, first.0, "those before the first that is there");
+}
+
+fn format_bytes(bytes: u64) -> String {
+    match bytes {
+        0..10_000 => format!("{bytes} B"),
+        _ => format!("{:.1} kB", bytes as f64 / 1e3),
+    }
+}
+
+#[test]
+fn the_sum_of_a_recording_in_ring_mode_counts_all_its_parts() {
+    let flags = ["--ring", "5", "--rotate-size", "64k"];
+    the_sum_is_that_of_the_files(&flags, &["pair", "5000"]);
+}
+
+#[test]
+fn the_sum_of_a_recording_that_deletes_its_oldest_files_says_how_much_is_gone() {
+    the_sum_is_that_of_the_files(&["--keep-size", "128k"], &["pair", "5000"]);
+}
+
 #[test]
 fn a_forked_child_and_what_it_becomes_have_reels_of_their_own() {
     let bench = Bench::new();

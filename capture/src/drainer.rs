@@ -137,9 +137,7 @@ impl Drainer {
         let path = self.series.path().to_owned();
         let (mut done, finished) = self.series.finish(result.is_ok());
         if let Some(ring) = self.ring.take() {
-            let (there, deleted) = ring.finish(path);
-            done.files += there;
-            done.files_deleted += deleted;
+            ring.finish(path, &mut done);
         }
         let failed = result.and(finished).err().map(|error| (error, sealed));
         if let Some((error, number)) = failed {
@@ -260,8 +258,8 @@ impl Drainer {
             if ring.ends_before(&event) && self.series.may_rotate() {
                 // What the rings still hold of it is given back below.
                 self.series.seal()?;
-                if let Some(path) = self.series.rotate() {
-                    ring.ended(path);
+                if let Some(ended) = self.series.rotate() {
+                    ring.ended(ended);
                 }
             }
             ring.wrote(&event);
@@ -322,8 +320,8 @@ impl Drainer {
     fn rotate(&mut self) -> Result<(), WriteError> {
         self.seal()?;
         let ended = self.series.rotate();
-        if let (Some(ring), Some(path)) = (&mut self.ring, ended) {
-            ring.ended(path);
+        if let (Some(ring), Some(ended)) = (&mut self.ring, ended) {
+            ring.ended(ended);
         }
         Ok(())
     }

@@ -55,8 +55,10 @@ pub struct Summary {
     pub bytes: u64,
     /// How many files it has.
     pub files: u32,
-    /// How many were deleted, so that the reel stays within [`Options::keep`].
+    /// How many were deleted, so that the reel stays within [`Options::keep`] or [`Options::ring`].
     pub files_deleted: u32,
+    /// How many events they held.
+    pub events_deleted: u64,
     /// The operating system's error code of the latest rotation that failed. Nothing is lost for
     /// it: a file grew beyond its limit, or lacks its index.
     pub rotation_failed: Option<i32>,
@@ -360,6 +362,7 @@ impl Recorder {
             bytes: done.bytes,
             files: done.files,
             files_deleted: done.files_deleted,
+            events_deleted: done.events_deleted,
             rotation_failed: done.rotation_failed,
         })
     }

@@ -41,7 +41,16 @@ struct Own {
     path: PathBuf,
     inode: u64,
     bytes: u64,
+    events: u64,
     ended: Instant,
+}
+
+/// A file that was ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Ended {
+    pub(crate) path: PathBuf,
+    pub(crate) bytes: u64,
+    pub(crate) events: u64,
 }
 
 /// How a file ends.
@@ -64,8 +73,10 @@ pub(crate) struct Done {
     pub(crate) bytes: u64,
     /// How many files are there.
     pub(crate) files: u32,
-    /// How many were deleted to stay within `keep`.
+    /// How many were deleted to stay within `keep`, or because ring mode needs them no more.
     pub(crate) files_deleted: u32,
+    /// How many events they held.
+    pub(crate) events_deleted: u64,
     /// Files that somebody else has removed.
     pub(crate) files_gone: u32,
     /// The error of the latest rotation that failed: a file grew beyond its limit for it.
@@ -169,8 +180,8 @@ impl Series {
 
     /// Goes on in a new file. All that was pushed is sealed. Where a new file cannot be had, the
     /// recording stays in the one it has, and tries again later. In ring mode the file that was
-    /// ended is the caller's from then on; its path.
-    pub(crate) fn rotate(&mut self) -> Option<PathBuf> {
+    /// ended is the caller's from then on.
+    pub(crate) fn rotate(&mut self) -> Option<Ended> {
         let mut given = None;
         let mut next = self.next.clone();
         next.number = self.next.number.saturating_add(1);
@@ -184,7 +195,13 @@ impl Series {
                 let file = std::mem::replace(&mut self.file, file);
                 let (file, ended) = file.end(before, How::GoesOn, &mut self.done);
                 match self.options.ring {
-                    Some(_) => given = Some(file.path),
+                    Some(_) => {
+                        given = Some(Ended {
+                            path: file.path,
+                            bytes: file.bytes,
+                            events: file.events,
+                        });
+                    }
                     None => self.ended.push_back(file),
                 }
                 if let Err(error) = ended {
@@ -267,6 +284,7 @@ impl Series {
             // stop all others.
             let _ = std::fs::remove_file(&oldest.path);
             self.done.files_deleted += 1;
+            self.done.events_deleted += oldest.events;
             self.ended.pop_front();
         }
     }
@@ -317,6 +335,7 @@ impl Own {
             path: path.to_owned(),
             inode: file.metadata()?.ino(),
             bytes: 0,
+            events: 0,
             ended: Instant::now(),
         })
     }
@@ -327,7 +346,8 @@ impl Own {
         how: How,
         done: &mut Done,
     ) -> (Own, Result<(), WriteError>) {
-        done.events += writer.totals().events();
+        self.events = writer.totals().events();
+        done.events += self.events;
         done.dropped += writer.totals().dropped();
         self.bytes = writer.length();
         let ended = match how {

@@ -37,14 +37,19 @@ pub fn run(arguments: &Record, folder: &Path, out: &mut dyn Write) -> Result<Ans
             name,
             reel,
             size: (events, bytes),
+            deleted,
             dropped,
         } => {
+            let deleted = match deleted {
+                0 => String::new(),
+                deleted => format!("; {deleted} older ones were deleted, as --ring or --keep asks"),
+            };
             let dropped = match dropped {
                 0 => String::new(),
                 dropped => format!(", {dropped} DROPPED"),
             };
             line.say(&format!(
-                "{name}: {events} events{dropped}, {} in {}",
+                "{name}: {events} events{dropped}, {} in {}{deleted}",
                 text::bytes(bytes),
                 reel.display()
             ));

@@ -196,6 +196,7 @@ unsafe extern "C" fn close(recorder: Handle, summary: *mut CSummary) -> i32 {
             files,
             files_deleted,
             rotation_failed,
+            ..
         } = recording.finish()?;
         if !summary.is_null() {
             let ours = CSummary {

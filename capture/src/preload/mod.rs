@@ -104,8 +104,10 @@ pub enum Report {
         name: String,
         /// Its reel.
         reel: PathBuf,
-        /// Events, bytes of the file.
+        /// Events that are there, bytes of all its files.
         size: (u64, u64),
+        /// Events that were deleted, because their files were older or more than was to be kept.
+        deleted: u64,
         /// Events that could not be recorded.
         dropped: u64,
     },

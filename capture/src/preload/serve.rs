@@ -553,7 +553,11 @@ impl Server<'_> {
                 (self.report)(Report::Ended {
                     name: done.name,
                     reel: done.path,
-                    size: (summary.events, summary.bytes),
+                    size: (
+                        summary.events.saturating_sub(summary.events_deleted),
+                        summary.bytes,
+                    ),
+                    deleted: summary.events_deleted,
                     dropped: summary.dropped,
                 });
             }

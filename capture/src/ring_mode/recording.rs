@@ -8,6 +8,7 @@ use netreel_transport::monotonic_now;
 
 use super::trigger::utc_now_ns;
 use super::{FinishedPart, Keeper, Request, Requests, Ring, TriggerNews, Triggers, Windows};
+use crate::series::{Done, Ended};
 
 /// The ring mode of one recording.
 pub(crate) struct RingRecording {
@@ -21,7 +22,6 @@ pub(crate) struct RingRecording {
     snapshot: Option<bool>,
     /// What was asked for and has not been dealt with.
     ready: Vec<Request>,
-    parts_ended: u32,
     /// Whether it was told that the part under way cannot be ended.
     stuck: bool,
 }
@@ -43,7 +43,6 @@ impl RingRecording {
             begun: monotonic_now(),
             snapshot: None,
             ready: Vec::new(),
-            parts_ended: 0,
             stuck: false,
         })
     }
@@ -75,16 +74,15 @@ impl RingRecording {
     }
 
     /// The part under way was ended.
-    pub(crate) fn ended(&mut self, path: PathBuf) {
+    pub(crate) fn ended(&mut self, file: Ended) {
         let now = monotonic_now();
         let part = FinishedPart {
-            path,
+            file,
             from: self.begun,
             until: now,
             snapshot: self.snapshot.take().unwrap_or(false),
         };
         self.begun = now;
-        self.parts_ended += 1;
         self.stuck = false;
         self.keeper.order(self.windows.finished(part, now));
     }
@@ -114,15 +112,21 @@ impl RingRecording {
         )));
     }
 
-    /// The recording has ended with the part at `path`. Waits until all is kept; gives the number of
-    /// parts that are there beside the last one, and how many were deleted.
-    pub(crate) fn finish(mut self, path: PathBuf) -> (u32, u32) {
+    /// The recording has ended with the part at `path`, of which all else is counted in `done`.
+    /// Waits until all is kept, and counts the other parts.
+    pub(crate) fn finish(mut self, path: PathBuf, done: &mut Done) {
         self.ready.extend(self.requests.take(EventNumber(u64::MAX)));
         self.act();
-        let ended = self.parts_ended;
-        self.ended(path);
+        self.ended(Ended {
+            path,
+            ..Ended::default()
+        });
         self.keeper.order(self.windows.close());
-        let there = self.windows.parts().saturating_sub(1);
-        (there, ended.saturating_sub(there))
+        let there = self.windows.there();
+        done.files += u32::try_from(there.len().saturating_sub(1)).unwrap_or(u32::MAX);
+        done.bytes += there.map(|file| file.bytes).sum::<u64>();
+        let deleted = self.windows.deleted();
+        done.files_deleted += deleted.parts;
+        done.events_deleted += deleted.events;
     }
 }

@@ -7,11 +7,12 @@ use netreel_reel::Time;
 
 use super::trigger::window_name;
 use super::{Request, Ring};
+use crate::series::Ended;
 
 /// A part that was ended. Times are those of the writing thread's clock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FinishedPart {
-    pub(crate) path: PathBuf,
+    pub(crate) file: Ended,
     pub(crate) from: Time,
     pub(crate) until: Time,
     /// Whether it starts with a snapshot of the engine.
@@ -42,6 +43,14 @@ pub(crate) struct Windows {
     parts: VecDeque<FinishedPart>,
     open: Option<Open>,
     kept: u32,
+    deleted: Deleted,
+}
+
+/// What was deleted of a recording.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Deleted {
+    pub(crate) parts: u32,
+    pub(crate) events: u64,
 }
 
 #[derive(Debug)]
@@ -71,6 +80,7 @@ impl Windows {
             parts: VecDeque::new(),
             open: None,
             kept: 0,
+            deleted: Deleted::default(),
         }
     }
 
@@ -87,7 +97,7 @@ impl Windows {
         {
             open.kept_until = open.kept_until.max(part.until);
             let window = open.window.clone();
-            let part = part.path.clone();
+            let part = part.file.path.clone();
             actions.push(Action::Keep { window, part });
         }
         self.parts.push_back(part);
@@ -154,7 +164,7 @@ impl Windows {
         let first = self.first_needed(from);
         let keep = |part: &FinishedPart| Action::Keep {
             window: window.clone(),
-            part: part.path.clone(),
+            part: part.file.path.clone(),
         };
         let mut actions: Vec<Action> = self.parts.iter().skip(first).map(keep).collect();
         actions.push(Action::Opened {
@@ -214,9 +224,13 @@ impl Windows {
         snapshot.map_or(holds, |(place, _)| place)
     }
 
-    /// How many parts are there.
-    pub(crate) fn parts(&self) -> u32 {
-        u32::try_from(self.parts.len()).unwrap_or(u32::MAX)
+    /// The files of the parts that are there.
+    pub(crate) fn there(&self) -> impl ExactSizeIterator<Item = &Ended> {
+        self.parts.iter().map(|part| &part.file)
+    }
+
+    pub(crate) fn deleted(&self) -> Deleted {
+        self.deleted
     }
 
     fn delete_old(&mut self, now: Time) -> Vec<Action> {
@@ -226,8 +240,13 @@ impl Windows {
             from = from.min(open.from);
         }
         let first = self.first_needed(from);
-        let old = self.parts.drain(..first);
-        old.map(|part| Action::Delete(part.path)).collect()
+        let mut actions = Vec::new();
+        for part in self.parts.drain(..first) {
+            self.deleted.parts += 1;
+            self.deleted.events += part.file.events;
+            actions.push(Action::Delete(part.file.path));
+        }
+        actions
     }
 }
 
@@ -270,7 +289,10 @@ mod tests {
 
         fn cut(&mut self, snapshot: bool) {
             let part = FinishedPart {
-                path: format!("{}", self.part_from / 1_000_000).into(),
+                file: Ended {
+                    path: format!("{}", self.part_from / 1_000_000).into(),
+                    ..Ended::default()
+                },
                 from: Time(self.part_from),
                 until: Time(self.now),
                 snapshot,
