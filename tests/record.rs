@@ -161,20 +161,51 @@ fn a_recorder_that_is_killed_loses_nothing_and_does_not_hold_the_program_up() {
     assert!(reel.gaps().is_empty());
 }
 
-/// Kills the program, or the recorder and then the program, at any moment: whatever has arrived at
-/// a socket outside is in the reel, because a send is pushed before it is made.
 #[test]
 fn whatever_was_sent_before_a_kill_at_any_moment_is_in_the_reel() {
+    whatever_was_sent_is_in_the_reel(&[], 20);
+}
+
+#[test]
+fn whatever_was_sent_before_a_kill_is_in_the_reel_that_rotates_and_is_compressed() {
+    whatever_was_sent_is_in_the_reel(&ROTATED, 10);
+}
+
+const ROTATED: [&str; 3] = ["--rotate-size", "64k", "--zstd"];
+
+#[test]
+fn a_reel_that_rotates_and_is_compressed_has_everything() {
+    let bench = Bench::new();
+    let program = bench.compile("threads");
+    let flags = ROTATED;
+    bench
+        .record(&flags, &[text(&program), "4", "20000"])
+        .expect(0);
+    let files = std::fs::read_dir(bench.out()).unwrap().count();
+    assert!(files > 3, "{files} files");
+    let reel = bench.reel();
+    assert_eq!(sent(&reel).len(), 80_000);
+    assert_eq!(count(&reel, EventKind::SendResult), 80_000);
+    assert!(reel.gaps().is_empty() && reel.missing_parts().is_empty());
+    assert_eq!(reel.ending(), &netreel_reel::Ending::Clean);
+}
+
+/// Kills the program, or the recorder and then the program, at any moment: whatever has arrived at
+/// a socket outside is in the reel, because a send is pushed before it is made.
+fn whatever_was_sent_is_in_the_reel(flags: &[&str], usual: u64) {
     let rounds = std::env::var("NETREEL_KILLS").ok();
-    let rounds: u64 = rounds.and_then(|rounds| rounds.parse().ok()).unwrap_or(20);
+    let rounds: u64 = rounds
+        .and_then(|rounds| rounds.parse().ok())
+        .unwrap_or(usual);
     for round in 0..rounds {
         let bench = Bench::new();
         let program = bench.compile("threads");
         let sink = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
         let port = sink.local_addr().unwrap().port().to_string();
         let mut recorder = Command::new(env!("CARGO_BIN_EXE_netreel"))
-            .args(["record", "--out", text(&bench.out()), "--"])
-            .args([text(&program), "3", "100000000", "-", &port])
+            .args(["record", "--out", text(&bench.out())])
+            .args(flags)
+            .args(["--", text(&program), "3", "100000000", "-", &port])
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
@@ -192,9 +223,8 @@ fn whatever_was_sent_before_a_kill_at_any_moment_is_in_the_reel() {
             .unwrap()
             .find_map(|entry| {
                 let name = entry.unwrap().file_name().into_string().unwrap();
-                name.strip_prefix("threads.")?
-                    .strip_suffix(".reel")
-                    .map(str::to_owned)
+                let pid = name.strip_prefix("threads.")?.split('.').next();
+                pid.map(str::to_owned)
             })
             .unwrap();
         let moment = std::time::Duration::from_micros(round * 1_777 % 20_000);
