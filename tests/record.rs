@@ -416,6 +416,17 @@ fn format_bytes(bytes: u64) -> String {
 }
 
 #[test]
+fn a_recording_that_a_limit_ended_says_which_one() {
+    let bench = Bench::new();
+    let program = bench.compile("pair");
+    let flags = ["--max-size", "64k", "--buffer", "256k"];
+    let ran = bench.record(&flags, &[text(&program), "5000"]).expect(0);
+    let why = "the reel has ended: it has reached its size of 65536 bytes";
+    assert_eq!(ran.err.matches(why).count(), 1, "{}", ran.err);
+    assert!(sent(&bench.reel()).len() < 5000);
+}
+
+#[test]
 fn the_sum_of_a_recording_in_ring_mode_counts_all_its_parts() {
     let flags = ["--ring", "5", "--rotate-size", "64k"];
     the_sum_is_that_of_the_files(&flags, &["pair", "5000"]);

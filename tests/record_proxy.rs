@@ -159,5 +159,26 @@ fn a_disk_that_fills_up_ends_the_reel_and_not_the_game() {
     assert!(unmounted.unwrap().success());
     let ran = ran.expect(1);
     assert!(ran.out.contains("No space left on device"), "{}", ran.out);
+    let stopped = ran.err.lines().find(|line| line.contains("has stopped"));
+    assert!(stopped.is_some_and(|line| line.contains("No space left on device")));
     assert!(read.expect(0).out.lines().count() > 10);
+}
+
+#[test]
+fn a_reel_that_a_limit_ends_is_told_with_the_limit_and_packets_still_pass() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut proxy = Running::start(&folder.path().join("session"), &["--max-size", "64k"]);
+    for n in 0..10u8 {
+        proxy.round(&[n; 20_000]);
+    }
+    let mut line = String::new();
+    while !line.contains("recording has stopped") {
+        line.clear();
+        let read = proxy.errors.read_line(&mut line).unwrap();
+        assert!(read > 0, "it ended");
+    }
+    let why = "it has reached its size of 65536 bytes; packets are still passed on";
+    assert!(line.contains(why), "{line}");
+    proxy.round(b"still");
+    proxy.interrupt().expect(0);
 }

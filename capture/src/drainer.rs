@@ -1,13 +1,14 @@
 //! The one thread that empties the rings into the reel.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use netreel_reel::ring::RingReader;
 use netreel_reel::{Event, EventNumber, PlainError, Record, ThreadId, Time};
 use netreel_reel::{WriteError, plain_read};
 
+use crate::options::Reached;
 use crate::ring_mode::{RingRecording, Triggers};
 use crate::rings::{MappedRing, RingFile};
 use crate::series::{Done, Series, code};
@@ -16,6 +17,10 @@ use crate::series::{Done, Series, code};
 pub(crate) struct Shared {
     pub(crate) rings: Mutex<RingFile>,
     pub(crate) finishing: AtomicBool,
+    /// The limit that has ended the recording.
+    pub(crate) limit: OnceLock<Reached>,
+    /// The failed write that has ended it.
+    pub(crate) failed: OnceLock<String>,
     pub(crate) tally: Arc<Tally>,
 }
 
@@ -92,8 +97,8 @@ pub(crate) struct Drainer {
     watch: Option<Watch>,
     triggers: Triggers,
     ring: Option<RingRecording>,
-    /// The limit that ends the recording, once it is reached: a sentence.
-    limit: Option<String>,
+    /// The limit that ends the recording, once it is reached.
+    limit: Option<Reached>,
 }
 
 struct Lane {
@@ -132,6 +137,9 @@ impl Drainer {
         let gate = self.rings(|rings| rings.gate().clone());
         let _guard = StopOnPanic(&gate);
         let result = self.drain_all(&gate);
+        if let Err(error) = &result {
+            let _ = self.shared.failed.set(error.to_string());
+        }
         gate.stop();
         let sealed = self.series.sealed_number();
         let path = self.series.path().to_owned();
@@ -163,7 +171,8 @@ impl Drainer {
             self.drain()?;
             self.seal_where_due()?;
             self.keep_windows()?;
-            if self.limit.is_some() {
+            if let Some(limit) = self.limit {
+                let _ = self.shared.limit.set(limit);
                 gate.stop();
             }
             gate.made_progress();
@@ -389,7 +398,8 @@ impl Drainer {
         let ringless = self.rings(|rings| rings.control().ringless.0.load(Ordering::Relaxed));
         let count = self.lanes.iter().map(dropped).sum::<u64>() + ringless;
         let dropped = (count > 0).then_some(Event::Dropped { count });
-        let limit = self.limit.take();
+        let limit = self.limit;
+        let limit = limit.map(|limit| format!("the recording ends here: {limit}"));
         let limit = limit.as_ref().map(|text| Event::Note {
             text: text.as_bytes(),
         });

@@ -28,7 +28,7 @@ pub use netreel_transport::{
     Journal, MemoryRecorder, Pusher, Recorded, RecordedSocket, Shared, WhenFull,
 };
 pub use open::{OpenError, OpenWhy, OpenedReel, OpenedSession, open, open_session, reel_files};
-pub use options::{Limits, Options};
+pub use options::{Limits, Options, Reached};
 pub use progress::Progress;
 pub use recorder::{RecordError, Recorder, Summary, ring_path};
 pub use signals::Signals;

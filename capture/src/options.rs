@@ -52,6 +52,27 @@ pub struct Limits {
     pub time: Option<Duration>,
 }
 
+/// The limit that ended a recording, of [`Options::max`]. As a sentence without its end:
+/// `it has reached its size of 65536 bytes`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reached {
+    /// So many bytes were written.
+    Bytes(u64),
+    /// It was so old.
+    Time(Duration),
+}
+
+impl std::fmt::Display for Reached {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Reached::Bytes(limit) => write!(f, "it has reached its size of {limit} bytes"),
+            Reached::Time(limit) => {
+                write!(f, "it has reached its time of {} s", limit.as_secs_f64())
+            }
+        }
+    }
+}
+
 impl Default for Options {
     fn default() -> Options {
         Options {

@@ -6,7 +6,7 @@ use std::hash::{BuildHasher, Hasher};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,7 @@ use netreel_reel::{EventNumber, Header, ThreadId, TriggerCause, WriteError};
 use netreel_transport::{GateRef, Pusher, RingSink, WhenFull};
 
 use crate::drainer::{Drained, Drainer, Shared, Tally, Watch};
-use crate::options::Options;
+use crate::options::{Options, Reached};
 use crate::ring_mode::{Requests, RingRecording, Triggers};
 use crate::rings::{Lease, PushedBy, RingFile};
 use crate::series::{CreateError, Series};
@@ -62,6 +62,8 @@ pub struct Summary {
     /// The operating system's error code of the latest rotation that failed. Nothing is lost for
     /// it: a file grew beyond its limit, or lacks its index.
     pub rotation_failed: Option<i32>,
+    /// The limit that ended it before it was finished, of [`Options::max`].
+    pub limit: Option<Reached>,
 }
 
 /// A recording that could not be made, or that stopped.
@@ -199,6 +201,8 @@ impl Recorder {
         let shared = Arc::new(Shared {
             rings: Mutex::new(rings),
             finishing,
+            limit: OnceLock::new(),
+            failed: OnceLock::new(),
             tally: Arc::default(),
         });
         let requests = Arc::new(Requests::default());
@@ -255,6 +259,18 @@ impl Recorder {
     /// Whether events are taken now: not switched off, not stopped by a failed write.
     pub fn is_recording(&self) -> bool {
         self.gate.is_on()
+    }
+
+    /// The limit of [`Options::max`] that has ended the recording, once it has.
+    pub fn limit_reached(&self) -> Option<Reached> {
+        self.shared.limit.get().copied()
+    }
+
+    /// Why the recording has ended by itself, as a sentence without its end: a limit, a write that
+    /// failed.
+    pub fn why_ended(&self) -> Option<String> {
+        let failed = self.shared.failed.get().cloned();
+        failed.or_else(|| Some(self.limit_reached()?.to_string()))
     }
 
     /// A pusher for one thread (or one socket), with a ring and a thread number of its own.
@@ -364,6 +380,7 @@ impl Recorder {
             files_deleted: done.files_deleted,
             events_deleted: done.events_deleted,
             rotation_failed: done.rotation_failed,
+            limit: self.shared.limit.get().copied(),
         })
     }
 }

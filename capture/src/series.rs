@@ -14,7 +14,7 @@ use netreel_reel::WriteError;
 use netreel_reel::{Event, EventNumber, Header, Part, Record, ReelWriter, SocketId, Start};
 
 use crate::file::{FileAppend, FileSource, os_code};
-use crate::options::{Limits, Options};
+use crate::options::{Limits, Options, Reached};
 
 /// Writes one recording.
 pub(crate) struct Series {
@@ -296,20 +296,13 @@ impl Series {
         }
     }
 
-    /// What the recording has reached that ends it, as a sentence.
-    pub(crate) fn limit_reached(&self) -> Option<String> {
+    /// The limit that ends the recording.
+    pub(crate) fn limit_reached(&self) -> Option<Reached> {
         let max = self.options.max;
         let bytes = self.done.bytes_written + self.writer.length();
-        match (max.bytes, max.time) {
-            (Some(limit), _) if bytes >= limit => Some(format!(
-                "the recording ends here: it has reached its size of {limit} bytes"
-            )),
-            (_, Some(limit)) if self.begun.elapsed() >= limit => Some(format!(
-                "the recording ends here: it has reached its time of {} s",
-                limit.as_secs_f64()
-            )),
-            _ => None,
-        }
+        let size = max.bytes.filter(|limit| bytes >= *limit);
+        let time = max.time.filter(|limit| self.begun.elapsed() >= *limit);
+        size.map(Reached::Bytes).or(time.map(Reached::Time))
     }
 
     /// Ends the recording: in order, or, where it had to stop, as it is.

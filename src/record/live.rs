@@ -57,10 +57,18 @@ pub fn run(
             "{dropped} were dropped because the disk could not keep up"
         )?;
     }
-    for (_, reel) in &outcome.reels {
-        if let Err(error) = reel {
-            anstream::eprintln!("netreel: {error}");
-            whole = false;
+    for (path, reel) in &outcome.reels {
+        match reel {
+            Ok(summary) => {
+                if let Some(reached) = summary.limit {
+                    let reel = path.display();
+                    anstream::eprintln!("netreel: {reel}: the reel has ended: {reached}");
+                }
+            }
+            Err(error) => {
+                anstream::eprintln!("netreel: {error}");
+                whole = false;
+            }
         }
     }
     if let Some(why) = &outcome.ended {

@@ -54,6 +54,9 @@ pub fn run(arguments: &Record, folder: &Path, out: &mut dyn Write) -> Result<Ans
                 reel.display()
             ));
         }
+        Report::Limit { name, reached } => line.say(&format!(
+            "{name}: the reel has ended: {reached}; what the program does later is not in it"
+        )),
         Report::RotationFailed { name, error } => line.say(&format!(
             "{name}: a new file could not be begun or an old one not be ended ({error}); \
              nothing is lost for it"

@@ -22,7 +22,7 @@ use std::process::ExitStatus;
 
 pub use escape::{Escape, check_program, find_program};
 
-use crate::options::Options;
+use crate::options::{Options, Reached};
 use crate::progress::Progress;
 use crate::recorder::RecordError;
 
@@ -110,6 +110,13 @@ pub enum Report {
         deleted: u64,
         /// Events that could not be recorded.
         dropped: u64,
+    },
+    /// A reel has ended before its program, because it is as large or as old as it may be.
+    Limit {
+        /// Program and process id.
+        name: String,
+        /// The limit.
+        reached: Reached,
     },
     /// A reel's limit of size or time for a file could not be kept. Nothing is lost for it.
     RotationFailed {

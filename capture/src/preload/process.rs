@@ -38,6 +38,8 @@ pub(super) struct Process {
     pub(super) drops: u64,
     /// Whether it was told that a thread has no ring.
     pub(super) ringless: bool,
+    /// Whether it was told that a limit has ended its reel.
+    pub(super) limited: bool,
     /// Its program.
     pub(super) program: Option<PathBuf>,
     /// Whether it was another program than that at the latest look.
@@ -125,6 +127,7 @@ impl Process {
             io_uring: false,
             drops: 0,
             ringless: false,
+            limited: false,
             program: look::path(pid),
             other: false,
             marked: false,

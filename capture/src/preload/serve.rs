@@ -436,6 +436,14 @@ impl Server<'_> {
                 continue;
             };
             process.drops = process.drops.max(found.drops);
+            let seen = pid == self.main || process.counts().sockets > 0;
+            if let Some(reached) = process.recorder().limit_reached()
+                && seen
+                && !std::mem::replace(&mut process.limited, true)
+            {
+                let name = process.name.clone();
+                (self.report)(Report::Limit { name, reached });
+            }
             // One that has just become another program may be about to say so itself.
             let now = look::path(pid);
             let other = now.is_some() && process.program.is_some() && now != process.program;
@@ -521,7 +529,7 @@ impl Server<'_> {
         let Some(process) = self.processes.remove(&pid) else {
             return;
         };
-        let drops_seen = process.drops;
+        let (drops_seen, limited) = (process.drops, process.limited);
         let done = process.finish();
         self.ended.packets += done.counts.packets;
         self.ended.bytes += done.counts.bytes;
@@ -548,6 +556,10 @@ impl Server<'_> {
                 if let Some(code) = summary.rotation_failed {
                     let (name, error) = (done.name.clone(), io::Error::from_raw_os_error(code));
                     (self.report)(Report::RotationFailed { name, error });
+                }
+                if let Some(reached) = summary.limit.filter(|_| !limited) {
+                    let name = done.name.clone();
+                    (self.report)(Report::Limit { name, reached });
                 }
                 self.reels.push(done.path.clone());
                 (self.report)(Report::Ended {

@@ -156,8 +156,10 @@ impl Proxy {
                 if recording && !self.recorder.is_recording() {
                     recording = false;
                     let reel = self.recorder.path().display();
+                    let why = self.recorder.why_ended();
+                    let why = why.unwrap_or_else(|| "its writing thread died".to_owned());
                     report(Report::Trouble(format!(
-                        "{reel}: recording has stopped; packets are still passed on"
+                        "{reel}: recording has stopped: {why}; packets are still passed on"
                     )));
                 }
             }
