@@ -237,18 +237,18 @@ pub struct Proxy {
     /// Make the network worse: `delay=50ms,jitter=10ms,loss=2%,dup=1%,reorder=5%,rate=1mbit`, each
     /// for both directions, or with `up:` or `down:` before it for one. What was done to which
     /// packet is in the reel.
-    #[arg(long, requires = "routes", value_name = "SPEC")]
+    #[arg(long, value_name = "SPEC")]
     pub faults: Option<netreel_capture::proxy::FaultSpec>,
     /// What the faults are drawn from: with the same seed, the nth packet of a link has the same
     /// fate. Default: another one each time, which is told.
     #[arg(long, requires = "faults", value_name = "N")]
     pub seed: Option<u64>,
-    /// So many clients are served at a time.
-    #[arg(long, requires = "routes", value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u16).range(1..=60_000))]
-    pub clients: u16,
-    /// A client is forgotten after so many seconds without a packet to or from it.
-    #[arg(long, requires = "routes", value_name = "SECONDS", default_value_t = 120, value_parser = clap::value_parser!(u32).range(1..))]
-    pub idle: u32,
+    /// So many clients are served at a time. Default: 256.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=60_000))]
+    pub clients: Option<u16>,
+    /// A client is forgotten after so many seconds without a packet to or from it. Default: 120.
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
+    pub idle: Option<u32>,
 }
 
 /// What of a network interface is recorded (docs/captures.md).
@@ -259,11 +259,11 @@ pub struct RecordLive {
     #[arg(long = "live", group = "way", value_name = "IFACE")]
     pub interface: Option<String>,
     /// What of it, in libpcap's language, for example `udp port 7000`. Default: everything UDP.
-    #[arg(long, value_name = "FILTER", requires = "interface")]
+    #[arg(long, value_name = "FILTER")]
     pub capture_filter: Option<String>,
     /// A node by its address, for example `HOST=10.0.0.1:7000`: it gets a reel of its own. May be
     /// given again.
-    #[arg(long, value_name = "NAME=ADDR[:PORT]", requires = "interface")]
+    #[arg(long, value_name = "NAME=ADDR[:PORT]")]
     pub node: Vec<netreel_capture::import::NamedNode>,
     /// With --live: put this wire into the reels, so that they explain themselves. With
     /// --trigger-on-finding: decode with it.

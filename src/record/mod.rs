@@ -8,6 +8,7 @@ pub mod options;
 mod program;
 mod proxy;
 mod ring;
+mod ways;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -18,6 +19,7 @@ use crate::arguments::Record;
 use crate::outcome::{Answer, Failure};
 
 pub fn run(arguments: &Record, out: &mut dyn Write) -> Result<Answer, Failure> {
+    ways::check(arguments)?;
     let folder = arguments.out.clone().unwrap_or_else(new_folder);
     match &arguments.live.interface {
         Some(interface) => live::run(arguments, interface, &folder, out),

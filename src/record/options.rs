@@ -83,6 +83,8 @@ fn bytes(text: &str) -> Result<u64, String> {
 fn seconds(text: &str) -> Result<Duration, String> {
     let time = text.parse::<f64>().ok().filter(|seconds| *seconds > 0.0);
     let time = time.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    // Less than half a nanosecond would come to nothing.
+    let time = time.filter(|time| !time.is_zero());
     time.ok_or_else(|| "a time is a number of seconds above 0, for example 30 or 0.5".to_owned())
 }
 
@@ -117,7 +119,7 @@ mod tests {
     #[test]
     fn a_time_is_above_zero() {
         assert_eq!(seconds("0.5"), Ok(Duration::from_millis(500)));
-        for text in ["", "0", "-1", "nan", "inf", "soon"] {
+        for text in ["", "0", "-1", "nan", "inf", "soon", "1e-12"] {
             assert!(seconds(text).is_err(), "{text}");
         }
     }

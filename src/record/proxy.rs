@@ -16,6 +16,11 @@ use crate::text;
 /// The least room for what is pushed and not yet written: 200 ms of 100 000 small packets a second.
 const BUFFER_MIN: usize = 32 << 20;
 
+/// So many clients are served at a time, unless it is said.
+const CLIENTS: u16 = 256;
+/// A client is forgotten after so many silent seconds, unless it is said.
+const IDLE_SECONDS: u32 = 120;
+
 pub fn run(arguments: &Record, folder: &Path, out: &mut dyn Write) -> Result<Answer, Failure> {
     std::fs::create_dir_all(folder).map_err(|error| {
         Failure::new(format!(
@@ -35,8 +40,8 @@ pub fn run(arguments: &Record, folder: &Path, out: &mut dyn Write) -> Result<Ans
         routes: asked.routes.clone(),
         faults,
         seed,
-        clients_max: usize::from(asked.clients),
-        idle: Duration::from_secs(u64::from(asked.idle)),
+        clients_max: usize::from(asked.clients.unwrap_or(CLIENTS)),
+        idle: Duration::from_secs(u64::from(asked.idle.unwrap_or(IDLE_SECONDS))),
         reel: reel.clone(),
         options,
     };

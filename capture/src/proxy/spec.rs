@@ -1,5 +1,6 @@
 //! The words that say what faults a proxy makes.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
@@ -88,21 +89,34 @@ impl FromStr for FaultSpec {
 
     fn from_str(words: &str) -> Result<FaultSpec, SpecError> {
         let mut spec = FaultSpec::default();
+        let (mut given_up, mut given_down) = (BTreeSet::new(), BTreeSet::new());
         for item in words.split(',').map(str::trim) {
             let wrong = |why: String| SpecError {
                 item: item.to_owned(),
                 why,
             };
             let (ways, rest) = match (item.strip_prefix("up:"), item.strip_prefix("down:")) {
-                (Some(rest), _) => (&mut [&mut spec.up][..], rest),
-                (_, Some(rest)) => (&mut [&mut spec.down][..], rest),
-                _ => (&mut [&mut spec.up, &mut spec.down][..], item),
+                (Some(rest), _) => (&mut [(&mut spec.up, &mut given_up)][..], rest),
+                (_, Some(rest)) => (&mut [(&mut spec.down, &mut given_down)][..], rest),
+                _ => (
+                    &mut [
+                        (&mut spec.up, &mut given_up),
+                        (&mut spec.down, &mut given_down),
+                    ][..],
+                    item,
+                ),
             };
             let (name, value) = rest
                 .split_once('=')
                 .ok_or_else(|| wrong("this is no NAME=VALUE, such as delay=50ms".to_owned()))?;
-            for way in ways {
-                set(way, name.trim(), value.trim()).map_err(wrong)?;
+            let name = name.trim();
+            for (way, given) in ways {
+                set(way, name, value.trim()).map_err(wrong)?;
+                if !given.insert(name) {
+                    return Err(wrong(format!(
+                        "{name} is given a second time for one direction; leave one of them out"
+                    )));
+                }
             }
         }
         Ok(spec)
@@ -276,6 +290,10 @@ mod tests {
             "`loss=200%`: a chance goes from 0 to 1, or from 0% to 100%"
         );
         assert_eq!(why("delay=9000s"), "`delay=9000s`: times go up to 60 s");
+        let twice = "loss is given a second time for one direction; leave one of them out";
+        assert_eq!(why("loss=1%,loss=50%"), format!("`loss=50%`: {twice}"));
+        assert_eq!(why("loss=1%,up:loss=2%"), format!("`up:loss=2%`: {twice}"));
+        assert!("up:loss=1%,down:loss=2%".parse::<FaultSpec>().is_ok());
         for wrong in [
             "",
             "delay",

@@ -1,0 +1,48 @@
+//! Which options of `netreel record` belong to which way of recording.
+
+use crate::arguments::Record;
+use crate::outcome::Failure;
+
+/// A way of recording, as it is asked for.
+const PROGRAM: &str = "`-- CMD`";
+const PROXY: &str = "`--proxy`";
+const LIVE: &str = "`--live`";
+
+/// Refuses options of another way than the one that was chosen: they would do nothing.
+///
+/// # Errors
+/// The first option that is out of place, and where it belongs.
+pub fn check(arguments: &Record) -> Result<(), Failure> {
+    let (proxy, live) = (&arguments.proxy, &arguments.live);
+    let chosen = match &live.interface {
+        Some(_) => LIVE,
+        None if !proxy.routes.is_empty() => PROXY,
+        None => PROGRAM,
+    };
+    let options = [
+        (proxy.faults.is_some(), "--faults", PROXY),
+        (proxy.seed.is_some(), "--seed", PROXY),
+        (proxy.clients.is_some(), "--clients", PROXY),
+        (proxy.idle.is_some(), "--idle", PROXY),
+        (live.capture_filter.is_some(), "--capture-filter", LIVE),
+        (!live.node.is_empty(), "--node", LIVE),
+        (arguments.follow_children, "--follow-children", PROGRAM),
+        (arguments.no_children, "--no-children", PROGRAM),
+        (arguments.random_addresses, "--random-addresses", PROGRAM),
+        (arguments.no_tripwire, "--no-tripwire", PROGRAM),
+    ];
+    for (given, option, way) in options {
+        if given && way != chosen {
+            return Err(Failure::new(format!(
+                "{option} belongs to {way}; with {chosen} it does nothing: leave it out"
+            )));
+        }
+    }
+    if live.wire.is_some() && chosen != LIVE && arguments.ring.trigger_on_finding.is_none() {
+        return Err(Failure::new(format!(
+            "--wire belongs to {LIVE} and to --trigger-on-finding; with {chosen} alone it does \
+             nothing: leave it out"
+        )));
+    }
+    Ok(())
+}
