@@ -245,6 +245,7 @@ impl<'a> Builder<'a> {
         let Some(reel) = member.reel else { return node };
         let scan = &self.scans[reel];
         node.recorded = true;
+        node.proxied = self.sources[reel].proxied;
         let closed = is_closed(&self.sources[reel].reel);
         node.complete = closed && !scan.open_end && !scan.damaged;
         node.span = match scan.span {

@@ -127,6 +127,9 @@ pub struct Node {
     pub recorded: bool,
     /// Whether an observer saw packets of it. Without a reel its span is that of these packets.
     pub seen: bool,
+    /// Whether its reel is that of a proxy that its packets passed. Its times are then those at the
+    /// proxy, and other nodes may have the same reel.
+    pub proxied: bool,
     /// Its sockets' addresses.
     pub endpoints: Vec<Endpoint>,
     /// From its first event to its last.

@@ -148,6 +148,7 @@ fn parts(proxy: Source) -> Vec<(Endpoint, Source)> {
             },
             reel: proxy.reel.clone(),
             scan: part.scan,
+            proxied: true,
         };
         (own, source)
     });

@@ -26,6 +26,8 @@ pub(super) struct Source {
     pub node: String,
     pub reel: Arc<Reel>,
     pub scan: Scan,
+    /// Whether the reel is a proxy's, and this is what it tells of one end.
+    pub proxied: bool,
 }
 
 /// Reads all reels once, and says what is wrong with each.
@@ -85,6 +87,7 @@ pub(super) fn sources(reels: Vec<ReelInput>, warnings: &mut Vec<String>) -> Vec<
             node,
             reel,
             scan,
+            proxied: false,
         });
     }
     sources

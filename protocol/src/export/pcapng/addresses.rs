@@ -7,6 +7,7 @@ use netreel_reel::{Endpoint, SocketId};
 
 use super::blocks::Station;
 use super::datagram::{End, station};
+use super::proxies::Proxies;
 use crate::session::{NodeId, Session};
 
 /// The first address that [`Naming::ByNode`] gives out, of the block for tests of network devices
@@ -37,15 +38,16 @@ pub(super) struct Names<'a> {
 /// The addresses of a session.
 pub(super) struct Addresses<'a> {
     session: &'a Session,
+    proxies: &'a Proxies<'a>,
     naming: Naming,
-    /// The addresses of each node that are not "any", by its place.
+    /// The addresses of each node that are not "any", by its place; then those of each proxy.
     known: Vec<Vec<SocketAddr>>,
     /// Whose each endpoint is; the first node, where several had it one after the other.
     owners: BTreeMap<SocketAddr, NodeId>,
 }
 
 impl<'a> Addresses<'a> {
-    pub fn new(session: &'a Session, naming: Naming) -> Addresses<'a> {
+    pub fn new(session: &'a Session, proxies: &'a Proxies<'a>, naming: Naming) -> Addresses<'a> {
         let mut owners = BTreeMap::new();
         for (id, node) in (0..).map(NodeId).zip(&session.nodes) {
             for &endpoint in &node.endpoints {
@@ -59,10 +61,15 @@ impl<'a> Addresses<'a> {
                 .filter(|each| !each.ip().is_unspecified());
             specified.copied().collect()
         });
+        let passed = proxies.list.iter().map(|proxy| {
+            let bound = proxy.endpoints();
+            bound.filter(|each| !each.ip().is_unspecified()).collect()
+        });
         Addresses {
             session,
+            proxies,
             naming,
-            known: known.collect(),
+            known: known.chain(passed).collect(),
             owners,
         }
     }
@@ -121,25 +128,30 @@ impl<'a> Addresses<'a> {
     /// The name of each node by its Ethernet address.
     pub fn stations(&self) -> Vec<(Station, &'a str)> {
         let nodes = (0..).map(NodeId).zip(&self.session.nodes);
+        let nodes = nodes.map(|(id, node)| (id, node.name.as_str()));
+        let proxies = self.proxies.list.iter().map(|each| (each.id, each.name()));
         nodes
-            .map(|(id, node)| (station(Some(id)), node.name.as_str()))
+            .chain(proxies)
+            .map(|(id, name)| (station(Some(id)), name))
             .collect()
     }
 
     /// The names of IP addresses.
     pub fn names(&self) -> Names<'a> {
         let mut owners: BTreeMap<IpAddr, Vec<(NodeId, &'a str)>> = BTreeMap::new();
-        for (place, node) in self.session.nodes.iter().enumerate() {
-            let id = NodeId(place as u16);
+        let nodes = (0..).map(NodeId).zip(&self.session.nodes);
+        let nodes = nodes.map(|(id, node)| (id, node.name.as_str()));
+        let proxies = self.proxies.list.iter().map(|each| (each.id, each.name()));
+        for (id, name) in nodes.chain(proxies) {
             for address in self.addresses(id) {
-                // What nobody recorded is called by its endpoint, which says no more than it.
-                let called_by_endpoint = !node.recorded && node.name.parse::<SocketAddr>().is_ok();
+                // What has no reel of its own is called by its endpoint, which says no more than it.
+                let called_by_endpoint = name.parse::<SocketAddr>().is_ok();
                 if called_by_endpoint && self.naming == Naming::Recorded {
                     continue;
                 }
                 let owners = owners.entry(address).or_default();
                 if !owners.iter().any(|(known, _)| *known == id) {
-                    owners.push((id, &node.name));
+                    owners.push((id, name));
                 }
             }
         }
@@ -164,6 +176,13 @@ impl<'a> Addresses<'a> {
         let place = usize::from(node.0);
         let known = self.known.get(place).into_iter().flatten();
         let mut addresses: Vec<IpAddr> = known.map(|each| each.ip().to_canonical()).collect();
+        // The sockets in a proxy's reel are not those of the nodes that it tells of.
+        let known = self.session.nodes.get(place);
+        if known.is_none_or(|node| node.proxied) {
+            addresses.sort_unstable();
+            addresses.dedup();
+            return addresses;
+        }
         let reel = self.session.reels.get(place).and_then(Option::as_ref);
         let sockets: BTreeMap<SocketId, Endpoint> = reel
             .map(|reel| reel.endpoints().iter().copied().collect())

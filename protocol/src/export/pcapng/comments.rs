@@ -8,6 +8,7 @@ use netreel_reel::{EventNumber, FaultVerdict, SendOutcome};
 use super::Frames;
 use super::extra::os_error;
 use super::lane::{Item, What, Whose};
+use super::proxies::Proxies;
 use crate::history::{Evidence, History, length};
 use crate::session::packets;
 use crate::session::{
@@ -33,6 +34,7 @@ pub enum Comments {
 pub(super) struct Commenter<'a> {
     session: &'a Session,
     history: &'a History,
+    proxies: &'a Proxies<'a>,
     which: Comments,
     frames: Frames,
     /// From here on a packet is called late, in ns.
@@ -48,6 +50,7 @@ impl<'a> Commenter<'a> {
     pub fn new(
         session: &'a Session,
         history: &'a History,
+        proxies: &'a Proxies<'a>,
         which: Comments,
         frames: Frames,
         late_ns: i64,
@@ -55,6 +58,7 @@ impl<'a> Commenter<'a> {
         let mut commenter = Commenter {
             session,
             history,
+            proxies,
             which,
             frames,
             late_ns,
@@ -165,13 +169,14 @@ impl<'a> Commenter<'a> {
         let sent = sent.filter(|_| self.frames.shows(Way::Out, packet));
         let seen = packet.seen.iter();
         let seen = seen.filter(|_| self.frames.shows(Way::Passing, packet));
-        let (from, to) = (Whose::Node(packet.from), Whose::Node(packet.to));
+        let whose = |node| self.proxies.whose(node);
+        let (from, to) = (whose(packet.from), whose(packet.to));
         let places: Vec<(Whose, EventNumber)> = sent
             .map(|stamp| (from, stamp.number))
             .chain(received.chain(again).map(|stamp| (to, stamp.number)))
             .chain(seen.map(|seen| (Whose::Observer(seen.observer), seen.stamp.number)))
             .collect();
-        let node = Whose::Node(evidence.node);
+        let node = whose(evidence.node);
         let exact = (node, evidence.number);
         let same_node = || places.iter().find(|(whose, _)| *whose == node);
         places
@@ -185,9 +190,18 @@ impl<'a> Commenter<'a> {
     /// What the reel lacks before this event.
     fn holes(&mut self, whose: Whose, item: &Item, comments: &mut Vec<String>) {
         let session = self.session;
+        let node = match whose {
+            Whose::Node(node) => Some(node),
+            // Each of its ends lacks the same.
+            Whose::Proxy(place) => {
+                let proxy = self.proxies.get(place);
+                proxy.and_then(|proxy| proxy.ends.first()).copied()
+            }
+            Whose::Observer(_) => None,
+        };
         let holes = match whose {
-            Whose::Node(node) => {
-                let known = session.nodes.get(usize::from(node.0));
+            Whose::Node(_) | Whose::Proxy(_) => {
+                let known = node.and_then(|node| session.nodes.get(usize::from(node.0)));
                 known.map_or(&[][..], |known| &known.holes)
             }
             Whose::Observer(id) => {

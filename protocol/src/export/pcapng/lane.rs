@@ -9,6 +9,7 @@ use netreel_reel::{
 };
 
 use super::extra;
+use super::proxies::Proxies;
 use crate::session::{Crossing, NodeId, ObserverId, PacketId, Session, SessionTime, Stamp, Way};
 
 /// One thing that becomes a frame.
@@ -51,6 +52,8 @@ pub(super) enum What {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Whose {
     Node(NodeId),
+    /// By its place among the proxies.
+    Proxy(u16),
     Observer(ObserverId),
 }
 
@@ -79,19 +82,23 @@ struct Batch {
 }
 
 impl<'a> Lane<'a> {
-    /// A lane for each reel of the session; with `extra`, what is not a packet as well.
-    pub fn all(session: &'a Session, extra: bool) -> Vec<Lane<'a>> {
+    /// A lane for each reel of the session, a proxy's too; with `extra`, what is not a packet as well.
+    pub fn all(session: &'a Session, proxies: &Proxies<'a>, extra: bool) -> Vec<Lane<'a>> {
         let nodes = (0..).map(NodeId).zip(&session.reels);
-        let nodes = nodes.filter_map(|(node, reel)| Some((Whose::Node(node), reel.as_deref()?)));
+        let nodes = nodes.filter_map(|(node, reel)| Some((proxies.whose(node), reel.as_deref()?)));
+        let nodes = nodes.filter(|(whose, _)| matches!(whose, Whose::Node(_)));
+        let passed = (0..).map(Whose::Proxy).zip(&proxies.list);
+        let passed = passed.map(|(whose, proxy)| (whose, &**proxy.reel));
         let observers = (0..).map(ObserverId).zip(&session.observers);
         let observers = observers.map(|(id, each)| (Whose::Observer(id), &*each.reel));
         nodes
+            .chain(passed)
             .chain(observers)
             .map(|(whose, reel)| Lane {
                 whose,
                 reel,
-                crossings: crossings(session, whose).peekable(),
-                offset_ns: offset(session, whose, reel),
+                crossings: crossings(session, proxies, whose).peekable(),
+                offset_ns: offset(session, proxies, whose, reel),
                 extra,
                 sockets: BTreeMap::new(),
                 missed: 0,
@@ -207,6 +214,10 @@ impl<'a> Lane<'a> {
         let known = self
             .crossings
             .next_if(|(crossing, _)| crossing.number == record.number);
+        // Of a packet whose end has a reel of its own, that one tells.
+        if known.is_none() && matches!(self.whose, Whose::Proxy(_)) {
+            return;
+        }
         let time = match known {
             Some((_, stamp)) => stamp.time,
             None => self.time(record.time),
@@ -263,9 +274,22 @@ impl<'a> Lane<'a> {
 }
 
 /// The packets of a reel, in its order.
-fn crossings(session: &Session, whose: Whose) -> Box<dyn Iterator<Item = (Crossing, Stamp)> + '_> {
+fn crossings<'a>(
+    session: &'a Session,
+    proxies: &Proxies<'_>,
+    whose: Whose,
+) -> Box<dyn Iterator<Item = (Crossing, Stamp)> + 'a> {
     let observer = match whose {
         Whose::Node(node) => return Box::new(session.crossings(node)),
+        Whose::Proxy(place) => {
+            let ends = proxies.get(place).map_or(&[][..], |proxy| &proxy.ends);
+            let mut passed: Vec<(Crossing, Stamp)> = ends
+                .iter()
+                .flat_map(|&end| session.crossings(end))
+                .collect();
+            passed.sort_unstable_by_key(|(crossing, _)| crossing.number);
+            return Box::new(passed.into_iter());
+        }
         Whose::Observer(observer) => observer,
     };
     let mut sightings = Vec::new();
@@ -284,8 +308,8 @@ fn crossings(session: &Session, whose: Whose) -> Box<dyn Iterator<Item = (Crossi
 }
 
 /// What brings a reel's clock onto the session's.
-fn offset(session: &Session, whose: Whose, reel: &Reel) -> i128 {
-    let crossing = crossings(session, whose).next();
+fn offset(session: &Session, proxies: &Proxies<'_>, whose: Whose, reel: &Reel) -> i128 {
+    let crossing = crossings(session, proxies, whose).next();
     let by_packet = crossing.and_then(|(crossing, stamp)| {
         let time = reel.record(crossing.number)?.as_record().time;
         Some(i128::from(stamp.time.0) - i128::from(time.0))
@@ -293,6 +317,10 @@ fn offset(session: &Session, whose: Whose, reel: &Reel) -> i128 {
     let by_span = || {
         let start = match whose {
             Whose::Node(node) => session.nodes.get(usize::from(node.0))?.span.start,
+            Whose::Proxy(place) => {
+                let end = *proxies.get(place)?.ends.first()?;
+                session.nodes.get(usize::from(end.0))?.span.start
+            }
             Whose::Observer(id) => session.observers.get(usize::from(id.0))?.span.start,
         };
         Some(i128::from(start.0) - i128::from(reel.span()?.0.0))

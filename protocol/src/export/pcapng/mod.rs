@@ -1,6 +1,6 @@
 //! A session as a pcapng file for Wireshark, tshark, tcpdump.
 //!
-//! One interface for each reel, named after its node. A frame for each packet that a node sent, at
+//! One interface for each reel, named after its node or its proxy. A frame for each packet that a node sent, at
 //! its own interface, outbound, and one for each that it received, inbound. Reels hold no IP and
 //! UDP headers: they are made up around the payloads. Times are UTC, by the session's one clock, to
 //! the nanosecond. Findings, and what became of a packet, are comments on the frames. `epb_packetid`
@@ -12,6 +12,7 @@ mod comments;
 mod datagram;
 mod extra;
 mod lane;
+mod proxies;
 
 pub use addresses::Naming;
 pub use comments::Comments;
@@ -22,6 +23,7 @@ use addresses::{Addresses, Names};
 use blocks::{Direction, FrameHead};
 use comments::Commenter;
 use lane::{Item, Lane, What, Whose};
+use proxies::{Proxies, Proxy};
 
 use crate::history::{History, Level, length};
 use crate::session::{NodeId, PacketId, Session, SessionTime};
@@ -91,7 +93,8 @@ pub fn pcapng(
     keep: &mut dyn FnMut(PacketId) -> bool,
     out: &mut dyn Write,
 ) -> io::Result<PcapngSummary> {
-    let addresses = Addresses::new(session, options.naming);
+    let proxies = Proxies::new(session);
+    let addresses = Addresses::new(session, &proxies, options.naming);
     let Names { named, shared } = addresses.names();
     let mut summary = PcapngSummary::default();
     for (address, nodes) in shared {
@@ -102,11 +105,12 @@ pub fn pcapng(
         ));
     }
     let application = concat!("netreel ", env!("CARGO_PKG_VERSION"));
-    blocks::section(out, application, &about(session, history))?;
-    let mut lanes = Lane::all(session, options.extra);
+    blocks::section(out, application, &about(session, history, &proxies))?;
+    let mut lanes = Lane::all(session, &proxies, options.extra);
     for lane in &lanes {
         let (name, description) = match lane.whose {
             Whose::Node(node) => interface(session, node),
+            Whose::Proxy(place) => passed(session, proxies.get(place)),
             Whose::Observer(_) => watched(session, lane.whose),
         };
         blocks::interface(out, &name, &description)?;
@@ -115,10 +119,12 @@ pub fn pcapng(
     let mut exporter = Exporter {
         session,
         options,
+        proxies: &proxies,
         addresses,
         commenter: Commenter::new(
             session,
             history,
+            &proxies,
             options.comments,
             options.frames,
             options.late_ns,
@@ -177,6 +183,7 @@ fn next_lane(lanes: &mut [Lane<'_>]) -> Option<usize> {
 struct Exporter<'a, 'b> {
     session: &'a Session,
     options: PcapngOptions,
+    proxies: &'a Proxies<'a>,
     addresses: Addresses<'a>,
     commenter: Commenter<'a>,
     keep: &'b mut dyn FnMut(PacketId) -> bool,
@@ -197,6 +204,10 @@ impl Exporter<'_, '_> {
     ) -> io::Result<bool> {
         let node = match whose {
             Whose::Node(node) => node,
+            Whose::Proxy(place) => {
+                let proxy = self.proxies.get(place);
+                proxy.map_or(NodeId(u16::MAX), |proxy| proxy.id)
+            }
             // One that nobody has: an observer has no address.
             Whose::Observer(_) => NodeId(u16::MAX),
         };
@@ -220,10 +231,16 @@ impl Exporter<'_, '_> {
                 let owner = |known: Option<NodeId>, endpoint| {
                     known.or_else(|| self.addresses.owner(endpoint))
                 };
-                let owners = (
+                let mut owners = (
                     owner(known.map(|known| known.from), from),
                     owner(known.map(|known| known.to), to),
                 );
+                // Before each end, the proxy stands for the other.
+                match (whose, direction) {
+                    (Whose::Proxy(_), Direction::Inbound) => owners.1 = Some(node),
+                    (Whose::Proxy(_), Direction::Outbound) => owners.0 = Some(node),
+                    _ => {}
+                }
                 let from = self.addresses.shown(owners.0, from);
                 let to = self.addresses.shown(owners.1, to);
                 // The same at both ends, as if the packet had really travelled.
@@ -273,7 +290,7 @@ fn utc_ns(session: &Session, time: SessionTime) -> Option<u64> {
 }
 
 /// What is said of the whole file.
-fn about(session: &Session, history: &History) -> Vec<String> {
+fn about(session: &Session, history: &History, proxies: &Proxies<'_>) -> Vec<String> {
     let names: Vec<&str> = session
         .nodes
         .iter()
@@ -287,6 +304,13 @@ fn about(session: &Session, history: &History) -> Vec<String> {
         length(session.span.end.0.saturating_sub(session.span.start.0)),
         session.packets.len(),
     )];
+    for proxy in &proxies.list {
+        comments.push(format!(
+            "{} is a proxy: inbound is what came to it, outbound what it sent on. Both frames of a \
+             packet are its own, with its own addresses and times.",
+            proxy.name()
+        ));
+    }
     for level in [Level::Error, Level::Warning, Level::Info] {
         let findings = history.findings.iter().filter(|each| each.level == level);
         comments.extend(
@@ -320,6 +344,22 @@ fn watched(session: &Session, whose: Whose) -> (String, String) {
         description.push_str("; its reel is not complete");
     }
     (session.observer_name(id), description)
+}
+
+/// The name and the description of a proxy's interface.
+fn passed(session: &Session, proxy: Option<&Proxy<'_>>) -> (String, String) {
+    let Some(proxy) = proxy else {
+        return (String::new(), String::new());
+    };
+    let ends: Vec<String> = proxy.ends.iter().map(|&end| session.name(end)).collect();
+    let ends: Vec<&str> = ends.iter().map(String::as_str).collect();
+    let mut description = format!("a proxy; it tells of {}", list(&ends));
+    let first = proxy.ends.first();
+    let known = first.and_then(|end| session.nodes.get(usize::from(end.0)));
+    if known.is_some_and(|known| !known.complete) {
+        description.push_str("; its reel is not complete");
+    }
+    (proxy.name().to_owned(), description)
 }
 
 /// The name and the description of a node's interface.
