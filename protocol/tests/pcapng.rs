@@ -605,6 +605,16 @@ fn an_end_of_a_proxy_with_a_reel_of_its_own_has_its_own_frames() {
     assert_eq!(read(&bytes).len(), 9);
 }
 
+#[test]
+fn what_a_reel_lacks_at_its_start_has_no_length() {
+    let (bytes, _) = export(vec![proxy(5)], PcapngOptions::default());
+    assert!(!comments(&bytes).contains("nothing was recorded for 0 ns"));
+    says(
+        &bytes,
+        "[hole] the recording has a hole before this: 5 events could not be read",
+    );
+}
+
 fn endpoint() -> impl Strategy<Value = Endpoint> {
     prop_oneof![
         (1u8..5, 1u16..9).prop_map(|(host, port)| SocketAddr::from(([10, 0, 0, host], port))),

@@ -212,11 +212,16 @@ impl<'a> Commenter<'a> {
         let told = self.holes_told.entry(whose).or_insert(0);
         while let Some(hole) = holes.get(*told).filter(|hole| hole.before <= item.number) {
             *told += 1;
-            comments.push(format!(
-                "[hole] nothing was recorded for {} before this: {}",
-                length(hole.time.end.0.saturating_sub(hole.time.start.0)),
-                hole.why
-            ));
+            // What lacks at the start of a session has no length that anybody knows.
+            let length_ns = hole.time.end.0.saturating_sub(hole.time.start.0);
+            comments.push(match length_ns {
+                ..=0 => format!("[hole] the recording has a hole before this: {}", hole.why),
+                _ => format!(
+                    "[hole] nothing was recorded for {} before this: {}",
+                    length(length_ns),
+                    hole.why
+                ),
+            });
         }
     }
 
