@@ -110,6 +110,20 @@ fn threads_beyond_the_first_rings_get_their_own_and_each_keeps_its_order() {
 }
 
 #[test]
+fn a_signal_handler_that_sends_while_its_thread_asks_for_a_ring_is_counted_and_hangs_nothing() {
+    let bench = Bench::new();
+    let program = bench.compile("alarmed");
+    // A thread that hung would be killed, which is another exit code.
+    let command = ["timeout", "-k", "1", "60", text(&program), "40", "200"];
+    let ran = bench.record(&[], &command);
+    let printed = ran.out.lines().find_map(|line| line.strip_prefix("sent "));
+    let printed: u64 = printed.expect("it ended by itself").parse().unwrap();
+    let reels = bench.reels();
+    let (_, reel) = reels.iter().find(|(name, _)| name == "alarmed").unwrap();
+    assert_eq!(sent(reel).len() as u64 + reel.totals().dropped(), printed);
+}
+
+#[test]
 fn a_program_that_is_killed_loses_nothing_that_it_sent() {
     for _ in 0..10 {
         let bench = Bench::new();

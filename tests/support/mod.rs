@@ -4,7 +4,8 @@
 pub mod programs;
 
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Child, Command, ExitStatus, Output};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -51,6 +52,21 @@ impl Ran {
         );
         self
     }
+}
+
+/// How `child` ended. One that hangs is killed after three minutes, and fails the test.
+#[allow(dead_code)]
+pub fn ended(child: &mut Child) -> ExitStatus {
+    let started = Instant::now();
+    while started.elapsed() < Duration::from_secs(180) {
+        if let Some(status) = child.try_wait().expect("a child of this process") {
+            return status;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+    panic!("process {} has not ended in three minutes", child.id());
 }
 
 /// Plays the demonstration into `out`.

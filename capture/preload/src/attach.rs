@@ -34,6 +34,7 @@ static CAPACITY: AtomicUsize = AtomicUsize::new(0);
 static RINGS: [AtomicPtr<RingHead>; RINGS_MAX] =
     [const { AtomicPtr::new(core::ptr::null_mut()) }; RINGS_MAX];
 static RING_COUNT: AtomicUsize = AtomicUsize::new(0);
+/// The thread that asks for a ring; 0 while none does.
 static ASKING: AtomicU32 = AtomicU32::new(0);
 /// The process that attached.
 static PID: AtomicU32 = AtomicU32::new(0);
@@ -217,8 +218,10 @@ fn lease(generation: u32) -> Option<*mut Thread> {
         if NO_MORE.load(Ordering::Relaxed) == generation {
             return None;
         }
-        if one_more(count).is_none() {
-            NO_MORE.store(generation, Ordering::Relaxed);
+        match one_more(count) {
+            Asked::Ring => {}
+            Asked::None => NO_MORE.store(generation, Ordering::Relaxed),
+            Asked::Already => return None,
         }
     }
 }
@@ -246,30 +249,47 @@ fn take(head: *mut RingHead, generation: u32) -> *mut Thread {
     }
 }
 
+/// What came of asking for a ring more.
+enum Asked {
+    Ring,
+    /// There are no more.
+    None,
+    /// This thread is asking: a signal handler came in the middle.
+    Already,
+}
+
 /// Asks the recorder for a ring more, one thread at a time.
-fn one_more(count: usize) -> Option<()> {
-    while ASKING.swap(1, Ordering::Acquire) != 0 {
+fn one_more(count: usize) -> Asked {
+    // SAFETY: asks for a number.
+    let this = unsafe { sys::syscall(nr::GETTID, [0; 6]) } as u32;
+    while let Err(asking) = ASKING.compare_exchange(0, this, Ordering::Acquire, Ordering::Relaxed) {
+        if asking == this {
+            return Asked::Already;
+        }
         crate::push::pause();
     }
-    let result = (|| {
-        if RING_COUNT.load(Ordering::Acquire) > count {
-            return Some(());
-        }
-        if count == RINGS_MAX {
-            return None;
-        }
-        let (welcome, fd) = ask(KIND_MORE, 0)?;
-        let capacity = CAPACITY.load(Ordering::Relaxed);
-        let index = welcome.rings as usize;
-        let offset = RING_PAGE + index * (RING_PAGE + capacity);
-        let ring = map(fd, offset, RING_PAGE + capacity);
-        close(fd);
-        RINGS.get(count)?.store(ring?.cast(), Ordering::Relaxed);
-        RING_COUNT.store(count + 1, Ordering::Release);
-        Some(())
-    })();
+    let added = add_ring(count);
     ASKING.store(0, Ordering::Release);
-    result
+    added.map_or(Asked::None, |()| Asked::Ring)
+}
+
+/// Adds a ring to the `count` that there are, where nobody has meanwhile.
+fn add_ring(count: usize) -> Option<()> {
+    if RING_COUNT.load(Ordering::Acquire) > count {
+        return Some(());
+    }
+    if count == RINGS_MAX {
+        return None;
+    }
+    let (welcome, fd) = ask(KIND_MORE, 0)?;
+    let capacity = CAPACITY.load(Ordering::Relaxed);
+    let index = welcome.rings as usize;
+    let offset = RING_PAGE + index * (RING_PAGE + capacity);
+    let ring = map(fd, offset, RING_PAGE + capacity);
+    close(fd);
+    RINGS.get(count)?.store(ring?.cast(), Ordering::Relaxed);
+    RING_COUNT.store(count + 1, Ordering::Release);
+    Some(())
 }
 
 unsafe extern "C" fn thread_ends(ring: *mut c_void) {

@@ -104,6 +104,7 @@ pub mod nr {
     pub const MMAP: usize = 9;
     pub const NANOSLEEP: usize = 35;
     pub const GETPID: usize = 39;
+    pub const GETTID: usize = 186;
     pub const GETCWD: usize = 79;
     pub const SOCKET: usize = 41;
     pub const CONNECT: usize = 42;
@@ -134,6 +135,7 @@ pub mod nr {
     pub const MMAP: usize = 222;
     pub const NANOSLEEP: usize = 101;
     pub const GETPID: usize = 172;
+    pub const GETTID: usize = 178;
     pub const GETCWD: usize = 17;
     pub const SOCKET: usize = 198;
     pub const CONNECT: usize = 203;
