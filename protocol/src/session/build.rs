@@ -188,6 +188,23 @@ impl<'a> Builder<'a> {
         SessionTime(nanos.clamp(-max, max) as i64)
     }
 
+    /// Whether a receipt that comes before every send was of a send that is not there: the
+    /// sender's reel lacks its first events, and the receiver's has the same clock.
+    fn lacks_sends(&self, from: u16, to: u16) -> bool {
+        let reel = |member: u16| self.cast.members.get(usize::from(member))?.reel;
+        let source = |reel: usize| self.sources.get(reel).map(|source| &source.reel);
+        let (Some(from), Some(to)) = (reel(from), reel(to)) else {
+            return false;
+        };
+        let (Some(sender), Some(receiver)) = (source(from), source(to)) else {
+            return false;
+        };
+        let boot = &sender.header().clock.boot_id;
+        let one_clock =
+            from == to || (!boot.is_empty() && *boot == receiver.header().clock.boot_id);
+        one_clock && sender.gaps().first().is_some_and(|gap| gap.first.0 == 0)
+    }
+
     /// Fills in the nodes, ordered, and the session's span.
     fn nodes(&mut self) {
         let said = self.first_words();
@@ -378,7 +395,8 @@ impl<'a> Builder<'a> {
                     .map_or(0, |raw| self.time(usize::from(end.reel), raw.time).0)
             };
             let first_new = matched.len();
-            assign(crossed, tolerance_ns, time, &mut matched);
+            let lacks_sends = self.lacks_sends(first.from, first.to);
+            assign(crossed, tolerance_ns, lacks_sends, time, &mut matched);
             if first.side == Side::Receive && crossed.len() > 1 {
                 self.join_strays(first_new, &mut matched);
             }
@@ -704,10 +722,15 @@ fn note(session: &mut Session, packet: &mut Packet, payload: &[u8], facts: &mut 
     packet.messages.end = session.messages.len() as u32;
 }
 
-/// Whether the node recorded without a hole around this time.
+/// Whether the node recorded without a hole around this time and for as long before it as a packet
+/// may be on its way: what was sent in a hole may come after it.
 fn covers(node: &Node, time: SessionTime) -> bool {
     let within = |span: &Range<SessionTime>| span.start <= time && time <= span.end;
-    within(&node.span) && !node.holes.iter().any(|hole| within(&hole.time))
+    let after = |hole: &Hole| {
+        let until = hole.time.end.0.saturating_add(fate::WAIT_NS_MIN);
+        hole.time.start..SessionTime(until)
+    };
+    within(&node.span) && !node.holes.iter().any(|hole| within(&after(hole)))
 }
 
 /// `1 packet`, `2 packets`.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{Fate, Node, NodeId, Packet, SessionTime};
 
 /// A receiver that recorded for less than this after a send may still have got the packet.
-const WAIT_NS_MIN: i64 = 100_000_000;
+pub(super) const WAIT_NS_MIN: i64 = 100_000_000;
 
 /// Fills in [`Packet::fate`]. `from_start` tells of each node whether nothing can have reached it
 /// before its reel began.

@@ -157,10 +157,12 @@ pub(super) fn samples(ends: &[End], scans: &[Scan]) -> Vec<Sample> {
 const ENDS_MAX: usize = 16;
 
 /// Matches one group. `time` places an end on the session's clock; clocks may be off each other by
-/// `tolerance_ns`.
+/// `tolerance_ns`. With `lacks_sends` what was received before every send is of one that no reel
+/// holds.
 pub(super) fn assign(
     group: &[End],
     tolerance_ns: i64,
+    lacks_sends: bool,
     time: impl Fn(&End) -> i64,
     matched: &mut Vec<Matched>,
 ) {
@@ -171,7 +173,7 @@ pub(super) fn assign(
         sent: Some(send),
         ..Matched::default()
     }));
-    if let ([_], _) = (sends, receives) {
+    if let ([_], false) = (sends, lacks_sends) {
         // By far the most frequent group: one send.
         matched[base].received = receives.to_vec();
         return;
@@ -180,7 +182,8 @@ pub(super) fn assign(
     for &receive in receives {
         let latest_ns = time(&receive).saturating_add(tolerance_ns);
         let possible = sends.partition_point(|send| time(send) <= latest_ns);
-        if taken < possible.max(usize::from(taken == 0)).min(sends.len()) {
+        let least = usize::from(taken == 0 && !lacks_sends);
+        if taken < possible.max(least).min(sends.len()) {
             matched[base + taken].received.push(receive);
             taken += 1;
         } else if taken > 0 {
@@ -271,6 +274,16 @@ mod tests {
 
     /// Sends and receipts of one payload at these times; gives for each send its receipts.
     fn check(sends: &[i64], receives: &[i64], expected: &[&[i64]], strays: usize) {
+        matched(false, sends, receives, expected, strays);
+    }
+
+    fn matched(
+        lacks_sends: bool,
+        sends: &[i64],
+        receives: &[i64],
+        expected: &[&[i64]],
+        strays: usize,
+    ) {
         let end = |side, place: usize| End {
             from: 0,
             to: 1,
@@ -288,7 +301,7 @@ mod tests {
             Side::Receive | Side::Seen => receives[end.place as usize],
         };
         let mut matched = Vec::new();
-        assign(&group, 0, time, &mut matched);
+        assign(&group, 0, lacks_sends, time, &mut matched);
         let found: Vec<Vec<i64>> = matched
             .iter()
             .filter(|each| each.sent.is_some())
@@ -329,5 +342,11 @@ mod tests {
     #[test]
     fn a_receipt_before_every_send_still_goes_to_the_first() {
         check(&[10, 40], &[5], &[&[5], &[]], 0);
+    }
+
+    #[test]
+    fn where_sends_are_missing_a_receipt_before_the_others_is_of_one_of_them() {
+        matched(true, &[10, 40], &[5, 15, 45], &[&[15], &[45]], 1);
+        matched(true, &[10], &[5, 15], &[&[15]], 1);
     }
 }
