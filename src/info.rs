@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use netreel_protocol::export;
+use netreel_protocol::history::History;
 use netreel_protocol::session::{Fate, Observer, Session};
 
 use crate::arguments::Read;
@@ -65,6 +66,17 @@ pub fn run(arguments: &Read, out: &mut dyn Write) -> Result<Answer, Failure> {
     for observer in &session.observers {
         observed(observer, out)?;
     }
+    if !session.nodes.is_empty() {
+        nodes(session, out)?;
+    }
+    triggers(session, out)?;
+    if !history.links.is_empty() {
+        links(session, history, out)?;
+    }
+    Ok(Answer::Clean)
+}
+
+fn nodes(session: &Session, out: &mut dyn Write) -> Result<(), Failure> {
     let names = text::node_width(session, 8);
     writeln!(
         out,
@@ -94,7 +106,10 @@ pub fn run(arguments: &Read, out: &mut dyn Write) -> Result<Answer, Failure> {
             endpoints.join(" "),
         )?;
     }
-    triggers(session, out)?;
+    Ok(())
+}
+
+fn links(session: &Session, history: &History, out: &mut dyn Write) -> Result<(), Failure> {
     writeln!(out)?;
     let links = text::link_width(session, 14);
     writeln!(
@@ -127,7 +142,7 @@ pub fn run(arguments: &Read, out: &mut dyn Write) -> Result<Answer, Failure> {
             middle(link.rtt_ns),
         )?;
     }
-    Ok(Answer::Clean)
+    Ok(())
 }
 
 fn observed(observer: &Observer, out: &mut dyn Write) -> Result<(), Failure> {

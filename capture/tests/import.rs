@@ -185,7 +185,7 @@ fn what_was_cut_or_missed_is_in_the_reel() {
         &file,
         &[
             "3000005000 note imported from match.pcapng",
-            "3000005000 note interface 0: without a name (link type 1)",
+            "3000005000 note interface 0 (link type 1)",
             &format!("3000005000 seen {ends} payl at 0"),
             "3000005000 cut 2 of 7",
             "3000005000 note 1 packet was cut by the capture's snap length: its first bytes alone \

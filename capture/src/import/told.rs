@@ -62,14 +62,15 @@ pub fn left_out(counts: &Counts, ending: &Ending) -> Vec<String> {
     words
 }
 
-/// What is known of an interface: `interface 0: eth0 (link type 1)`.
+/// What is known of an interface: `interface 0: eth0 (link type 1)`, or without a name, which pcap
+/// files do not have, `interface 0 (link type 1)`.
 pub(crate) fn interface(place: usize, interface: &Interface) -> String {
     let name = match interface.name.as_str() {
-        "" => "without a name",
-        name => name,
+        "" => String::new(),
+        name => format!(": {name}"),
     };
     format!(
-        "interface {place}: {name} (link type {})",
+        "interface {place}{name} (link type {})",
         interface.link_type
     )
 }
