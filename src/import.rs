@@ -41,12 +41,12 @@ pub fn run(arguments: &Import, out: &mut dyn Write) -> Result<Answer, Failure> {
     for sentence in import::left_out(&imported.counts, &imported.ending) {
         anstream::eprintln!("netreel: {}: {sentence}", path.display());
     }
-    told(&imported, &reels, out)?;
+    let empty = told(&imported, &reels, !arguments.node.is_empty(), out)?;
     let whole = matches!(
         imported.ending,
         netreel_capture::pcap::Ending::Whole | netreel_capture::pcap::Ending::Open
     );
-    if whole {
+    if whole && !empty {
         Ok(Answer::Clean)
     } else {
         Ok(Answer::Wrong)
@@ -97,7 +97,28 @@ fn targets(
     Ok((targets, paths))
 }
 
-fn told(imported: &Imported, reels: &[PathBuf], out: &mut dyn Write) -> Result<(), Failure> {
+/// How many packets are in no reel, where there are such.
+pub fn nobodys(count: u64) -> Option<String> {
+    let belong = if count == 1 { "belongs" } else { "belong" };
+    let packets = text::count(count, "packet");
+    (count > 0).then(|| format!("{packets} {belong} to no node of --node, and are in no reel"))
+}
+
+/// What is said of the reel of a node that has no packet.
+pub fn without_packets(reel: &Path) -> String {
+    format!(
+        "{}: no packet has this node's address; check what stands behind --node",
+        reel.display()
+    )
+}
+
+/// Says what was made; whether a node that was named has no packet.
+fn told(
+    imported: &Imported,
+    reels: &[PathBuf],
+    named: bool,
+    out: &mut dyn Write,
+) -> Result<bool, Failure> {
     let counts = &imported.counts;
     for (path, packets) in reels.iter().zip(&imported.packets) {
         let packets = text::count(*packets, "packet");
@@ -108,5 +129,15 @@ fn told(imported: &Imported, reels: &[PathBuf], out: &mut dyn Write) -> Result<(
         let frames = text::count(counts.frames, "frame");
         writeln!(out, "of {frames} {other} were no UDP and were left out")?;
     }
-    Ok(())
+    if let Some(sentence) = nobodys(imported.nobodys) {
+        writeln!(out, "{sentence}")?;
+    }
+    let mut empty = false;
+    for (path, packets) in reels.iter().zip(&imported.packets) {
+        if named && *packets == 0 {
+            writeln!(out, "{}", without_packets(path))?;
+            empty = true;
+        }
+    }
+    Ok(empty)
 }

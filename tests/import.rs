@@ -237,6 +237,32 @@ fn what_is_no_capture_is_refused_and_leaves_nothing() {
     assert!(ran.err.contains("both at 10.0.0.1"), "{}", ran.err);
 }
 
+#[test]
+fn packets_of_no_named_node_are_counted() {
+    let folder = Folder::new();
+    let talk: [(u32, u8, u8, &[u8]); 3] = [(1, 1, 9, b"a"), (2, 2, 9, b"b"), (3, 3, 9, b"c")];
+    let capture = folder.file("talk.pcap", &pcap(&talk, 100));
+    let out = folder.path("some");
+    let ran = netreel(&["import", &capture, "--out", &out, "--node", "A=10.0.0.1"]).expect(0);
+    let sentence = "2 packets belong to no node of --node";
+    assert!(ran.out.contains(sentence), "{}", ran.out);
+    let out = folder.path("all");
+    let ran = netreel(&["import", &capture, "--out", &out, "--node", "S=10.0.0.9"]).expect(0);
+    assert!(!ran.out.contains("belong"), "{}", ran.out);
+}
+
+#[test]
+fn a_named_node_without_a_packet_is_wrong() {
+    let folder = Folder::new();
+    let capture = folder.file("talk.pcap", &pcap(&TALK, 100));
+    let out = folder.path("reels");
+    let ran = netreel(&["import", &capture, "--out", &out, "--node", "C=9.9.9.9"]).expect(1);
+    let sentence = "3 packets belong to no node of --node";
+    assert!(ran.out.contains(sentence), "{}", ran.out);
+    let sentence = "C.reel: no packet has this node's address";
+    assert!(ran.out.contains(sentence), "{}", ran.out);
+}
+
 /// The captures that are not part of the repository, or none.
 fn captures() -> Option<PathBuf> {
     let folder = std::env::var_os("NETREEL_CAPTURES").map_or_else(

@@ -9,7 +9,7 @@ use netreel_capture::live::{self, Wanted};
 
 use super::line::{LiveLine, came_to};
 use crate::arguments::Record;
-use crate::import::wire_text;
+use crate::import::{nobodys, wire_text, without_packets};
 use crate::outcome::{Answer, Failure};
 use crate::text;
 
@@ -70,6 +70,13 @@ pub fn run(
                 whole = false;
             }
         }
+    }
+    if let Some(sentence) = nobodys(outcome.nobodys) {
+        writeln!(out, "{sentence}")?;
+    }
+    for path in &outcome.empty {
+        writeln!(out, "{}", without_packets(path))?;
+        whole = false;
     }
     if let Some(why) = &outcome.ended {
         writeln!(

@@ -35,6 +35,8 @@ pub struct Imported {
     pub interfaces: Vec<Interface>,
     /// For each reel the packets in it.
     pub packets: Vec<u64>,
+    /// Packets that belong to no named node, and are in no reel.
+    pub nobodys: u64,
 }
 
 /// A capture that did not become a reel.
@@ -134,9 +136,12 @@ pub fn import<R: Read, W: Append>(
         reels.push((Track::new(node), Writing(writer)));
     }
     let (mut begun, mut latest) = (false, Time::ZERO);
-    let mut known = 0;
+    let (mut known, mut nobodys) = (0, 0);
     while let Some(udp) = payloads.next() {
         latest = Time(udp.time);
+        if !reels.iter().any(|(track, _)| track.concerns(&udp)) {
+            nobodys += 1;
+        }
         for (track, writing) in &mut reels {
             if !begun {
                 let text = format!("imported from {}", origin.name);
@@ -171,6 +176,7 @@ pub fn import<R: Read, W: Append>(
         interfaces: payloads.interfaces().to_vec(),
         ending: payloads.into_ending(),
         packets,
+        nobodys,
     })
 }
 

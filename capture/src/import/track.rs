@@ -43,6 +43,17 @@ impl Track {
         self.packets
     }
 
+    /// Whether it is a named node's.
+    pub fn is_named(&self) -> bool {
+        self.node.is_some()
+    }
+
+    /// Whether the packet has to do with this reel's node, or this is an observer's reel.
+    pub fn concerns(&self, udp: &UdpPayload) -> bool {
+        let owns = |node: &NamedNode| node.owns(udp.source) || node.owns(udp.destination);
+        self.node.as_ref().is_none_or(owns)
+    }
+
     /// Writes what a packet is to this reel: seen; sent and received; or nothing.
     pub fn packet<S: Scribe>(&mut self, udp: &UdpPayload, to: &mut S) -> Result<(), S::Error> {
         let time = Time(udp.time);

@@ -48,6 +48,10 @@ pub struct Outcome {
     pub ended: Option<String>,
     /// What is not in the reels, a sentence each.
     pub left_out: Vec<String>,
+    /// Packets that belong to no named node, and are in no reel.
+    pub nobodys: u64,
+    /// The reels of named nodes of which no packet came.
+    pub empty: Vec<PathBuf>,
 }
 
 /// An interface that cannot be recorded.
@@ -267,6 +271,7 @@ struct Live {
     tracks: Vec<(Track, Recorder, Pusher)>,
     calendar: Calendar,
     frames: u64,
+    nobodys: u64,
     known_interfaces: usize,
     /// What libpcap said last that was dropped: by the kernel, by the interface.
     dropped: (u32, u32),
@@ -327,6 +332,7 @@ impl Live {
             tracks,
             calendar: Calendar::now(),
             frames: 0,
+            nobodys: 0,
             known_interfaces: 0,
             dropped: (0, 0),
             progress: Progress::default(),
@@ -350,6 +356,9 @@ impl Live {
         };
         self.progress.packets += 1;
         self.progress.bytes += udp.payload.len() as u64;
+        if !self.tracks.iter().any(|(track, ..)| track.concerns(&udp)) {
+            self.nobodys += 1;
+        }
         let interfaces = self.sorter.interfaces();
         let fresh = interfaces.get(self.known_interfaces..).unwrap_or_default();
         for (track, _, pusher) in &mut self.tracks {
@@ -402,13 +411,16 @@ impl Live {
         if let Some(why) = &ended {
             left_out.push(format!("capturing on {} ended: {why}", self.interface));
         }
-        let mut reels = Vec::new();
-        for (_, recorder, mut pusher) in self.tracks {
+        let (mut reels, mut empty) = (Vec::new(), Vec::new());
+        for (track, recorder, mut pusher) in self.tracks {
             for sentence in &left_out {
                 let text = sentence.as_bytes();
                 pusher.push(now, Event::Note { text });
             }
             let path = recorder.path().to_owned();
+            if track.is_named() && track.packets() == 0 {
+                empty.push(path.clone());
+            }
             drop(pusher);
             let finished = recorder.finish();
             if let Ok(summary) = &finished {
@@ -424,6 +436,8 @@ impl Live {
             reels,
             ended,
             left_out,
+            nobodys: self.nobodys,
+            empty,
         }
     }
 }
