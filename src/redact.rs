@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use netreel_capture::{FileAppend, OpenedReel};
 use netreel_protocol::export::redact::{
-    Broken, Bytes, Checker, Field, FileScan, Redaction, ReelReport, Survey, Texts, key_of,
+    Broken, Bytes, Checker, Field, FileScan, RedactError, Redaction, ReelReport, Survey, Texts,
+    key_of,
 };
 use netreel_protocol::session::{ReelInput, Session};
 use netreel_reel::Reel;
@@ -39,18 +40,22 @@ pub fn run(arguments: &Redact, out: &mut dyn Write) -> Result<Answer, Failure> {
     }
     let survey = survey;
     let names = names(&opened.reels, &survey, arguments.nodes);
-    let folder = new_folder(&arguments.out)?;
     let mut written = Written::default();
+    let folder = new_folder(&arguments.out, &mut written)?;
     let mut reports = Vec::new();
     for (place, (each, name)) in opened.reels.iter().zip(names).enumerate() {
         let path = folder.join(name);
         let file = File::create_new(&path).map_err(|error| told(&path, error))?;
-        written.0.push(path.clone());
+        written.files.push(path.clone());
         let report = survey.copy(place, &each.reel, FileAppend::new(file));
-        reports.push((path.clone(), report.map_err(|error| told(&path, error))?));
+        let report = report.map_err(|error| match error {
+            RedactError::NotFromStart => told(&each.path, error),
+            error => told(&path, error),
+        })?;
+        reports.push((path, report));
     }
     check(&survey, &opened.reels, &reports)?;
-    written.0.clear();
+    written.stays();
     if arguments.json {
         crate::packets::json(&as_json(&survey, &reports), out)?;
     } else {
@@ -88,13 +93,27 @@ fn blank(
 
 /// The copies, which are taken away again where they are not what they have to be.
 #[derive(Default)]
-struct Written(Vec<PathBuf>);
+struct Written {
+    files: Vec<PathBuf>,
+    /// Their folder, where it was made for them.
+    folder: Option<PathBuf>,
+}
+
+impl Written {
+    fn stays(&mut self) {
+        self.files.clear();
+        self.folder = None;
+    }
+}
 
 impl Drop for Written {
     fn drop(&mut self) {
-        for path in &self.0 {
-            // What cannot be removed is named by the error that is on its way.
+        // What cannot be removed is named by the error that is on its way.
+        for path in &self.files {
             let _ = std::fs::remove_file(path);
+        }
+        if let Some(folder) = &self.folder {
+            let _ = std::fs::remove_dir(folder);
         }
     }
 }
@@ -166,8 +185,12 @@ fn names(reels: &[OpenedReel], survey: &Survey, by_node: bool) -> Vec<String> {
 }
 
 /// A folder that is empty, so that nothing in it is older than the redaction.
-fn new_folder(path: &Path) -> Result<PathBuf, Failure> {
+fn new_folder(path: &Path, written: &mut Written) -> Result<PathBuf, Failure> {
+    let is_there = path.exists();
     std::fs::create_dir_all(path).map_err(|error| told(path, error))?;
+    if !is_there {
+        written.folder = Some(path.to_owned());
+    }
     let mut entries = std::fs::read_dir(path).map_err(|error| told(path, error))?;
     match entries.next() {
         None => Ok(path.to_owned()),
@@ -266,13 +289,19 @@ fn print(
         let none = if count == 0 { ": no packet has it" } else { "" };
         writeln!(out, "blanked {count:>8}  {field}{none}")?;
     }
+    let mut held = reports.iter().flat_map(|(_, report)| &report.held_back);
+    let held_back = held.clone().filter(|held| !held.kept).count() as u64;
+    let others = match held_back {
+        0 => String::new(),
+        count => format!(" but for {} held back", text::count(count, "packet")),
+    };
     let kept = match arguments.payloads {
         KeepBytes::Keep if !arguments.blank.is_empty() => {
-            "of packets everything but these fields was kept"
+            format!("of packets everything but these fields was kept{others}")
         }
-        KeepBytes::Keep => "packets were kept with all that they say",
-        KeepBytes::Lengths => "of packets the lengths were kept",
-        KeepBytes::Drop => "packets were emptied",
+        KeepBytes::Keep => format!("packets were kept with all that they say{others}"),
+        KeepBytes::Lengths => "of packets the lengths were kept".to_owned(),
+        KeepBytes::Drop => "packets were emptied".to_owned(),
     };
     writeln!(
         out,
@@ -281,7 +310,6 @@ fn print(
         addresses(survey.addresses()),
     )?;
     let folder = arguments.out.display();
-    let mut held = reports.iter().flat_map(|(_, report)| &report.held_back);
     if held.any(|held| held.kept) {
         writeln!(
             out,
@@ -291,8 +319,16 @@ fn print(
     } else {
         writeln!(
             out,
-            "checked: nothing else changed, and nothing that was removed is left in {folder}"
+            "checked: nothing else changed; in {folder} no address and no text that was removed \
+             was found, searched for as text and in binary form"
         )?;
+        if arguments.payloads == KeepBytes::Keep {
+            writeln!(
+                out,
+                "bytes inside packets that nobody named were kept: name them with --blank or \
+                 --remove, or use --payloads"
+            )?;
+        }
     }
     Ok(())
 }

@@ -300,3 +300,40 @@ fn a_reel_with_a_secret_everywhere_has_it_nowhere_in_the_copy() {
     let redacted = copy.header().redacted.as_ref().expect("a word of it");
     assert!(!redacted.replayable);
 }
+
+#[test]
+fn the_last_lines_agree_with_what_was_held_back() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut writer = ReelWriter::create(Vec::new(), &Header::default()).expect("a reel");
+    let (from, to) = (
+        "10.0.0.1:9".parse().expect("an address"),
+        "10.0.0.2:9".parse().expect("an address"),
+    );
+    for (number, payload) in [(0, &b"hello"[..]), (1, b"a secret")] {
+        let event = Event::Seen { from, to, payload };
+        let record = Record {
+            number: EventNumber(number),
+            time: Time(number),
+            thread: ThreadId(0),
+            event,
+        };
+        writer.push(&record).expect("an event");
+    }
+    let reel = folder.path().join("seen.reel");
+    std::fs::write(&reel, writer.finish().expect("a reel")).expect("a file");
+    let (ran, _) = redact(path(&reel), folder.path(), &["--remove", "secret"]);
+    let out = ran.expect(0).out;
+    assert!(out.contains("event 1 held back"), "{out}");
+    assert!(
+        out.contains("kept with all that they say but for 1 packet held back"),
+        "{out}"
+    );
+    assert!(
+        out.contains("searched for as text and in binary form"),
+        "{out}"
+    );
+    assert!(
+        out.contains("bytes inside packets that nobody named were kept"),
+        "{out}"
+    );
+}

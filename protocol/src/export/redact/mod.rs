@@ -104,7 +104,10 @@ pub enum RedactError {
     )]
     NoSuchField(String),
     /// The sockets that were open when its first part begins would be missing in the copy.
-    #[error("the first files of this recording are missing; a copy begins with the first")]
+    #[error(
+        "the first files of this recording are missing (a ring's window, or --keep-size and \
+         --keep-time): it cannot be redacted, because a copy begins with the first"
+    )]
     NotFromStart,
     /// An event that the reel does not take.
     #[error(transparent)]
