@@ -179,9 +179,10 @@ impl Drainer {
             self.prepare();
             if self.series.next_number() > before {
                 quiet_since = None;
-                continue;
-            }
-            if finishing {
+                if finishing || self.is_behind() {
+                    continue;
+                }
+            } else if finishing {
                 let quiet = *quiet_since.get_or_insert_with(Instant::now);
                 let taken = self.rings(|r| r.control().next.0.load(Ordering::Acquire));
                 let late = taken > self.series.next_number().0;
@@ -193,6 +194,13 @@ impl Drainer {
             }
             std::thread::sleep(IDLE);
         }
+    }
+
+    /// Whether a ring fills faster than it is looked at. Else a pause lets events gather: a reader
+    /// that follows each push takes the line from the writer that it is about to write to.
+    fn is_behind(&self) -> bool {
+        let filling = |lane: &Lane| lane.reader.waiting() > lane.reader.capacity() / 16;
+        self.lanes.iter().any(filling)
     }
 
     /// Everything published, in the order of the numbers, up to the first that is not.
