@@ -44,6 +44,7 @@ impl Track {
     }
 
     /// Whether it is a named node's.
+    #[cfg(feature = "pcap")]
     pub fn is_named(&self) -> bool {
         self.node.is_some()
     }
