@@ -32,6 +32,38 @@ pub trait Transport {
     fn note(&mut self, text: &str);
 }
 
+/// A transport that is lent.
+impl<T: Transport + ?Sized> Transport for &mut T {
+    #[inline]
+    fn now(&mut self) -> Time {
+        (**self).now()
+    }
+    #[inline]
+    fn random(&mut self) -> u64 {
+        (**self).random()
+    }
+    #[inline]
+    fn send(&mut self, to: Endpoint, packet: &[u8]) -> Result<(), SendError> {
+        (**self).send(to, packet)
+    }
+    #[inline]
+    fn receive(&mut self, buffer: &mut [u8]) -> Result<Option<Datagram>, ReceiveError> {
+        (**self).receive(buffer)
+    }
+    #[inline]
+    fn tick(&mut self, tick: u64, time: Time) {
+        (**self).tick(tick, time);
+    }
+    #[inline]
+    fn input(&mut self, call: &[u8]) {
+        (**self).input(call);
+    }
+    #[inline]
+    fn note(&mut self, text: &str) {
+        (**self).note(text);
+    }
+}
+
 /// A sans-IO network layer: all that it does follows from these calls and from what the
 /// [`Transport`] answers.
 pub trait Layer {
