@@ -1,17 +1,17 @@
 //! `netreel redact`: a copy of a recording that may leave the house.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use netreel_capture::{FileAppend, OpenedReel};
+use netreel_capture::{FileAppend, FileSource, OpenedReel, part_path};
 use netreel_protocol::export::redact::{
-    Broken, Bytes, Checker, Field, FileScan, RedactError, Redaction, ReelReport, Survey, Texts,
-    key_of,
+    Broken, Bytes, Checker, Field, FileScan, Redaction, ReelReport, Survey, Texts, key_of,
 };
 use netreel_protocol::session::{ReelInput, Session};
-use netreel_reel::Reel;
+use netreel_reel::{OpenedPart, ReadAt, Reel};
 use serde_json::json;
 
 use crate::arguments::{KeepBytes, KeepTexts, Redact};
@@ -39,27 +39,24 @@ pub fn run(arguments: &Redact, out: &mut dyn Write) -> Result<Answer, Failure> {
         blank(&mut survey, &opened.reels, &reels, arguments)?;
     }
     let survey = survey;
-    let names = names(&opened.reels, &survey, arguments.nodes);
     let mut written = Written::default();
     let folder = new_folder(&arguments.out, &mut written)?;
-    let mut reports = Vec::new();
-    for (place, (each, name)) in opened.reels.iter().zip(names).enumerate() {
-        let path = folder.join(name);
-        let file = File::create_new(&path).map_err(|error| told(&path, error))?;
-        written.files.push(path.clone());
-        let report = survey.copy(place, &each.reel, FileAppend::new(file));
-        let report = report.map_err(|error| match error {
-            RedactError::NotFromStart => told(&each.path, error),
-            error => told(&path, error),
-        })?;
-        reports.push((path, report));
+    let copies = copies(&opened.reels, &survey, arguments.nodes, &folder);
+    for (place, (each, copy)) in opened.reels.iter().zip(&copies).enumerate() {
+        for (opened, path) in each.reel.parts().iter().zip(&copy.files) {
+            let file = File::create_new(path).map_err(|error| told(path, error))?;
+            written.files.push(path.clone());
+            let out = FileAppend::new(file);
+            let made = survey.copy(place, (&each.reel, &copy.report), opened, out);
+            made.map_err(|error| told(path, error))?;
+        }
     }
-    check(&survey, &opened.reels, &reports)?;
+    check(&survey, &opened.reels, &copies)?;
     written.stays();
     if arguments.json {
-        crate::packets::json(&as_json(&survey, &reports), out)?;
+        crate::packets::json(&as_json(&survey, &copies), out)?;
     } else {
-        print(arguments, &survey, &reports, out)?;
+        print(arguments, &survey, &copies, out)?;
     }
     Ok(Answer::Clean)
 }
@@ -163,25 +160,58 @@ fn rules(arguments: &Redact) -> Result<Redaction, Failure> {
     })
 }
 
-/// The files of the copies: called as they were, or by their nodes where those have numbers.
-fn names(reels: &[OpenedReel], survey: &Survey, by_node: bool) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
-    for OpenedReel { path, reel, .. } in reels {
+/// The copy of a reel.
+struct Copy {
+    /// What people call it: `NAME.reel`, also where the first file of the recording is not there.
+    path: PathBuf,
+    /// As many as the reel has.
+    files: Vec<PathBuf>,
+    report: ReelReport,
+}
+
+/// The copies: called as the reels were, or by their nodes where those have numbers.
+fn copies(reels: &[OpenedReel], survey: &Survey, by_node: bool, folder: &Path) -> Vec<Copy> {
+    let mut taken = BTreeSet::new();
+    let mut copies = Vec::new();
+    for (place, OpenedReel { path, reel, .. }) in reels.iter().enumerate() {
         let stem = path.file_stem().unwrap_or_default().to_string_lossy();
         let stem = match by_node {
             true => survey.node(&reel.header().node).to_owned(),
             false => survey.text(&stem),
         };
-        let mut name = format!("{stem}.reel");
+        let mut path = folder.join(format!("{stem}.reel"));
         for more in 2.. {
-            if !names.contains(&name) {
+            if taken.insert(path.clone()) {
                 break;
             }
-            name = format!("{stem}-{more}.reel");
+            path = folder.join(format!("{stem}-{more}.reel"));
         }
-        names.push(name);
+        let report = survey.report(place, reel);
+        copies.push(Copy {
+            files: vec![path.clone()],
+            path,
+            report,
+        });
     }
-    names
+    for (OpenedReel { reel, .. }, copy) in reels.iter().zip(&mut copies) {
+        let parts = reel.parts();
+        if parts.len() > 1 {
+            let mut next = 0;
+            let file = |opened: &OpenedPart| {
+                let mut number = next.max(opened.part.number);
+                let mut file = part_path(&copy.path, number);
+                // A name that another reel has is passed over, as a recorder does.
+                while number > 0 && !taken.insert(file.clone()) {
+                    number += 1;
+                    file = part_path(&copy.path, number);
+                }
+                next = number + 1;
+                file
+            };
+            copy.files = parts.iter().map(file).collect();
+        }
+    }
+    copies
 }
 
 /// A folder that is empty, so that nothing in it is older than the redaction.
@@ -199,34 +229,40 @@ fn new_folder(path: &Path, written: &mut Written) -> Result<PathBuf, Failure> {
 }
 
 /// Reads all copies beside what they were made from, and every byte of them.
-fn check(
-    survey: &Survey,
-    reels: &[OpenedReel],
-    reports: &[(PathBuf, ReelReport)],
-) -> Result<(), Failure> {
+fn check(survey: &Survey, reels: &[OpenedReel], copies: &[Copy]) -> Result<(), Failure> {
     let mut checker = Checker::new(survey);
-    for (place, (OpenedReel { reel, .. }, (path, report))) in reels.iter().zip(reports).enumerate()
-    {
-        let copy = netreel_capture::open(path).map_err(Failure::new)?;
-        let broken = checker.compare(place, (reel, &copy), report);
+    for (place, (OpenedReel { reel, .. }, copy)) in reels.iter().zip(copies).enumerate() {
+        let broken = checker.compare(place, (reel, &read(copy)?), &copy.report);
         if let Some(Broken { event, why }) = broken.first() {
             let event = event.map_or(String::new(), |event| format!("event {event}: "));
             let more = match broken.len() {
                 1 => String::new(),
                 more => format!(" (and {} more)", more - 1),
             };
-            return Err(refused(path, format!("{event}{why}{more}")));
+            return Err(refused(&copy.path, format!("{event}{why}{more}")));
         }
         // What somebody asked to keep may hold anything.
-        let kept = report.held_back.iter().any(|held| held.kept);
-        if let Some((at, what)) = scan(survey, path)?.filter(|_| !kept) {
-            return Err(refused(
-                path,
-                format!("one of the {what} still stands at byte {at}"),
-            ));
+        let kept = copy.report.held_back.iter().any(|held| held.kept);
+        for path in &copy.files {
+            if let Some((at, what)) = scan(survey, path)?.filter(|_| !kept) {
+                return Err(refused(
+                    path,
+                    format!("one of the {what} still stands at byte {at}"),
+                ));
+            }
         }
     }
     Ok(())
+}
+
+/// The copy as anybody reads it.
+fn read(copy: &Copy) -> Result<Reel, Failure> {
+    let mut sources: Vec<Arc<dyn ReadAt>> = Vec::new();
+    for path in &copy.files {
+        let file = File::open(path).map_err(|error| told(path, error))?;
+        sources.push(Arc::new(FileSource::new(file)));
+    }
+    Reel::open_parts(sources, None).map_err(|error| told(&copy.path, error))
 }
 
 fn scan(survey: &Survey, path: &Path) -> Result<Option<(u64, &'static str)>, Failure> {
@@ -262,11 +298,20 @@ fn told(path: &Path, why: impl std::fmt::Display) -> Failure {
 fn print(
     arguments: &Redact,
     survey: &Survey,
-    reports: &[(PathBuf, ReelReport)],
+    copies: &[Copy],
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
-    for (path, report) in reports {
-        writeln!(out, "{}", path.display())?;
+    for Copy {
+        path,
+        files,
+        report,
+    } in copies
+    {
+        let files = match files.len() {
+            1 => String::new(),
+            count => format!(" in {count} files"),
+        };
+        writeln!(out, "{}{files}", path.display())?;
         if report.removed.is_empty() {
             writeln!(out, "    nothing had to be removed")?;
         }
@@ -289,7 +334,7 @@ fn print(
         let none = if count == 0 { ": no packet has it" } else { "" };
         writeln!(out, "blanked {count:>8}  {field}{none}")?;
     }
-    let mut held = reports.iter().flat_map(|(_, report)| &report.held_back);
+    let mut held = copies.iter().flat_map(|copy| &copy.report.held_back);
     let held_back = held.clone().filter(|held| !held.kept).count() as u64;
     let others = match held_back {
         0 => String::new(),
@@ -306,7 +351,7 @@ fn print(
     writeln!(
         out,
         "{}, {} mapped; {kept}; times and sizes were kept",
-        text::count(reports.len() as u64, "reel"),
+        text::count(copies.len() as u64, "reel"),
         addresses(survey.addresses()),
     )?;
     let folder = arguments.out.display();
@@ -340,14 +385,25 @@ fn addresses(count: usize) -> String {
     }
 }
 
-fn as_json(survey: &Survey, reports: &[(PathBuf, ReelReport)]) -> serde_json::Value {
-    let reels = reports.iter().map(|(path, report)| {
-        json!({
-            "file": path.file_name().unwrap_or_default().to_string_lossy(),
-            "removed": report.removed,
-            "held_back": report.held_back,
-        })
-    });
+fn as_json(survey: &Survey, copies: &[Copy]) -> serde_json::Value {
+    let name = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default();
+        name.to_string_lossy().into_owned()
+    };
+    let reels = copies.iter().map(
+        |Copy {
+             path,
+             files,
+             report,
+         }| {
+            json!({
+                "file": name(path),
+                "files": files.iter().map(name).collect::<Vec<_>>(),
+                "removed": report.removed,
+                "held_back": report.held_back,
+            })
+        },
+    );
     json!({
         "reels": reels.collect::<Vec<_>>(),
         "addresses": survey.addresses(),

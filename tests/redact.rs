@@ -4,14 +4,18 @@ mod support;
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use netreel_capture::pcap::UdpPayloads;
 use netreel_reel::{
-    Event, EventNumber, Header, Record, Reel, ReelWriter, SocketId, ThreadId, Time, WireText,
+    Ending, Event, EventNumber, Header, Record, Reel, ReelWriter, SocketId, ThreadId, Time,
+    WireText,
 };
 use netreel_wire::{Connections, Value, Wire};
 use serde_json::Value as Json;
-use support::{Ran, netreel};
+use support::programs::{Bench, records, text};
+use support::{Ran, ended, netreel};
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
@@ -336,4 +340,147 @@ fn the_last_lines_agree_with_what_was_held_back() {
         out.contains("bytes inside packets that nobody named were kept"),
         "{out}"
     );
+}
+
+/// Redacts what lacks its beginning: the copies lack the same, and have nothing else than the rest.
+fn check_lacking(from: &Path, folder: &Path) {
+    let options = ["--loopback", "--ports", "--json"];
+    let (ran, out) = redact(path(from), folder, &options);
+    let report = ran.expect(0).json();
+    let (old, new) = (opened(from), opened(&out));
+    assert_eq!(old.len(), new.len());
+    for ((old, new), told) in old
+        .iter()
+        .zip(&new)
+        .zip(report["reels"].as_array().unwrap())
+    {
+        assert!(old.first_number() > EventNumber(0), "its beginning is gone");
+        assert_eq!(old.first_number(), new.first_number());
+        let parts = |reel: &Reel| {
+            let parts = reel.parts().iter().map(|it| &it.part);
+            parts
+                .map(|part| (part.number, part.first, part.on))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(parts(old), parts(new));
+        assert_eq!(
+            told["files"].as_array().map(Vec::len),
+            Some(new.parts().len())
+        );
+        assert_eq!(old.missing_parts(), new.missing_parts());
+        assert_eq!(old.gaps(), new.gaps());
+        assert_eq!(
+            old.ending() == &Ending::Clean,
+            new.ending() == &Ending::Clean
+        );
+        let (before, after) = (records(old), records(new));
+        assert_eq!(before.len(), after.len());
+        for (before, after) in before.iter().zip(&after) {
+            let (before, after) = (before.as_record(), after.as_record());
+            assert_eq!(
+                (
+                    before.number,
+                    before.time,
+                    before.thread,
+                    before.event.kind()
+                ),
+                (after.number, after.time, after.thread, after.event.kind())
+            );
+        }
+        let (old, new) = (old.endpoints(), new.endpoints());
+        assert!(!old.is_empty() && old.len() == new.len());
+        assert!(
+            new.iter().all(|(_, local)| !local.ip().is_loopback()),
+            "{new:?}"
+        );
+    }
+    let info = |of: &str| {
+        let mut info = netreel(&["info", of, "--json"]).expect(0).json();
+        info["warnings"].take();
+        for node in info["nodes"].as_array_mut().expect("nodes") {
+            node["endpoints"].take();
+        }
+        info
+    };
+    assert_eq!(info(path(from)), info(path(&out)));
+}
+
+fn opened(folder: &Path) -> Vec<std::sync::Arc<Reel>> {
+    let session = netreel_capture::open_session(&[folder]).expect("a session");
+    assert!(session.failed.is_empty(), "{:?}", session.failed);
+    session
+        .reels
+        .into_iter()
+        .map(|opened| opened.reel)
+        .collect()
+}
+
+#[test]
+fn a_window_of_ring_mode_is_redacted_as_it_is() {
+    let bench = Bench::new();
+    let program = bench.compile("ticks");
+    let out = bench.out();
+    let arguments = [
+        "record",
+        "--out",
+        text(&out),
+        "--ring",
+        "0.5",
+        "--",
+        text(&program),
+    ];
+    let mut child = Command::new(env!("CARGO_BIN_EXE_netreel"))
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("the command starts");
+    let names = |is: &dyn Fn(&str) -> bool| {
+        let entries = std::fs::read_dir(&out).into_iter().flatten().flatten();
+        let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+        names.filter(|name| is(name)).collect::<Vec<_>>()
+    };
+    let wait_until = |what: &str, done: &dyn Fn() -> bool| {
+        let begun = Instant::now();
+        while !done() {
+            let limit = Duration::from_secs(180);
+            assert!(begun.elapsed() < limit, "waited too long for {what}");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    };
+    // `ticks.PID.NUMBER.reel` is a later file, `ticks.PID.reel` the first.
+    let reels = || names(&|name| name.ends_with(".reel"));
+    wait_until("the window to move on", &|| {
+        let reels = reels();
+        !reels.is_empty() && reels.iter().all(|name| name.split('.').count() == 4)
+    });
+    let pid = i32::try_from(child.id()).expect("a process id");
+    let windows = || names(&|name| name.starts_with("window-"));
+    // SAFETY: sends a signal to the child, which has not been waited for.
+    assert_eq!(unsafe { libc::kill(pid, libc::SIGUSR1) }, 0);
+    wait_until("the window", &|| !windows().is_empty());
+    // SAFETY: as above.
+    assert_eq!(unsafe { libc::kill(pid, libc::SIGINT) }, 0);
+    ended(&mut child);
+    let window = out.join(&windows()[0]);
+    check_lacking(&window, &bench.at("redacted"));
+    // A file of it alone.
+    let mut files: Vec<_> = std::fs::read_dir(&window)
+        .expect("the window")
+        .map(|entry| entry.expect("a file").path())
+        .collect();
+    files.sort();
+    let one = bench.at("one");
+    std::fs::create_dir(&one).expect("a folder");
+    std::fs::copy(&files[1], one.join(files[1].file_name().expect("a name"))).expect("a copy");
+    check_lacking(&one, &bench.at("one-redacted"));
+}
+
+#[test]
+fn a_recording_that_deleted_its_oldest_files_is_redacted_as_it_is() {
+    let bench = Bench::new();
+    let program = bench.compile("pair");
+    let flags = ["--keep-size", "128k"];
+    bench.record(&flags, &[text(&program), "5000"]).expect(0);
+    check_lacking(&bench.out(), &bench.at("redacted"));
 }

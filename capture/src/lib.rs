@@ -31,4 +31,5 @@ pub use open::{OpenError, OpenWhy, OpenedReel, OpenedSession, open, open_session
 pub use options::{Limits, Options, Reached};
 pub use progress::Progress;
 pub use recorder::{RecordError, Recorder, Summary, ring_path};
+pub use series::part_path;
 pub use signals::Signals;

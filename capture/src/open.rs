@@ -267,10 +267,11 @@ impl Named {
 
     fn is_same(&self, other: &Named) -> bool {
         match (self.identity, other.identity) {
-            (Some(one), Some(other_one)) => {
+            // 0 ties nothing together.
+            (Some(one), Some(other_one)) if one != 0 => {
                 one == other_one && self.base.parent() == other.base.parent()
             }
-            _ => self.base == other.base,
+            _ => self.identity == other.identity && self.base == other.base,
         }
     }
 

@@ -366,8 +366,8 @@ pub(crate) enum CreateError {
     Write(WriteError),
 }
 
-/// The file of a recording with this number in its name.
-pub(crate) fn part_path(base: &Path, number: u32) -> PathBuf {
+/// The file of a recording with this number in its name: `NAME.reel` for 0, `NAME.0001.reel` for 1.
+pub fn part_path(base: &Path, number: u32) -> PathBuf {
     match number {
         0 => base.to_owned(),
         _ => base.with_extension(format!("{number:04}.reel")),

@@ -320,7 +320,7 @@ impl<'a> Way<'a> {
         Way {
             events: Events::new(reel).peekable(),
             node: None,
-            follow: Follow::default(),
+            follow: Follow::new(reel),
             reached: 0,
             blanked: Blanked::default(),
             joined: Vec::new(),

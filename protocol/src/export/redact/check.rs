@@ -5,11 +5,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
-use netreel_reel::{CallId, Endpoint, Event, Header, Record, Reel};
+use netreel_reel::{CallId, CutWhy, Ending, Endpoint, Event, Header, Part, Record, Reel};
 use netreel_wire::{TreeNode, Value};
 
 use super::blank::{Blanked, differs, left};
 use super::calls;
+use super::events::is_closed;
 use super::follow::Follow;
 use super::header::DROPPED;
 use super::map::is_loopback;
@@ -77,7 +78,7 @@ impl<'s> Checker<'s> {
         report: &ReelReport,
     ) -> Vec<Broken> {
         let blanked = self.survey.blanked.get(place);
-        let mut follow = (Follow::default(), Follow::default());
+        let mut follow = (Follow::new(old), Follow::new(new));
         let mut found = Vec::new();
         let mut tell = |event: Option<u64>, why: String| {
             if found.len() < TOLD_MAX {
@@ -94,7 +95,11 @@ impl<'s> Checker<'s> {
             }
         }
         let held: BTreeSet<u64> = report.held_back.iter().map(|each| each.event).collect();
+        if let Err(why) = self.parts(old, new) {
+            tell(None, why);
+        }
         let (mut olds, mut news) = (Events::new(old), Events::new(new));
+        let mut is_whole = true;
         loop {
             match (olds.next(), news.next()) {
                 (None, None) => break,
@@ -116,15 +121,46 @@ impl<'s> Checker<'s> {
                 }
                 (Some(old), None) => {
                     tell(Some(old.as_record().number.0), "it is missing".to_owned());
+                    is_whole = false;
                     break;
                 }
                 (None, Some(new)) => {
                     tell(Some(new.as_record().number.0), "it is new".to_owned());
+                    is_whole = false;
                     break;
                 }
             }
         }
+        // Otherwise what cannot be read is missing in the copy, where it is said in other words.
+        if is_whole
+            && !olds.damaged
+            && old.unknown().is_empty()
+            && let Err(why) = missing(old, new)
+        {
+            tell(None, why);
+        }
         found
+    }
+
+    /// Whether the files of the copy are the same parts of the recording.
+    fn parts(&mut self, old: &Reel, new: &Reel) -> Result<(), String> {
+        if old.parts().len() != new.parts().len() {
+            return Err("parts of the recording are missing, or new".to_owned());
+        }
+        for (old, new) in old.parts().iter().zip(new.parts()) {
+            let (old, new) = (&old.part, &new.part);
+            let sockets = |part: &Part| part.sockets.iter().map(|(id, _)| *id).collect::<Vec<_>>();
+            if (old.number, old.first, old.on) != (new.number, new.first, new.on)
+                || sockets(old) != sockets(new)
+            {
+                return Err(format!("the start of part {} changed", old.number));
+            }
+            for ((_, local), (_, local_now)) in old.sockets.iter().zip(&new.sockets) {
+                let told = |why| format!("in the start of part {}, {why}", old.number);
+                self.endpoint(*local, *local_now).map_err(told)?;
+            }
+        }
+        Ok(())
     }
 
     /// Whether fields of a packet were to be blanked, and were: nothing else of it differs.
@@ -449,6 +485,38 @@ impl<'s> Checker<'s> {
     }
 }
 
+/// Whether the copy lacks what the reel lacks, and ends as it does.
+fn missing(old: &Reel, new: &Reel) -> Result<(), String> {
+    if old.missing_parts() != new.missing_parts() {
+        return Err("other parts of the recording are missing".to_owned());
+    }
+    // What a ring file says of numbers behind the last event no reel can say.
+    let end = new
+        .blocks()
+        .checked_sub(1)
+        .and_then(|last| new.block(last).ok());
+    let end = end.and_then(|block| block.records().last().map(|record| record.number));
+    let gaps = |reel: &Reel| {
+        let gaps = reel.gaps().iter().filter(|gap| Some(gap.first) < end);
+        gaps.map(|gap| (gap.first, gap.count)).collect::<Vec<_>>()
+    };
+    if gaps(old) != gaps(new) {
+        return Err("other events are missing".to_owned());
+    }
+    let ends = |reel: &Reel| match reel.ending() {
+        Ending::Cut {
+            why: CutWhy::NextPartMissing,
+            ..
+        } => "goes on",
+        ending if is_closed(ending) => "closed",
+        _ => "cut",
+    };
+    match (ends(old), ends(new)) {
+        (old, new) if old == new => Ok(()),
+        _ => Err("it ends in another way".to_owned()),
+    }
+}
+
 fn bytes_fit(rule: Bytes, old: &[u8], new: &[u8]) -> bool {
     match rule {
         Bytes::Keep => old == new,
@@ -495,66 +563,4 @@ fn text_fits(rule: Texts, old: &str, new: &str, survey: &Survey) -> bool {
         .any(|text| old.contains(text.as_str()));
     let mut words = olds.iter().zip(&news);
     olds.len() == news.len() && words.all(|(old, new)| old == new || named(old) || removed)
-}
-
-/// Looks through the bytes of a copy's file, in the order in which they come.
-pub struct FileScan<'s> {
-    survey: &'s Survey,
-    /// The end of what came before.
-    before: Vec<u8>,
-    /// Where `before` starts in the file.
-    at: u64,
-    header_end: u64,
-    found: Option<(u64, &'static str)>,
-}
-
-/// Texts are shorter; what is cut at the end of a piece is looked at with the next.
-const OVERLAP: usize = 4096;
-
-impl<'s> FileScan<'s> {
-    /// Before the first byte. The first piece holds the header.
-    pub fn new(survey: &'s Survey) -> FileScan<'s> {
-        FileScan {
-            survey,
-            before: Vec::new(),
-            at: 0,
-            header_end: 0,
-            found: None,
-        }
-    }
-
-    /// The next bytes.
-    pub fn feed(&mut self, bytes: &[u8]) {
-        if self.at == 0 && self.before.is_empty() {
-            let length = bytes.get(12..16).and_then(|bytes| bytes.try_into().ok());
-            self.header_end = 28 + u64::from(u32::from_le_bytes(length.unwrap_or_default()));
-        }
-        self.before.extend_from_slice(bytes);
-        if self.found.is_none() {
-            self.found = self.look();
-        }
-        let passed = self.before.len().saturating_sub(OVERLAP);
-        self.before.drain(..passed);
-        self.at += passed as u64;
-    }
-
-    fn look(&self) -> Option<(u64, &'static str)> {
-        let header = self
-            .header_end
-            .saturating_sub(self.at)
-            .min(self.before.len() as u64);
-        let (header, rest) = self.before.split_at(header as usize);
-        let secrets = &self.survey.secrets;
-        // The header's texts were looked at one by one; a wire among them has words of its own.
-        let in_header = secrets.find(header, Place::Wire);
-        let in_rest = secrets.find(rest, Place::File);
-        let in_rest = in_rest.map(|(at, what)| (header.len() + at, what));
-        let (at, what) = in_header.or(in_rest)?;
-        Some((self.at + at as u64, what.words()))
-    }
-
-    /// Where something stands that was removed, and what it is.
-    pub fn found(&self) -> Option<(u64, &'static str)> {
-        self.found
-    }
 }

@@ -1,6 +1,8 @@
 //! A reel, event by event.
 
-use netreel_reel::{Append, CallId, Ending, Event, EventNumber, Record, Reel, ReelWriter};
+use netreel_reel::{
+    Append, CallId, CutWhy, Ending, Event, EventNumber, OpenedPart, Part, Record, Reel, ReelWriter,
+};
 
 use super::blank::{Blanked, Packet};
 use super::calls::{self, count_endpoint};
@@ -8,45 +10,56 @@ use super::header::DROPPED;
 use super::report::{HeldBack, ReelReport, Removed};
 use super::secrets::Place;
 use super::survey::Survey;
+use super::walk::walk;
 use super::{Bytes, RedactError, Texts};
 
 impl Survey {
-    /// Writes the copy of a reel: the same events with the same numbers, times and threads. A reel
-    /// that was cut, or lacks bytes, is cut in the copy as well.
+    /// What is removed from a reel.
+    pub fn report(&self, place: usize, reel: &Reel) -> ReelReport {
+        let blanked = self.blanked.get(place);
+        let mut report = ReelReport::default();
+        self.header(reel.header(), &mut report);
+        for opened in reel.parts() {
+            self.part(reel, &opened.part, &mut report);
+        }
+        for count in reel.unknown().values() {
+            *report.removed.entry(Removed::UnknownEvents).or_default() += count;
+        }
+        let mut buffer = Vec::new();
+        reel.for_each(|record| {
+            buffer.clear();
+            self.record(record, blanked, &mut buffer, &mut report);
+        });
+        report
+    }
+
+    /// Writes the copy of one of a reel's [parts](Reel::parts), of which each has a file: the same
+    /// events with the same numbers, times and threads. One that was cut, or whose last bytes cannot
+    /// be read, is cut in the copy as well. `report` is the reel's, which stands in each file.
     ///
     /// # Errors
     /// The bytes could not be written.
     pub fn copy<W: Append>(
         &self,
         place: usize,
-        reel: &Reel,
+        (reel, report): (&Reel, &ReelReport),
+        opened: &OpenedPart,
         out: W,
-    ) -> Result<ReelReport, RedactError> {
-        if reel
-            .parts()
-            .first()
-            .is_some_and(|first| first.part.number > 0)
-        {
-            return Err(RedactError::NotFromStart);
-        }
+    ) -> Result<(), RedactError> {
         let blanked = self.blanked.get(place);
-        let mut report = ReelReport::default();
-        let mut header = self.header(reel.header(), &mut report);
-        for count in reel.unknown().values() {
-            *report.removed.entry(Removed::UnknownEvents).or_default() += count;
-        }
-        // The header comes first, and says what was found in all events.
-        let mut buffer = Vec::new();
-        reel.for_each(|record| {
-            buffer.clear();
-            self.record(record, blanked, &mut buffer, &mut report);
-        });
+        let mut counted = ReelReport::default();
+        let mut header = self.header(reel.header(), &mut counted);
         header.redacted = Some(report.told());
-        let mut writer = ReelWriter::create(out, &header)?;
+        let identity = self.identity(reel);
+        let mut writer = match self.part(reel, &opened.part, &mut counted) {
+            Some(part) => ReelWriter::create_part(out, &header, identity, &part)?,
+            None => ReelWriter::create_with_identity(out, &header, identity)?,
+        };
+        let mut buffer = Vec::new();
         let mut failed = None;
-        let walk = reel.for_each(|record| {
+        let is_whole = walk(reel, opened.blocks.clone(), |record| {
             buffer.clear();
-            let copy = self.record(record, blanked, &mut buffer, &mut ReelReport::default());
+            let copy = self.record(record, blanked, &mut buffer, &mut counted);
             if failed.is_none() {
                 failed = writer.push(&copy).err();
             }
@@ -54,12 +67,55 @@ impl Survey {
         if let Some(error) = failed {
             return Err(error.into());
         }
-        if *reel.ending() == Ending::Clean && walk.damaged.is_empty() {
-            writer.finish()?;
-        } else {
+        if !is_whole || !is_closed(&opened.ending) {
             writer.seal()?;
+        } else if goes_on(reel, opened) {
+            writer.finish_part()?;
+        } else {
+            writer.finish()?;
         }
-        Ok(report)
+        Ok(())
+    }
+
+    /// What the start of a part says of it; `None` for a recording in one file that lacks nothing.
+    fn part(&self, reel: &Reel, old: &Part, report: &mut ReelReport) -> Option<Part> {
+        let alone = reel.parts().len() == 1 && old.number == 0;
+        let ends_here = !matches!(
+            reel.ending(),
+            Ending::Cut {
+                why: CutWhy::NextPartMissing,
+                ..
+            }
+        );
+        if alone && ends_here {
+            return None;
+        }
+        let mut new = old.clone();
+        for (_, local) in &mut new.sockets {
+            let other = self.map.endpoint(*local);
+            count_endpoint(*local, other, report);
+            *local = other;
+        }
+        Some(new)
+    }
+
+    /// What ties the files of a copy together. One that was cut would be said to lack its ring file
+    /// with it: so it is where the reel lacks its own, and not where that was read.
+    fn identity(&self, reel: &Reel) -> u64 {
+        let was_cut = reel
+            .parts()
+            .last()
+            .is_some_and(|last| !is_closed(&last.ending));
+        let lacks_rings = reel.recovery().rings.is_some();
+        let is_tied = if was_cut {
+            lacks_rings
+        } else {
+            reel.parts().len() > 1
+        };
+        match reel.identity() {
+            old if old != 0 && is_tied => self.map.hash("identity", &old.to_le_bytes(), 0).max(1),
+            _ => 0,
+        }
     }
 
     /// An event as it is in the copy. Bytes that change go into `buffer`.
@@ -295,6 +351,27 @@ impl Survey {
     pub(super) fn stands_in_wire(&self, text: &str) -> bool {
         self.secrets.find(text.as_bytes(), Place::Wire).is_some()
     }
+}
+
+/// Whether a file was ended in order: only then is there an index, be it whole or damaged.
+pub(super) fn is_closed(ending: &Ending) -> bool {
+    match ending {
+        Ending::Clean => true,
+        Ending::Cut { why, .. } => *why == CutWhy::BrokenIndex,
+    }
+}
+
+/// Whether the recording goes on in another file.
+fn goes_on(reel: &Reel, opened: &OpenedPart) -> bool {
+    let is_last = reel.parts().last() == Some(opened);
+    !is_last
+        || matches!(
+            reel.ending(),
+            Ending::Cut {
+                why: CutWhy::NextPartMissing,
+                ..
+            }
+        )
 }
 
 fn stands_in_it(what: Removed) -> String {

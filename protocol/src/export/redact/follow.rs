@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-use netreel_reel::{Endpoint, Event, EventNumber, SocketId};
+use netreel_reel::{Endpoint, Event, EventNumber, Reel, SocketId};
 use netreel_wire::{ConnectionState, Context, Wire};
 
 /// What is known so far.
-#[derive(Default)]
 pub(super) struct Follow {
     ports: BTreeMap<SocketId, u16>,
     connections: BTreeMap<Key, Connection>,
@@ -40,6 +39,20 @@ pub(super) struct Crossing<'p> {
 }
 
 impl Follow {
+    /// Before the first event. The sockets that parts of the recording begin with are known.
+    pub fn new(reel: &Reel) -> Follow {
+        let mut ports = BTreeMap::new();
+        for opened in reel.parts() {
+            for (socket, local) in &opened.part.sockets {
+                ports.entry(*socket).or_insert(local.port());
+            }
+        }
+        Follow {
+            ports,
+            connections: BTreeMap::new(),
+        }
+    }
+
     /// A packet, if the event is one.
     pub fn crossing<'p>(&mut self, number: EventNumber, event: &Event<'p>) -> Option<Crossing<'p>> {
         let port = |socket: SocketId| self.ports.get(&socket).copied().unwrap_or(0);

@@ -1,7 +1,7 @@
 //! Copies of reels without what must not leave the house.
 //!
 //! [`Survey`] looks at all reels and gives each thing that is mapped another one; [`Survey::copy`]
-//! writes a reel anew with it. [`Checker`] reads a copy beside what it was made from, with rules of
+//! writes a reel anew with it, file by file. [`Checker`] reads a copy beside what it was made from, with rules of
 //! its own, and says where they differ in more than they may; [`FileScan`] looks through its bytes.
 
 mod blank;
@@ -9,6 +9,7 @@ mod calls;
 mod check;
 mod events;
 mod fields;
+mod file_scan;
 mod follow;
 mod header;
 mod map;
@@ -19,8 +20,9 @@ mod texts;
 mod walk;
 
 pub use blank::Blanked;
-pub use check::{Broken, Checker, FileScan};
+pub use check::{Broken, Checker};
 pub use fields::Field;
+pub use file_scan::FileScan;
 pub use map::key_of;
 pub use report::{HeldBack, ReelReport, Removed};
 pub use survey::Survey;
@@ -103,12 +105,6 @@ pub enum RedactError {
          annotation (`@rpc_name`)"
     )]
     NoSuchField(String),
-    /// The sockets that were open when its first part begins would be missing in the copy.
-    #[error(
-        "the first files of this recording are missing (a ring's window, or --keep-size and \
-         --keep-time): it cannot be redacted, because a copy begins with the first"
-    )]
-    NotFromStart,
     /// An event that the reel does not take.
     #[error(transparent)]
     Write(#[from] netreel_reel::WriteError),

@@ -35,6 +35,8 @@ impl Survey {
         let mut found = Found::default();
         for reel in reels {
             header(&mut found, &rules, reel.header());
+            let open = reel.parts().iter().flat_map(|opened| &opened.part.sockets);
+            open.for_each(|(_, local)| found.endpoint(*local));
             reel.for_each(|record| event(&mut found, &rules, &record.event));
         }
         let map = Map::new(&rules, &found)?;

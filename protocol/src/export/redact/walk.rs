@@ -1,12 +1,29 @@
 //! The events of a reel, one after the other.
 
-use netreel_reel::{OwnedRecord, Reel};
+use std::ops::Range;
+
+use netreel_reel::{OwnedRecord, Record, Reel};
+
+/// Shows the events of some blocks. `false` where the last of them cannot be read to its end.
+pub(super) fn walk(reel: &Reel, blocks: Range<usize>, mut show: impl FnMut(&Record<'_>)) -> bool {
+    let mut is_whole = true;
+    for index in blocks {
+        is_whole = reel.block(index).is_ok_and(|block| {
+            let mut records = block.records();
+            records.by_ref().for_each(|record| show(&record));
+            records.problem().is_none()
+        });
+    }
+    is_whole
+}
 
 /// All events of a reel, a block at a time.
 pub(super) struct Events<'r> {
     reel: &'r Reel,
     next_block: usize,
     waiting: std::vec::IntoIter<OwnedRecord>,
+    /// Whether some block so far could not be read to its end.
+    pub damaged: bool,
 }
 
 impl<'r> Events<'r> {
@@ -15,6 +32,7 @@ impl<'r> Events<'r> {
             reel,
             next_block: 0,
             waiting: Vec::new().into_iter(),
+            damaged: false,
         }
     }
 }
@@ -31,12 +49,11 @@ impl Iterator for Events<'_> {
                 return None;
             }
             // A block that cannot be read holds no event, here as in the copy.
-            let block = self.reel.block(self.next_block).ok();
+            let mut records = Vec::new();
+            let copied = |record: &Record<'_>| records.push(OwnedRecord::copy_of(record));
+            let is_whole = walk(self.reel, self.next_block..self.next_block + 1, copied);
+            self.damaged |= !is_whole;
             self.next_block += 1;
-            let records = block.iter().flat_map(|block| block.records());
-            let records: Vec<OwnedRecord> = records
-                .map(|record| OwnedRecord::copy_of(&record))
-                .collect();
             self.waiting = records.into_iter();
         }
     }
