@@ -4,7 +4,7 @@ use std::io::Write;
 
 use netreel_protocol::export;
 use netreel_protocol::history::History;
-use netreel_protocol::session::{Fate, Observer, Session};
+use netreel_protocol::session::{Fate, Observer, Session, Triggered};
 
 use crate::arguments::Read;
 use crate::open;
@@ -148,11 +148,12 @@ fn links(session: &Session, history: &History, out: &mut dyn Write) -> Result<()
 fn observed(observer: &Observer, out: &mut dyn Write) -> Result<(), Failure> {
     writeln!(
         out,
-        "observer   {}: {} from {} to {} s",
+        "observer   {}: {} from {} to {} s{}",
         observer.name,
         text::count(observer.packets, "packet"),
         text::time(observer.span.start),
         text::time(observer.span.end),
+        if observer.window { ", a window" } else { "" },
     )?;
     if observer.missed > 0 {
         writeln!(out, "           missed {}", observer.missed)?;
@@ -169,25 +170,33 @@ fn observed(observer: &Observer, out: &mut dyn Write) -> Result<(), Failure> {
 
 /// Each trigger once, whichever nodes it was told to.
 fn triggers(session: &Session, out: &mut dyn Write) -> Result<(), Failure> {
-    let mut own = Vec::new();
-    for node in &session.nodes {
-        let asked_here = node.triggers.iter().filter(|it| !it.trigger.from_peer);
-        own.extend(asked_here.map(|it| (node, it)));
-    }
-    for node in &session.nodes {
-        for asked in &node.triggers {
-            if own.iter().all(|(_, it)| it.trigger.id != asked.trigger.id) {
-                own.push((node, asked));
+    let nodes = session.nodes.iter().map(|it| (&it.name, &it.triggers));
+    let observers = session.observers.iter();
+    let told = nodes.chain(observers.map(|it| (&it.name, &it.triggers)));
+    let (mut own, mut others) = (Vec::new(), Vec::new());
+    for (name, triggers) in told {
+        for it in triggers {
+            let same = |(_, other): &(&String, &Triggered)| other.trigger.id == it.trigger.id;
+            // The ends that a proxy tells of have the same.
+            if it.trigger.from_peer {
+                others.push((name, it));
+            } else if !own.iter().any(same) {
+                own.push((name, it));
             }
         }
     }
+    for (name, it) in others {
+        if own.iter().all(|(_, own)| own.trigger.id != it.trigger.id) {
+            own.push((name, it));
+        }
+    }
     own.sort_by_key(|(_, it)| (it.time, it.trigger.id));
-    for (node, it) in own {
+    for (name, it) in own {
         writeln!(
             out,
             "trigger    at {} s at {} ({}): {}",
             text::time(it.time),
-            node.name,
+            name,
             it.trigger.cause.name(),
             it.text
         )?;

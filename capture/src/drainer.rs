@@ -37,6 +37,8 @@ pub(crate) struct Tally {
     pub(crate) sockets: AtomicU64,
     /// Events of any kind.
     pub(crate) events: AtomicU64,
+    /// How often it went on in a new file.
+    pub(crate) rotations: AtomicU64,
 }
 
 impl Tally {
@@ -278,6 +280,7 @@ impl Drainer {
                 if let Some(ended) = self.series.rotate() {
                     ring.ended(ended);
                 }
+                self.shared.tally.rotations.fetch_add(1, Ordering::Relaxed);
             }
             ring.wrote(&event);
         }
@@ -337,6 +340,7 @@ impl Drainer {
     fn rotate(&mut self) -> Result<(), WriteError> {
         self.seal()?;
         let ended = self.series.rotate();
+        self.shared.tally.rotations.fetch_add(1, Ordering::Relaxed);
         if let (Some(ring), Some(ended)) = (&mut self.ring, ended) {
             ring.ended(ended);
         }

@@ -310,6 +310,11 @@ impl Recorder {
         Ok(rings.rings().len() - 1)
     }
 
+    /// How often it went on in a new file, or tried to.
+    pub(crate) fn rotations(&self) -> u64 {
+        self.shared.tally.rotations.load(Ordering::Relaxed)
+    }
+
     /// What was recorded so far; goes on counting until the recording is finished.
     pub(crate) fn tally(&self) -> Arc<Tally> {
         self.shared.tally.clone()

@@ -34,7 +34,13 @@ pub fn run(
     let mut line = LiveLine::new(armed);
     let signals = Signals::catch();
     let mut stop = || signals.asked() > 0;
-    let outcome = live::record(&wanted, &mut stop, &mut |progress| line.show(progress, ""));
+    let mut told = false;
+    let outcome = live::record(&wanted, &mut stop, &mut |progress| {
+        if !std::mem::replace(&mut told, true) {
+            line.say(&format!("listening on {interface}"));
+        }
+        line.show(progress, "");
+    });
     line.clear();
     let outcome = outcome.map_err(Failure::new)?;
     for sentence in &outcome.left_out {

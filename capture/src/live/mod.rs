@@ -108,6 +108,8 @@ pub enum LiveError {
 /// The kernel hands packets over after so many milliseconds at the latest. In between it gathers
 /// them: with immediate delivery one packet in ten is dropped at 300 000 a second.
 pub const HANDED_OVER_MS: i32 = 20;
+/// A window in ring mode goes on for so long: packets of before its trigger are still in the kernel.
+const WINDOW_AFTER: Duration = Duration::from_millis(5 * HANDED_OVER_MS as u64);
 /// No datagram is longer, with room for what stands before it.
 const SNAP_LENGTH: i32 = 65_535 + 512;
 /// What the kernel holds while the recorder is not at it.
@@ -120,7 +122,8 @@ const EVERYTHING: [&str; 2] = ["udp or (vlan and udp)", "udp"];
 /// Linux's header for frames of several interfaces, with the number of each.
 const LINUX_SLL2: Linktype = Linktype(276);
 
-/// Records until `stop` says so, the reels are as long as they may be, or the interface is gone. `report` is called every 100 ms.
+/// Records until `stop` says so, the reels are as long as they may be, or the interface is gone.
+/// `report` is called as soon as it listens, and then every 100 ms.
 ///
 /// # Errors
 /// The interface cannot be opened, the filter is none, or a reel cannot be made.
@@ -131,6 +134,7 @@ pub fn record(
 ) -> Result<Outcome, LiveError> {
     let (mut capture, filter) = open(wanted)?;
     let mut live = Live::new(wanted, &mut capture, &filter)?;
+    report(&live.progress);
     let begun = Instant::now();
     let mut looked = begun;
     let mut ended = None;
@@ -293,6 +297,10 @@ impl Live {
         if whose.is_empty() {
             whose.push(None);
         }
+        let mut options = wanted.options.clone();
+        if let Some(ring) = &mut options.ring {
+            ring.after = ring.after.max(WINDOW_AFTER);
+        }
         let clock = clock_anchor();
         let mut tracks = Vec::new();
         for node in whose {
@@ -315,7 +323,7 @@ impl Live {
                 wires: wanted.wires.clone(),
                 ..Header::default()
             };
-            let recorder = Recorder::create(path, &header, wanted.options.clone())?;
+            let recorder = Recorder::create(path, &header, options.clone())?;
             let mut pusher = recorder.pusher()?;
             let text = format!(
                 "captured at {} with the filter `{filter}`",

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::check::Counts;
 use crate::history::{History, Link};
-use crate::session::{Fate, Hole, Node, NodeId, Observer, Session, Way};
+use crate::session::{Fate, Hole, Node, NodeId, Observer, Session, Triggered, Way};
 
 /// The answer of `netreel info --json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -98,6 +98,12 @@ pub struct ObserverJson {
     pub missed: u64,
     /// Stretches that its reel does not hold.
     pub holes: Vec<HoleJson>,
+    /// Whether its reel is the window that a trigger kept of a recording which went on.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub window: bool,
+    /// What triggers said in its reel.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub triggers: Vec<TriggerJson>,
     /// What stands in its reel for people.
     pub notes: Vec<String>,
 }
@@ -247,17 +253,7 @@ fn node(session: &Session, id: NodeId, node: &Node) -> NodeJson {
         received: count(Way::In),
         holes: holes(&node.holes),
         window: node.window,
-        triggers: node
-            .triggers
-            .iter()
-            .map(|triggered| TriggerJson {
-                time_ns: triggered.time.0,
-                cause: triggered.trigger.cause.name(),
-                text: triggered.text.clone(),
-                from_peer: triggered.trigger.from_peer,
-                id: triggered.trigger.id.to_string(),
-            })
-            .collect(),
+        triggers: triggers(&node.triggers),
         unknown_events: session
             .reels
             .get(usize::from(id.0))
@@ -277,8 +273,23 @@ fn observer(observer: &Observer) -> ObserverJson {
         cut: observer.cut,
         missed: observer.missed,
         holes: holes(&observer.holes),
+        window: observer.window,
+        triggers: triggers(&observer.triggers),
         notes: observer.notes.clone(),
     }
+}
+
+fn triggers(triggers: &[Triggered]) -> Vec<TriggerJson> {
+    triggers
+        .iter()
+        .map(|triggered| TriggerJson {
+            time_ns: triggered.time.0,
+            cause: triggered.trigger.cause.name(),
+            text: triggered.text.clone(),
+            from_peer: triggered.trigger.from_peer,
+            id: triggered.trigger.id.to_string(),
+        })
+        .collect()
 }
 
 fn holes(holes: &[Hole]) -> Vec<HoleJson> {

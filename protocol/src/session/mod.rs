@@ -180,6 +180,10 @@ pub struct Observer {
     pub cut: u64,
     /// How many more it is known to have missed.
     pub missed: u64,
+    /// See [`Node::window`].
+    pub window: bool,
+    /// See [`Node::triggers`].
+    pub triggers: Vec<Triggered>,
     /// What stands in its reel for people: where it was, what it could not read.
     pub notes: Vec<String>,
     /// Its reel.

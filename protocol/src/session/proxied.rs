@@ -232,6 +232,8 @@ impl Scan {
         self.from_start = whole.from_start;
         self.holes = whole.holes.clone();
         self.open_end = whole.open_end;
+        self.begins_later = whole.begins_later;
+        self.triggers = whole.triggers.clone();
         self.damaged = whole.damaged;
         self.events = whole.events;
         self.expected = whole.expected;

@@ -26,6 +26,8 @@ pub(super) fn observers(
                 packets: scan.seen.len() as u64,
                 cut: cut.count() as u64,
                 missed: scan.missed,
+                window: node.window,
+                triggers: node.triggers,
                 notes: scan.notes.clone(),
                 reel: source.reel.clone(),
                 connections: Vec::new(),

@@ -121,7 +121,29 @@ impl Proxy {
         Ok(slot)
     }
 
+    /// Says again whose the sockets are where the reel has gone on in a new file: the files before
+    /// it may be deleted, and a window begins later than they.
+    pub(super) fn tell_new_file_of_clients(&mut self) {
+        let rotations = self.recorder.rotations();
+        if std::mem::replace(&mut self.told_rotations, rotations) == rotations {
+            return;
+        }
+        let now = monotonic_now();
+        for client in self.clients.iter().flatten() {
+            let listener = self.listeners.get(client.listener);
+            if let Some(listener) = listener.map(|listener| listener.id) {
+                let relay = Event::Relay {
+                    socket: client.id,
+                    listener,
+                    client: client.address,
+                };
+                self.pusher.push(now, relay);
+            }
+        }
+    }
+
     pub(super) fn forget_the_silent(&mut self, report: &mut dyn FnMut(Report)) {
+        self.tell_new_file_of_clients();
         let now = monotonic_now();
         let silent = |client: &Client| Duration::from_nanos(now.0.saturating_sub(client.latest.0));
         let idle = self.wanted.idle;

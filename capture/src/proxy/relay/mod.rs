@@ -50,6 +50,8 @@ pub struct Proxy {
     counts: Counts,
     /// What was said once and is not said again.
     said: BTreeSet<(Endpoint, i32)>,
+    /// How often the reel had gone on in a new file when it was told last who the clients are.
+    told_rotations: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -145,6 +147,7 @@ impl Proxy {
                 }
             }
             self.let_go(report);
+            self.tell_new_file_of_clients();
             if lived.elapsed() >= LIVE_EVERY {
                 lived = Instant::now();
                 self.ask_for_drops();
@@ -322,6 +325,7 @@ impl Proxy {
         if held > 0 {
             self.note(&format!("ended while {held} packets were held back"));
         }
+        self.tell_new_file_of_clients();
         let now = monotonic_now();
         let clients = self.clients.iter().flatten().map(|client| client.id);
         let listeners = self.listeners.iter().map(|listener| listener.id);

@@ -101,6 +101,7 @@ impl Proxy {
             recorder,
             counts: Counts::default(),
             said: BTreeSet::new(),
+            told_rotations: 0,
         };
         proxy.introduce();
         Ok(proxy)
