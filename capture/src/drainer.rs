@@ -147,7 +147,12 @@ impl Drainer {
         let path = self.series.path().to_owned();
         let (mut done, finished) = self.series.finish(result.is_ok());
         if let Some(ring) = self.ring.take() {
-            ring.finish(path, &mut done);
+            let why = match (&result, self.limit) {
+                (Err(error), _) => error.to_string(),
+                (Ok(()), Some(limit)) => limit.to_string(),
+                (Ok(()), None) => "it was asked to".to_owned(),
+            };
+            ring.finish(path, &why, &mut done);
         }
         let failed = result.and(finished).err().map(|error| (error, sealed));
         if let Some((error, number)) = failed {

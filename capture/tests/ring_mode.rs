@@ -262,6 +262,90 @@ fn a_signal_is_a_trigger() {
     );
 }
 
+#[test]
+fn a_trigger_while_recording_is_switched_off_is_in_its_window_all_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let triggers = Triggers::new();
+    let news = triggers.news();
+    let recorder = recorder(folder.path(), "A", options(&triggers));
+    let (mut pusher, mut count) = (recorder.pusher().unwrap(), 0);
+    push(&mut pusher, &mut count, 20);
+    pusher.switch(false, monotonic_now());
+    recorder.trigger(TriggerCause::CALL, "while it is off");
+    let (notes, triggered) = read(&reel_in(&kept(&news).folder));
+    assert_eq!(notes.last(), Some(&20));
+    assert_eq!(triggered[0].1, "while it is off");
+}
+
+#[test]
+fn a_trigger_after_the_end_of_a_recording_is_told_why_nothing_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let triggers = Triggers::new();
+    let news = triggers.news();
+    let mut options = options(&triggers);
+    options.max.bytes = Some(10_000);
+    let recorder = recorder(folder.path(), "A", options);
+    let mut pusher = recorder.pusher().unwrap();
+    let begun = Instant::now();
+    while recorder.is_recording() {
+        assert!(begun.elapsed() < LONG, "it reaches its size");
+        pusher.push(monotonic_now(), Event::Note { text: &[b'0'; 500] });
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    // Its writing thread may be about to end: until then the window is kept.
+    let why = loop {
+        assert!(begun.elapsed() < LONG, "it says why");
+        recorder.trigger(TriggerCause::CALL, "too late");
+        let refused = news.try_iter().find_map(|news| match news {
+            TriggerNews::Refused(why) => Some(why),
+            _ => None,
+        });
+        match refused {
+            Some(why) => break why,
+            None => std::thread::sleep(Duration::from_millis(1)),
+        }
+    };
+    let expected = "no window is kept any more, because recording has ended: it has reached its";
+    assert!(why.contains(expected), "{why}");
+    assert!(!triggers.has_ring());
+}
+
+#[test]
+fn a_trigger_that_joins_a_window_says_which_and_is_in_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let triggers = Triggers::new();
+    let news = triggers.news();
+    let recorder = recorder(folder.path(), "A", options(&triggers));
+    let (mut pusher, mut count) = (recorder.pusher().unwrap(), 0);
+    push(&mut pusher, &mut count, 20);
+    recorder.trigger(TriggerCause::CALL, "the first");
+    let mut window = kept(&news);
+    // On a machine that stood still for a second in between, it has a window of its own.
+    let joined = loop {
+        let pulled = recorder.triggers().pull(TriggerCause::CALL, "another one");
+        let joined = wait_for(&news, |news| match news {
+            TriggerNews::Joined { folder, id } => Some(Ok((folder, id))),
+            TriggerNews::Kept(window) => Some(Err(window)),
+            _ => None,
+        });
+        match joined {
+            Ok((folder, id)) => {
+                assert_eq!(id, pulled);
+                break folder;
+            }
+            Err(its_own) => window = its_own,
+        }
+    };
+    assert_eq!(joined, window.folder);
+    wait_for(&news, |news| match news {
+        TriggerNews::Closed { folder } if folder == window.folder => Some(()),
+        _ => None,
+    });
+    let (_, triggered) = read(&reel_in(&window.folder));
+    assert_eq!(triggered.last().unwrap().1, "another one");
+    assert!(triggered.len() > 1);
+}
+
 fn peers(triggers: &Triggers, peers: &[&Peers], key: &str, node: &str) -> Peers {
     let options = PeerOptions {
         listen: Some(([127, 0, 0, 1], 0).into()),

@@ -189,6 +189,11 @@ fn tell(triggers: &Triggers) -> std::thread::JoinHandle<()> {
                 TriggerNews::Kept(window) => format!("kept {}", window.folder.display()),
                 TriggerNews::Pulled { text, .. } => format!("told triggered: {text}"),
                 TriggerNews::Refused(why) | TriggerNews::Failed(why) => format!("told {why}"),
+                TriggerNews::Renamed { from, to } => {
+                    let to = to.file_name().unwrap_or_default().display();
+                    format!("told {} is {to} now", from.display())
+                }
+                TriggerNews::Joined { folder, .. } => format!("told joined {}", folder.display()),
                 TriggerNews::Closed { .. } => continue,
             };
             let _ = say(&line);

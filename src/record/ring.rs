@@ -1,5 +1,6 @@
 //! Ring mode on the command line: what keeps a window, and who is asked for the same.
 
+use std::collections::BTreeSet;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::Receiver;
@@ -74,6 +75,8 @@ impl RingArguments {
 pub struct Armed {
     triggers: Triggers,
     news: Receiver<TriggerNews>,
+    /// The triggers that were said to join a window: each recording says it of its own.
+    joined: BTreeSet<u64>,
     _peers: Option<Peers>,
     _findings: Option<Findings>,
 }
@@ -108,6 +111,7 @@ impl Armed {
         Ok(Armed {
             triggers,
             news,
+            joined: BTreeSet::new(),
             _peers: peers.transpose().map_err(Failure::new)?,
             _findings: findings.transpose()?,
         })
@@ -128,6 +132,16 @@ impl Armed {
                     }
                 }
                 TriggerNews::Kept(window) => say(&format!("kept {}", window.folder.display())),
+                TriggerNews::Joined { folder, id } => {
+                    if self.joined.insert(id) {
+                        say(&format!("the trigger joined {}", folder.display()));
+                    }
+                }
+                TriggerNews::Renamed { from, to } => say(&format!(
+                    "{} has the name of an earlier trigger now: {}",
+                    from.display(),
+                    to.display()
+                )),
                 TriggerNews::Closed { .. } => {}
                 TriggerNews::Refused(why) | TriggerNews::Failed(why) => say(&why),
             }

@@ -85,8 +85,14 @@ impl Drop for Keeper {
 struct Files {
     folder: PathBuf,
     triggers: Triggers,
-    /// The parts in each window's folder, as long as the window is open.
-    kept: BTreeMap<String, Vec<PathBuf>>,
+    /// What became of the parts of each window, as long as the window is open.
+    kept: BTreeMap<String, Count>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Count {
+    kept: usize,
+    failed: usize,
 }
 
 impl Files {
@@ -97,12 +103,16 @@ impl Files {
                 // It may be gone already: somebody tidied up.
                 let _ = fs::remove_file(part);
             }
-            Action::Rename { from, to } => self.rename(&from, to),
+            Action::Rename { from, to, parts } => self.rename(&from, to, &parts),
             Action::Opened { window } => {
-                let parts = self.kept.entry(window.clone()).or_default().len();
+                let parts = self.kept.entry(window.clone()).or_default().kept;
                 let folder = self.folder.join(window);
                 self.triggers
                     .tell(TriggerNews::Kept(KeptWindow { folder, parts }));
+            }
+            Action::Joined { window, id } => {
+                let folder = self.folder.join(window);
+                self.triggers.tell(TriggerNews::Joined { folder, id });
             }
             Action::Closed { window } => {
                 self.kept.remove(&window);
@@ -119,7 +129,7 @@ impl Files {
         let to = folder.join(name);
         let kept = fs::create_dir_all(&folder).and_then(|()| second_name(part, &to));
         match kept {
-            Ok(()) => self.kept.entry(window).or_default().push(to),
+            Ok(()) => self.kept.entry(window).or_default().kept += 1,
             Err(error) => {
                 let sentence = format!("{}: cannot be kept: {error}", to.display());
                 self.triggers.tell(TriggerNews::Failed(sentence));
@@ -128,27 +138,33 @@ impl Files {
     }
 
     /// Another recording may have parts in the same folder: only one's own are moved.
-    fn rename(&mut self, from: &str, to: String) {
-        let parts = self.kept.remove(from).unwrap_or_default();
-        let folder = self.folder.join(&to);
-        let _ = fs::create_dir_all(&folder);
-        let mut moved = Vec::new();
-        for part in parts {
-            let Some(name) = part.file_name() else {
-                continue;
-            };
-            let new = folder.join(name);
-            match fs::rename(&part, &new) {
-                Ok(()) => moved.push(new),
+    fn rename(&mut self, from: &str, to: String, parts: &[PathBuf]) {
+        let (old, folder) = (self.folder.join(from), self.folder.join(&to));
+        if old.exists() {
+            let _ = fs::create_dir_all(&folder);
+        }
+        for name in parts.iter().filter_map(|part| part.file_name()) {
+            let (here, there) = (old.join(name), folder.join(name));
+            match fs::rename(&here, &there) {
+                // Where both are names of the same bytes, the old one is left.
+                Ok(()) => drop(fs::remove_file(&here)),
+                // It could not be kept, which was told.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => {
-                    let sentence = format!("{}: cannot be kept: {error}", new.display());
+                    let sentence = format!("{}: cannot be kept: {error}", there.display());
                     self.triggers.tell(TriggerNews::Failed(sentence));
                 }
             }
         }
-        self.kept.insert(to, moved);
+        let count = self.kept.remove(from).unwrap_or_default();
+        let all = self.kept.entry(to).or_default();
+        all.kept += count.kept;
+        all.failed += count.failed;
         // Fails where another recording still has parts in it.
-        let _ = fs::remove_dir(self.folder.join(from));
+        let _ = fs::remove_dir(&old);
+        let from = old;
+        self.triggers
+            .tell(TriggerNews::Renamed { from, to: folder });
     }
 }
 

@@ -12,6 +12,8 @@ use crate::series::{Done, Ended};
 
 /// The ring mode of one recording.
 pub(crate) struct RingRecording {
+    /// Where it is, its first part.
+    base: PathBuf,
     windows: Windows,
     keeper: Keeper,
     requests: Arc<Requests>,
@@ -36,6 +38,7 @@ impl RingRecording {
     ) -> std::io::Result<RingRecording> {
         let folder = path.parent().unwrap_or(Path::new("")).to_owned();
         Ok(RingRecording {
+            base: path.to_owned(),
             windows: Windows::new(ring),
             keeper: Keeper::start(folder, triggers.clone(), requests.clone())?,
             requests,
@@ -69,7 +72,8 @@ impl RingRecording {
             self.ready.extend(self.requests.take(written));
         }
         let now = monotonic_now();
-        let asked = !self.ready.is_empty() && self.windows.wants_cut_for(now);
+        let mut ready = self.ready.iter();
+        let asked = ready.any(|request| self.windows.wants_cut_for(&request.trigger));
         self.snapshot.is_some() && (asked || self.windows.wants_cut_to_close(now))
     }
 
@@ -113,9 +117,12 @@ impl RingRecording {
     }
 
     /// The recording has ended with the part at `path`, of which all else is counted in `done`.
-    /// Waits until all is kept, and counts the other parts.
-    pub(crate) fn finish(mut self, path: PathBuf, done: &mut Done) {
-        self.ready.extend(self.requests.take(EventNumber(u64::MAX)));
+    /// Waits until all is kept, and counts the other parts. `why` it has ended is told to triggers
+    /// that come later.
+    pub(crate) fn finish(mut self, path: PathBuf, why: &str, done: &mut Done) {
+        let base = self.base.display();
+        let why = format!("{base}: no window is kept any more, because recording has ended: {why}");
+        self.ready.extend(self.requests.close(why));
         self.act();
         self.ended(Ended {
             path,

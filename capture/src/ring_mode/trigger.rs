@@ -6,7 +6,7 @@ use std::hash::{BuildHasher, Hasher};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError, Weak};
 use std::time::Duration;
 
 use netreel_reel::{Event, EventNumber, Trigger, TriggerCause};
@@ -53,6 +53,20 @@ pub enum TriggerNews {
     /// Its window was kept. The part that comes after the trigger is still to come, if one was
     /// asked for.
     Kept(KeptWindow),
+    /// A trigger is of a window that another one opened; both are in it.
+    Joined {
+        /// The window's folder.
+        folder: PathBuf,
+        /// The trigger's id.
+        id: u64,
+    },
+    /// A window has another name from now on: that of an earlier trigger, which came later.
+    Renamed {
+        /// The folder that it had.
+        from: PathBuf,
+        /// The window's folder.
+        to: PathBuf,
+    },
     /// The window has its last part.
     Closed {
         /// The window's folder.
@@ -84,6 +98,8 @@ pub(crate) struct Requests {
     /// How many were taken out and dealt with.
     done: AtomicU64,
     asked: AtomicU64,
+    /// Set when nobody takes requests any more; why, in a sentence.
+    closed: OnceLock<String>,
 }
 
 /// One trigger, as a recorder's writing thread sees it.
@@ -116,10 +132,26 @@ impl Requests {
         self.done.fetch_add(count as u64, Ordering::Release);
     }
 
-    fn add(&self, request: Request) {
+    /// Takes none from now on, and returns those that nobody has taken. `why` is told to whoever
+    /// asks later.
+    pub(crate) fn close(&self, why: String) -> Vec<Request> {
+        let mut queue = lock(&self.queue);
+        let _ = self.closed.set(why);
+        self.waiting.store(false, Ordering::Release);
+        std::mem::take(&mut *queue)
+    }
+
+    /// # Errors
+    /// Why there is nobody to take it.
+    fn add(&self, request: Request) -> Result<(), String> {
+        let mut queue = lock(&self.queue);
+        if let Some(why) = self.closed.get() {
+            return Err(why.clone());
+        }
         self.asked.fetch_add(1, Ordering::Relaxed);
-        lock(&self.queue).push(request);
+        queue.push(request);
         self.waiting.store(true, Ordering::Release);
+        Ok(())
     }
 
     fn is_settled(&self) -> bool {
@@ -187,6 +219,7 @@ impl Triggers {
 
     fn write(&self, mut lanes: MutexGuard<'_, Vec<Lane>>, trigger: Trigger, text: &str) {
         let text = cut(text);
+        let mut refused = Vec::new();
         lanes.retain_mut(|lane| {
             let Some(requests) = lane.requests.upgrade() else {
                 return false;
@@ -206,16 +239,20 @@ impl Triggers {
                 text: text.as_bytes(),
             };
             let pusher = lane.pusher.as_mut();
-            let number = pusher.and_then(|pusher| pusher.push(monotonic_now(), event));
+            let now = monotonic_now();
+            let number = pusher.and_then(|pusher| pusher.push_while_off(now, event));
             if lane.ring.is_some() {
                 let trigger = own;
-                requests.add(Request { trigger, number });
+                refused.extend(requests.add(Request { trigger, number }).err());
             }
             true
         });
         drop(lanes);
         let text = text.to_owned();
         self.tell(TriggerNews::Pulled { trigger, text });
+        for why in refused {
+            self.tell(TriggerNews::Refused(why));
+        }
     }
 
     fn first_time(&self, id: u64) -> bool {
@@ -251,8 +288,11 @@ impl Triggers {
     /// Whether a recorder in ring mode would keep a window now.
     pub fn has_ring(&self) -> bool {
         let lanes = lock(&self.0.lanes);
-        let mut alive = lanes.iter().filter(|lane| lane.requests.strong_count() > 0);
-        alive.any(|lane| lane.ring.is_some())
+        let mut rings = lanes.iter().filter(|lane| lane.ring.is_some());
+        rings.any(|lane| {
+            let requests = lane.requests.upgrade();
+            requests.is_some_and(|requests| requests.closed.get().is_none())
+        })
     }
 
     /// From now on `signal` (for example `SIGUSR1`) pulls these triggers. The handler touches one
@@ -439,7 +479,7 @@ mod tests {
             },
             number: Some(EventNumber(5)),
         };
-        requests.add(request);
+        requests.add(request).unwrap();
         assert_eq!(requests.take(EventNumber(5)), []);
         assert!(requests.is_waiting());
         assert_eq!(requests.take(EventNumber(6)), [request]);
@@ -447,5 +487,8 @@ mod tests {
         assert!(!requests.is_settled());
         requests.done(1);
         assert!(requests.is_settled());
+        requests.add(request).unwrap();
+        assert_eq!(requests.close("it has ended".to_owned()), [request]);
+        assert_eq!(requests.add(request), Err("it has ended".to_owned()));
     }
 }

@@ -82,6 +82,15 @@ impl MemoryReel {
         if !self.is_on() {
             return None;
         }
+        self.push_while_off(time, thread, event)
+    }
+
+    pub(crate) fn push_while_off(
+        &mut self,
+        time: Time,
+        thread: ThreadId,
+        event: Event<'_>,
+    ) -> Option<EventNumber> {
         self.tell_dropped(time, thread);
         let writer = self.writer.as_mut()?;
         let number = writer.next_number();

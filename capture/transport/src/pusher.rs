@@ -219,6 +219,15 @@ impl Pusher {
             Sink::Memory(reel) => lock(reel).push(time, self.thread, event),
         }
     }
+
+    /// The same, also while recording is switched off: for what somebody asks to be marked just then.
+    pub fn push_while_off(&mut self, time: Time, event: Event<'_>) -> Option<EventNumber> {
+        match &mut self.sink {
+            Sink::Ring(ring) if ring.gate.is_stopped() => None,
+            Sink::Ring(ring) => ring.take(time, &event),
+            Sink::Memory(reel) => lock(reel).push_while_off(time, self.thread, event),
+        }
+    }
 }
 
 fn lock(reel: &Mutex<MemoryReel>) -> std::sync::MutexGuard<'_, MemoryReel> {
@@ -249,6 +258,11 @@ impl RingSink {
         if !self.gate.is_on() {
             return None;
         }
+        self.take(time, event)
+    }
+
+    #[inline]
+    fn take(&mut self, time: Time, event: &Event<'_>) -> Option<EventNumber> {
         let (head, tail) = plain_parts(event);
         let kind = event.kind() as u8;
         if self.dropped == 0
