@@ -131,7 +131,13 @@ impl Armed {
                         false => say(&format!("triggered ({by}): {text}")),
                     }
                 }
-                TriggerNews::Kept(window) => say(&format!("kept {}", window.folder.display())),
+                TriggerNews::Kept(window) => {
+                    let lacks = match window.lacks {
+                        0 => String::new(),
+                        lacks => format!(", without {lacks} of its parts"),
+                    };
+                    say(&format!("kept {}{lacks}", window.folder.display()));
+                }
                 TriggerNews::Joined { folder, id } => {
                     if self.joined.insert(id) {
                         say(&format!("the trigger joined {}", folder.display()));

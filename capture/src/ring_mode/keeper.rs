@@ -1,6 +1,6 @@
 //! Does what was decided about files, on a thread of its own.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -34,6 +34,7 @@ impl Keeper {
             folder,
             triggers,
             kept: BTreeMap::new(),
+            pending: BTreeMap::new(),
         };
         let run = move || {
             let receiver: Receiver<Order> = receiver;
@@ -87,36 +88,55 @@ struct Files {
     triggers: Triggers,
     /// What became of the parts of each window, as long as the window is open.
     kept: BTreeMap<String, Count>,
+    /// Parts that could not be kept, and the windows that lack them: as long as a part is there, it
+    /// may still be kept.
+    pending: BTreeMap<PathBuf, BTreeSet<String>>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Count {
     kept: usize,
-    failed: usize,
+    /// What could not be kept, and is still not.
+    lacks: usize,
 }
 
 impl Files {
     fn act(&mut self, action: Action) {
         match action {
             Action::Keep { window, part } => self.keep(window, &part),
-            Action::Delete(part) => {
-                // It may be gone already: somebody tidied up.
-                let _ = fs::remove_file(part);
-            }
+            Action::Delete(part) => self.delete(&part),
             Action::Rename { from, to, parts } => self.rename(&from, to, &parts),
             Action::Opened { window } => {
-                let parts = self.kept.entry(window.clone()).or_default().kept;
+                let count = *self.kept.entry(window.clone()).or_default();
                 let folder = self.folder.join(window);
-                self.triggers
-                    .tell(TriggerNews::Kept(KeptWindow { folder, parts }));
+                self.triggers.tell(match count {
+                    Count { kept: 0, lacks } if lacks > 0 => TriggerNews::Failed(format!(
+                        "{}: nothing of this window could be kept so far; what the recording has \
+                         of it is beside it",
+                        folder.display()
+                    )),
+                    Count { kept, lacks } => TriggerNews::Kept(KeptWindow {
+                        folder,
+                        parts: kept,
+                        lacks,
+                    }),
+                });
             }
             Action::Joined { window, id } => {
                 let folder = self.folder.join(window);
                 self.triggers.tell(TriggerNews::Joined { folder, id });
             }
             Action::Closed { window } => {
-                self.kept.remove(&window);
+                let count = self.kept.remove(&window).unwrap_or_default();
                 let folder = self.folder.join(window);
+                if count.lacks > 0 {
+                    self.triggers.tell(TriggerNews::Failed(format!(
+                        "{}: this window lacks {} of its {} parts, which could not be kept",
+                        folder.display(),
+                        count.lacks,
+                        count.lacks + count.kept
+                    )));
+                }
                 self.triggers.tell(TriggerNews::Closed { folder });
             }
             Action::Refuse(why) => self.triggers.tell(TriggerNews::Refused(why)),
@@ -128,13 +148,41 @@ impl Files {
         let Some(name) = part.file_name() else { return };
         let to = folder.join(name);
         let kept = fs::create_dir_all(&folder).and_then(|()| second_name(part, &to));
+        let count = self.kept.entry(window.clone()).or_default();
         match kept {
-            Ok(()) => self.kept.entry(window).or_default().kept += 1,
+            Ok(()) => count.kept += 1,
             Err(error) => {
-                let sentence = format!("{}: cannot be kept: {error}", to.display());
-                self.triggers.tell(TriggerNews::Failed(sentence));
+                count.lacks += 1;
+                if count.lacks == 1 {
+                    let to = to.display();
+                    let sentence = format!("{to}: cannot be kept: {error}; make room on the disk");
+                    self.triggers.tell(TriggerNews::Failed(sentence));
+                }
+                let lacking = self.pending.entry(part.to_owned()).or_default();
+                lacking.insert(window);
             }
         }
+    }
+
+    /// What a window lacks is moved into it instead: that takes less room than a second name.
+    fn delete(&mut self, part: &Path) {
+        for window in self.pending.remove(part).unwrap_or_default() {
+            let folder = self.folder.join(&window);
+            let Some(name) = part.file_name() else { return };
+            let made = fs::create_dir_all(&folder);
+            if made
+                .and_then(|()| fs::rename(part, folder.join(name)))
+                .is_ok()
+            {
+                if let Some(count) = self.kept.get_mut(&window) {
+                    count.lacks = count.lacks.saturating_sub(1);
+                    count.kept += 1;
+                }
+                return;
+            }
+        }
+        // It may be gone already: somebody tidied up.
+        let _ = fs::remove_file(part);
     }
 
     /// Another recording may have parts in the same folder: only one's own are moved.
@@ -157,9 +205,14 @@ impl Files {
             }
         }
         let count = self.kept.remove(from).unwrap_or_default();
-        let all = self.kept.entry(to).or_default();
+        let all = self.kept.entry(to.clone()).or_default();
         all.kept += count.kept;
-        all.failed += count.failed;
+        all.lacks += count.lacks;
+        for windows in self.pending.values_mut() {
+            if windows.remove(from) {
+                windows.insert(to.clone());
+            }
+        }
         // Fails where another recording still has parts in it.
         let _ = fs::remove_dir(&old);
         let from = old;
@@ -176,8 +229,12 @@ fn second_name(from: &Path, to: &Path) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
         Err(_) => {
             let copying = to.with_extension("copying");
-            fs::copy(from, &copying)?;
-            fs::rename(copying, to)
+            let copied = fs::copy(from, &copying).and_then(|_| fs::rename(&copying, to));
+            if copied.is_err() {
+                // A full disk is no place for half a part.
+                let _ = fs::remove_file(&copying);
+            }
+            copied
         }
     }
 }

@@ -70,4 +70,6 @@ pub struct KeptWindow {
     pub folder: PathBuf,
     /// How many parts of this recording are in it.
     pub parts: usize,
+    /// How many of its parts could not be kept.
+    pub lacks: usize,
 }
