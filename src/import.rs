@@ -36,8 +36,24 @@ pub fn run(arguments: &Import, out: &mut dyn Write) -> Result<Answer, Failure> {
     netreel_capture::pcap::UdpPayloads::new(start).map_err(|error| failed(&error))?;
     std::io::Seek::rewind(&mut file).map_err(|error| failed(&error))?;
 
+    let was_there = arguments.out.exists();
     let (targets, reels) = targets(&arguments.out, &origin, nodes)?;
-    let imported = import::import(file, &origin, targets).map_err(|error| failed(&error))?;
+    let imported = import::import(file, &origin, targets).map_err(|error| {
+        remove(&reels);
+        if !was_there {
+            let _ = std::fs::remove_dir(&arguments.out);
+        }
+        match error {
+            import::ImportError::Write { reel, error } => {
+                let reel = reels.get(reel).unwrap_or(&arguments.out).display();
+                Failure::new(format!(
+                    "{reel}: cannot be written: {error}; make room there, or choose another --out. \
+                     What was written so far is removed"
+                ))
+            }
+            other => failed(&other),
+        }
+    })?;
     for sentence in import::left_out(&imported.counts, &imported.ending) {
         anstream::eprintln!("netreel: {}: {sentence}", path.display());
     }
@@ -90,11 +106,21 @@ fn targets(
         let name = origin.header(node.as_ref()).node;
         let path = folder.join(format!("{name}.reel"));
         let made = File::options().write(true).create_new(true).open(&path);
-        let out = FileAppend::new(made.map_err(|error| told(&path, error))?);
+        let out = FileAppend::new(made.map_err(|error| {
+            remove(&paths);
+            told(&path, error)
+        })?);
         targets.push(Target { out, node });
         paths.push(path);
     }
     Ok((targets, paths))
+}
+
+/// Takes away reels that hold nothing, or not all.
+fn remove(reels: &[PathBuf]) {
+    for reel in reels {
+        let _ = std::fs::remove_file(reel);
+    }
 }
 
 /// How many packets are in no reel, where there are such.

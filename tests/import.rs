@@ -309,3 +309,78 @@ fn captures_of_real_games_read_sensibly() {
         );
     }
 }
+
+/// What is said of a capture of two nodes with more packets than there is room for: `import` runs
+/// so that it meets that.
+fn without_room(run: impl FnOnce(&[&str], &str) -> support::Ran) {
+    let folder = Folder::new();
+    let payload = [7; 1000];
+    let talk: Vec<_> = (0..3000).map(|it| (it, 1, 2, &payload[..])).collect();
+    let capture = folder.file("long.pcap", &pcap(&talk, 2000));
+    let out = folder.path("disk/reels");
+    std::fs::create_dir(folder.path("disk")).expect("a folder");
+    let nodes = ["--node", "A=10.0.0.1", "--node", "B=10.0.0.2"];
+    let arguments = [&["import", &capture, "--out", &out][..], &nodes].concat();
+    let ran = run(&arguments, &folder.path("disk")).expect(2);
+    let target = format!("netreel: {out}/");
+    assert!(ran.err.starts_with(&target), "{}", ran.err);
+    let advice = "make room there, or choose another --out";
+    assert!(ran.err.contains(advice), "{}", ran.err);
+    assert!(
+        ran.err.contains("too large") || ran.err.contains("No space left"),
+        "{}",
+        ran.err
+    );
+    assert!(!Path::new(&out).exists(), "no stump is left");
+}
+
+#[test]
+fn where_there_is_no_room_the_error_names_the_place_and_nothing_is_left_there() {
+    without_room(|arguments, _| {
+        let output = std::process::Command::new("sh")
+            .args(["-c", "ulimit -f 1000; exec \"$0\" \"$@\""])
+            .arg(env!("CARGO_BIN_EXE_netreel"))
+            .args(arguments)
+            .output()
+            .expect("a shell");
+        support::Ran {
+            code: output.status.code(),
+            out: String::from_utf8_lossy(&output.stdout).into_owned(),
+            err: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    });
+}
+
+#[test]
+fn on_a_full_disk_the_error_names_the_place_and_nothing_is_left_there() {
+    let Some(disk) = tempfile::tempdir().ok().filter(|disk| mount(disk.path())) else {
+        println!("skipped: only root can mount a small disk");
+        return;
+    };
+    assert!(unmount(disk.path()));
+    without_room(|arguments, at| {
+        assert!(mount(Path::new(at)));
+        let ran = netreel(arguments);
+        let left = std::fs::read_dir(at).map(|it| it.count());
+        assert!(unmount(Path::new(at)));
+        assert_eq!(left.ok(), Some(0), "{}", ran.err);
+        ran
+    });
+}
+
+fn mount(at: &Path) -> bool {
+    let mut mount = std::process::Command::new("mount");
+    let mount = mount.args(["-t", "tmpfs", "-o", "size=2m", "netreel-test"]);
+    mount
+        .arg(at)
+        .output()
+        .is_ok_and(|output| output.status.success())
+}
+
+fn unmount(at: &Path) -> bool {
+    let mut unmount = std::process::Command::new("umount");
+    unmount
+        .arg(at)
+        .status()
+        .is_ok_and(|status| status.success())
+}

@@ -46,8 +46,13 @@ pub enum ImportError {
     #[error(transparent)]
     Capture(#[from] PcapError),
     /// A reel could not be written.
-    #[error(transparent)]
-    Write(#[from] WriteError),
+    #[error("{error}")]
+    Write {
+        /// Which, by its place among the targets.
+        reel: usize,
+        /// Why.
+        error: WriteError,
+    },
     /// What was written does not open.
     #[error("{0}")]
     Open(#[from] netreel_reel::OpenError),
@@ -131,8 +136,10 @@ pub fn import<R: Read, W: Append>(
 ) -> Result<Imported, ImportError> {
     let mut payloads = UdpPayloads::new(reader)?;
     let mut reels = Vec::with_capacity(targets.len());
-    for Target { out, node } in targets {
-        let writer = ReelWriter::create(out, &origin.header(node.as_ref()))?;
+    let at = |reel| move |error| ImportError::Write { reel, error };
+    for (place, Target { out, node }) in targets.into_iter().enumerate() {
+        let writer = ReelWriter::create(out, &origin.header(node.as_ref()));
+        let writer = writer.map_err(at(place))?;
         reels.push((Track::new(node), Writing(writer)));
     }
     let (mut begun, mut latest) = (false, Time::ZERO);
@@ -142,15 +149,19 @@ pub fn import<R: Read, W: Append>(
         if !reels.iter().any(|(track, _)| track.concerns(&udp)) {
             nobodys += 1;
         }
-        for (track, writing) in &mut reels {
-            if !begun {
-                let text = format!("imported from {}", origin.name);
-                writing.note(latest, &text)?;
-            }
-            for (place, interface) in payloads.interfaces().iter().enumerate().skip(known) {
-                writing.note(latest, &told::interface(place, interface))?;
-            }
-            track.packet(&udp, writing)?;
+        for (place, (track, writing)) in reels.iter_mut().enumerate() {
+            let fresh = payloads.interfaces().iter().enumerate().skip(known);
+            let write = || {
+                if !begun {
+                    let text = format!("imported from {}", origin.name);
+                    writing.note(latest, &text)?;
+                }
+                for (place, interface) in fresh {
+                    writing.note(latest, &told::interface(place, interface))?;
+                }
+                track.packet(&udp, writing)
+            };
+            write().map_err(at(place))?;
         }
         begun = true;
         known = payloads.interfaces().len();
@@ -158,17 +169,20 @@ pub fn import<R: Read, W: Append>(
     let counts = payloads.counts();
     let words = left_out(&counts, payloads.ending());
     let mut packets = Vec::with_capacity(reels.len());
-    for (track, mut writing) in reels {
-        if counts.dropped > 0 {
-            let event = Event::CaptureDrops {
-                count: counts.dropped,
-            };
-            writing.write(latest, ThreadId(0), event)?;
-        }
-        for sentence in &words {
-            writing.note(latest, sentence)?;
-        }
-        writing.0.finish()?;
+    for (place, (track, mut writing)) in reels.into_iter().enumerate() {
+        let end = || {
+            if counts.dropped > 0 {
+                let event = Event::CaptureDrops {
+                    count: counts.dropped,
+                };
+                writing.write(latest, ThreadId(0), event)?;
+            }
+            for sentence in &words {
+                writing.note(latest, sentence)?;
+            }
+            writing.0.finish()
+        };
+        end().map_err(at(place))?;
         packets.push(track.packets());
     }
     Ok(Imported {
