@@ -95,3 +95,9 @@ fn sizes_and_times_that_are_none_say_how_to_write_one() {
         assert!(said.contains(sentence), "{option} {value}: {said}");
     }
 }
+
+#[test]
+fn a_buffer_that_no_machine_has_is_refused_with_the_largest_one() {
+    let ran = netreel(&["record", "--buffer", "100g", "--", "true"]).expect(2);
+    assert!(ran.err.contains("a buffer has at most 1G"), "{}", ran.err);
+}

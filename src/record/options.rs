@@ -13,8 +13,8 @@ pub struct Recording {
     /// Where the disk cannot keep up, drop events (counted in the reel) instead of waiting.
     #[arg(long)]
     pub drop: bool,
-    /// The room for what is recorded and not yet written, for each thread. Default: 4M.
-    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    /// The room for what is recorded and not yet written, for each thread: 256k to 1G. Default: 4M.
+    #[arg(long, value_name = "BYTES", value_parser = buffer)]
     pub buffer: Option<u64>,
     /// Go on in a new file when one has this size: NAME.reel, NAME.0001.reel and so on, which read
     /// as one reel. Sizes may end in k, M or G.
@@ -79,6 +79,18 @@ fn bytes(text: &str) -> Result<u64, String> {
     number.ok_or_else(|| "a size is a number above 0, for example 65536, 64k, 10M or 2G".to_owned())
 }
 
+/// The largest ring.
+const BUFFER_MAX: u64 = 1 << 30;
+
+/// A size that a ring may have.
+fn buffer(text: &str) -> Result<u64, String> {
+    let size = bytes(text)?;
+    match size <= BUFFER_MAX {
+        true => Ok(size),
+        false => Err("a buffer has at most 1G, which each thread takes on the disk".to_owned()),
+    }
+}
+
 /// A time in seconds: `30`, `0.5`.
 fn seconds(text: &str) -> Result<Duration, String> {
     let time = text.parse::<f64>().ok().filter(|seconds| *seconds > 0.0);
@@ -113,6 +125,15 @@ mod tests {
             "µ",
         ] {
             assert!(bytes(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_buffer_has_a_largest_size() {
+        assert_eq!(buffer("1G"), Ok(1 << 30));
+        for text in ["1025M", "100g", "17179869183G"] {
+            let error = buffer(text).unwrap_err();
+            assert!(error.contains("at most 1G"), "{text}: {error}");
         }
     }
 
