@@ -52,6 +52,9 @@ pub fn run(arguments: &Redact, out: &mut dyn Write) -> Result<Answer, Failure> {
         }
     }
     check(&survey, &opened.reels, &copies)?;
+    if !arguments.blank.is_empty() {
+        check_joined(&survey, &copies, arguments)?;
+    }
     written.stays();
     if arguments.json {
         crate::packets::json(&as_json(&survey, &copies), out)?;
@@ -253,6 +256,24 @@ fn check(survey: &Survey, reels: &[OpenedReel], copies: &[Copy]) -> Result<(), F
         }
     }
     Ok(())
+}
+
+/// Reads the copies as a session, where messages that came in fragments are put together.
+fn check_joined(survey: &Survey, copies: &[Copy], arguments: &Redact) -> Result<(), Failure> {
+    let given = arguments.wire.as_deref().map(open::wire).transpose()?;
+    let keys = open::keys(arguments.keys.as_deref(), &[&arguments.path])?;
+    let mut inputs = Vec::new();
+    for copy in copies {
+        inputs.push(ReelInput {
+            name: copy.path.display().to_string(),
+            reel: Arc::new(read(copy)?),
+        });
+    }
+    let session = Session::build_with_keys(inputs, given, keys).map_err(Failure::new)?;
+    match Checker::new(survey).joined(&session) {
+        None => Ok(()),
+        Some(Broken { why, .. }) => Err(refused(&arguments.out, why)),
+    }
 }
 
 /// The copy as anybody reads it.

@@ -484,3 +484,141 @@ fn a_recording_that_deleted_its_oldest_files_is_redacted_as_it_is() {
     bench.record(&flags, &[text(&program), "5000"]).expect(0);
     check_lacking(&bench.out(), &bench.at("redacted"));
 }
+
+/// Two nodes, and packets from the first to the second.
+fn sent_and_received(folder: &Path, wire: &str, packets: &[Vec<u8>]) {
+    let text = std::fs::read_to_string(format!("{ROOT}/samples/wires/{wire}")).expect("the wire");
+    let ends = ["127.0.0.1:7000", "127.0.0.1:7001"].map(|end| end.parse().expect("an endpoint"));
+    for (place, node) in ["HOST", "A"].into_iter().enumerate() {
+        let header = Header {
+            node: node.to_owned(),
+            session: [1; 16],
+            wires: vec![WireText {
+                name: wire.to_owned(),
+                text: text.clone(),
+            }],
+            ..Header::default()
+        };
+        let mut writer = ReelWriter::create(Vec::new(), &header).expect("a reel");
+        let socket = SocketId(0);
+        let mut push = |number: u64, event| {
+            let record = Record {
+                number: EventNumber(number),
+                time: Time(1_000_000 * (2 * number + place as u64)),
+                thread: ThreadId(0),
+                event,
+            };
+            writer.push(&record).expect("an event");
+        };
+        let local = ends[place];
+        push(0, Event::SocketOpened { socket, local });
+        for (number, payload) in (1..).zip(packets) {
+            let (from, to) = (ends[0], ends[1]);
+            push(
+                number,
+                match place {
+                    0 => Event::Sent {
+                        socket,
+                        to,
+                        payload,
+                    },
+                    _ => Event::Received {
+                        socket,
+                        from,
+                        payload,
+                    },
+                },
+            );
+        }
+        let bytes = writer.finish().expect("its bytes");
+        std::fs::write(folder.join(format!("{node}.reel")), bytes).expect("a file");
+    }
+}
+
+/// A packet of boxes for each piece of a message.
+fn boxes_fragments(wire: &Wire, message: &[u8], pieces: usize, first: u64) -> Vec<Vec<u8>> {
+    let chunks = message.chunks(message.len().div_ceil(pieces));
+    let packet = |(index, data): (u64, &[u8])| {
+        let hex: String = data.iter().map(|byte| format!("{byte:02x}")).collect();
+        let json = serde_json::json!({ "packet": {
+            "mode": "host", "has_ack": 0, "sender": 0, "sequence": first + index,
+            "count": 1, "messages": [{
+                "kind": "fragment", "reliable": 1, "origin": 0, "reliable_sequence": first + index,
+                "fragment": { "index": index, "total": pieces, "length": data.len(), "data": hex },
+            }],
+        } });
+        wire.encode(&json).expect("a packet").bytes
+    };
+    (0..).zip(chunks).map(packet).collect()
+}
+
+/// The strings inside messages that came in fragments.
+fn joined_strings(of: &Path) -> Vec<String> {
+    let ran = netreel(&["show", path(of), "--filter", "length > 0", "--json"]).expect(0);
+    let mut strings = Vec::new();
+    for line in ran.out.lines() {
+        let packet: Json = serde_json::from_str(line).expect("JSON");
+        for message in packet["joined"].as_array().into_iter().flatten() {
+            for field in message.as_array().expect("fields") {
+                if field["path"]
+                    .as_str()
+                    .is_some_and(|it| it.ends_with(".string"))
+                {
+                    strings.extend(field["value"].as_str().map(str::to_owned));
+                }
+            }
+        }
+    }
+    strings.dedup();
+    strings
+}
+
+#[test]
+fn a_field_of_a_message_in_fragments_is_blanked_in_all_of_them() {
+    let file = format!("{ROOT}/samples/wires/boxes.wire");
+    let text = std::fs::read_to_string(&file).expect("the wire");
+    let wire = Wire::compile("boxes.wire", &text).expect("the wire");
+    let said = |text: &str, sequence: u64| {
+        let json = serde_json::json!({ "packet": {
+            "kind": "rpc", "reliable": 1, "origin": 0, "reliable_sequence": sequence,
+            "rpc": { "name": "say", "count": 2, "arguments": [
+                { "type": "string", "string": text }, { "type": "int", "int": 7 },
+            ] },
+        } });
+        wire.encode_message(&json).expect("a message").bytes
+    };
+    let secret = "Grandmother's recipe, which nobody else may know";
+    let whole = boxes_fragments(&wire, &said(secret, 3), 3, 1);
+    // Of the second message the last part never comes.
+    let other = "Grandfather's recipe, which is not to be known either";
+    let mut cut = boxes_fragments(&wire, &said(other, 6), 3, 4);
+    cut.pop();
+    let folder = tempfile::tempdir().expect("a folder");
+    let from = folder.path().join("in");
+    std::fs::create_dir(&from).expect("a folder");
+    sent_and_received(&from, "boxes.wire", &[whole, cut].concat());
+    assert_eq!(joined_strings(&from), [secret]);
+    let (ran, out) = redact(path(&from), folder.path(), &["--blank", "string", "--json"]);
+    let report = ran.expect(0).json();
+    let left = joined_strings(&out);
+    assert_eq!(left, ["x".repeat(secret.len())], "{report}");
+    assert_eq!(report["blanked"]["string"], 1, "{report}");
+    for reel in report["reels"].as_array().expect("reels") {
+        let held = reel["held_back"].as_array().expect("a list");
+        let events: Vec<_> = held.iter().map(|held| held["event"].clone()).collect();
+        assert_eq!(events, [4, 5], "{report}");
+        let why = held[0]["why"].as_str().expect("a reason");
+        assert!(why.contains("other parts are missing"), "{why}");
+    }
+    // It stands between bits, so it is looked for shifted by each number of them.
+    let window = &secret.as_bytes()[12..21];
+    let shifted = |shift: u32| {
+        let number = window
+            .iter()
+            .rev()
+            .fold(0u128, |sum, byte| sum << 8 | u128::from(*byte));
+        (number << shift).to_le_bytes()[1..9].to_vec()
+    };
+    assert!((0..8).any(|shift| contains(&from, &shifted(shift))));
+    assert!(!(0..8).any(|shift| contains(&out, &shifted(shift))));
+}

@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 use crate::context::Context;
 use crate::facts::{PacketFacts, ProtocolId};
 use crate::json::bytes_of_rest;
-use crate::run::{Source, Written, write};
+use crate::run::{Entry, Source, Written, write};
 use crate::state::ConnectionState;
 use crate::suggest::did_you_mean;
 use crate::tree::TreeNode;
@@ -20,6 +20,15 @@ pub struct Encoded {
     pub bytes: Vec<u8>,
     /// Derived fields that came out other than the JSON said, in wire order.
     pub changes: Vec<Change>,
+}
+
+/// What a field is to say instead of what it says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Instead {
+    /// Nothing: see [`Decoded::to_blank_json`].
+    Nothing,
+    /// These bytes. Of a field that is not of bytes: nothing.
+    Bytes(Vec<u8>),
 }
 
 /// A derived field that was worked out anew.
@@ -60,7 +69,7 @@ impl std::error::Error for EncodeError {}
 impl Decoded {
     /// The packet as JSON, from which [`Wire::encode`] makes the same bytes.
     pub fn to_json(&self) -> Json {
-        crate::json::packet(&self.tree, &|_| false)
+        crate::json::packet(&self.tree, &|_| None)
     }
 
     /// The same, with fields that say nothing where `blank` says so: texts are as many `x`, bytes as
@@ -68,9 +77,18 @@ impl Decoded {
     /// [`TreeNode::can_be_blank`] holds; other fields, such as those that are worked out from others,
     /// follow when the packet is written.
     pub fn to_blank_json(&self, blank: &dyn Fn(TreeNode<'_>) -> bool) -> Json {
-        crate::json::packet(&self.tree, blank)
+        let instead = |node: TreeNode<'_>| blank(node).then_some(Instead::Nothing);
+        crate::json::packet(&self.tree, &instead)
+    }
+
+    /// The same, with other bytes where `instead` has some for a field of bytes.
+    pub fn to_other_json(&self, instead: &dyn Fn(TreeNode<'_>) -> Option<Instead>) -> Json {
+        crate::json::packet(&self.tree, instead)
     }
 }
+
+/// Bytes, and how many bits of them.
+type Bits = (Vec<u8>, u32);
 
 impl Wire {
     /// A packet from its JSON: `{"packet": {...}, "rest": {...}}`, as [`Decoded::to_json`] gives it;
@@ -94,6 +112,48 @@ impl Wire {
         state: &mut ConnectionState,
         json: &Json,
     ) -> Result<Encoded, EncodeError> {
+        let (protocol, rest) = self.around(json)?;
+        let entry = Entry::Packet;
+        let program = self.program(protocol);
+        let source = Source {
+            root: json.get("packet"),
+            rest: rest.as_ref(),
+            context,
+            entry,
+        };
+        match write(program, source, &mut state.clone()) {
+            Written::Packet { bytes, changes } => {
+                // Writing opens no streams: what was joined comes from reading.
+                if self.has_state() {
+                    self.facts_in(context, state, &bytes, &mut PacketFacts::default());
+                }
+                Ok(Encoded { bytes, changes })
+            }
+            Written::Refused(problems) => Err(EncodeError { problems }),
+        }
+    }
+
+    /// A message that was joined from fragments, from its JSON as [`Wire::decode_message`] and
+    /// [`Decoded::to_json`] give it.
+    ///
+    /// # Errors
+    /// As for [`Wire::encode`].
+    pub fn encode_message(&self, json: &Json) -> Result<Encoded, EncodeError> {
+        let (protocol, rest) = self.around(json)?;
+        let source = Source {
+            root: json.get("packet"),
+            rest: rest.as_ref(),
+            context: &Context::default(),
+            entry: Entry::JoinedMessage,
+        };
+        match write(self.program(protocol), source, &mut self.new_state()) {
+            Written::Packet { bytes, changes } => Ok(Encoded { bytes, changes }),
+            Written::Refused(problems) => Err(EncodeError { problems }),
+        }
+    }
+
+    /// What stands around a packet's fields: the protocol, and the bits that the wire does not explain.
+    fn around(&self, json: &Json) -> Result<(Option<ProtocolId>, Option<Bits>), EncodeError> {
         let refused = |path: &str, why: String| EncodeError {
             problems: vec![(path.to_owned(), why)],
         };
@@ -118,22 +178,7 @@ impl Wire {
             Some(rest) => Some(bytes_of_rest(rest).map_err(|why| refused("rest", why))?),
             None => None,
         };
-        let program = self.program(protocol);
-        let source = Source {
-            root: whole.get("packet"),
-            rest: rest.as_ref(),
-            context,
-        };
-        match write(program, source, &mut state.clone()) {
-            Written::Packet { bytes, changes } => {
-                // Writing opens no streams: what was joined comes from reading.
-                if self.has_state() {
-                    self.facts_in(context, state, &bytes, &mut PacketFacts::default());
-                }
-                Ok(Encoded { bytes, changes })
-            }
-            Written::Refused(problems) => Err(EncodeError { problems }),
-        }
+        Ok((protocol, rest))
     }
 
     fn named(&self, name: &Json) -> Result<ProtocolId, String> {

@@ -169,8 +169,44 @@ pub struct PacketFacts {
     pub streams: Vec<Vec<u8>>,
     /// What facts point to in streams inside the packet, which are not kept whole.
     pub contents: Vec<InnerContent>,
+    /// Bytes of the packet that `join` and `follow` put together with those of others.
+    pub pieces: Vec<Piece>,
     /// How many diagnostics a full decode would give.
     pub diagnostics: u32,
+}
+
+/// Bytes of a packet that are a piece of something that runs over packets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// Where they are.
+    pub place: Place,
+    /// What of the connection's state keeps them, in the packet's direction.
+    pub kept: u16,
+    /// Where they belong; `None` where that depends on something that no packet has said.
+    pub at: Option<PieceAt>,
+    /// The stream in which what is complete with them is read.
+    pub whole: Option<StreamId>,
+}
+
+/// Where a piece belongs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PieceAt {
+    /// A part of a message.
+    Part {
+        /// Which message.
+        key: i128,
+        /// Which part, from 0.
+        index: i128,
+    },
+    /// Bytes of a stream of records.
+    Stream {
+        /// The place of the first byte.
+        position: i128,
+        /// The place of the first byte that nobody had read before this packet.
+        start: i128,
+        /// How many bytes were read from there on.
+        read: usize,
+    },
 }
 
 /// Bits of one of a packet's streams.

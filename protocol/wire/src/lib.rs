@@ -60,11 +60,12 @@ mod wire;
 
 pub use connections::{Connections, EncodedPacket};
 pub use context::Context;
-pub use encode::{Change, EncodeError, Encoded};
+pub use encode::{Change, EncodeError, Encoded, Instead};
 pub use error::{CompileError, Related, Report};
 pub use facts::{
-    CreateRule, InnerContent, Kind, KindId, MessageFacts, PacketFacts, Place, ProtocolId, Role,
-    Rules, RulesId, Sequence, StaleRule, UnknownDestroy, UnknownMigrate, UnknownUpdate, UpdateFrom,
+    CreateRule, InnerContent, Kind, KindId, MessageFacts, PacketFacts, Piece, PieceAt, Place,
+    ProtocolId, Role, Rules, RulesId, Sequence, StaleRule, UnknownDestroy, UnknownMigrate,
+    UnknownUpdate, UpdateFrom,
 };
 pub use layers::{Keys, KeysError};
 pub use state::ConnectionState;

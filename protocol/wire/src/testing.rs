@@ -188,6 +188,7 @@ fn back(
             root,
             rest,
             context,
+            entry: Entry::Packet,
         };
         write(program, source, &mut state.clone())
     };

@@ -396,3 +396,33 @@ fn facts_keep_the_memory_that_they_have() {
     assert_eq!((facts.messages.as_ptr(), facts.messages.capacity()), before);
     assert_eq!(facts.messages.len(), 2);
 }
+
+#[test]
+fn a_message_that_was_joined_from_fragments_is_written_again_as_it_was() {
+    let wire = boxes();
+    // Its last byte is filled up with zeros.
+    let json = serde_json::json!({ "packet": {
+        "kind": "rpc", "reliable": 1, "origin": 3, "reliable_sequence": 77,
+        "rpc": { "name": "say", "count": 2, "arguments": [
+            { "type": "string", "string": "for you alone" }, { "type": "bool", "bool": 1 },
+        ] },
+    } });
+    let bytes = wire.encode_message(&json).unwrap().bytes;
+    let decoded = wire.decode_message(None, &bytes);
+    assert_eq!(decoded.diagnostics, []);
+    assert_eq!(
+        wire.encode_message(&decoded.to_json()).unwrap().bytes,
+        bytes
+    );
+    let is_text =
+        |node: netreel_wire::TreeNode<'_>| decoded.tree.path(node.id()).ends_with("string");
+    let blank = wire
+        .encode_message(&decoded.to_blank_json(&is_text))
+        .unwrap();
+    assert_eq!(blank.bytes.len(), bytes.len());
+    let blank = wire.decode_message(None, &blank.bytes);
+    assert_eq!(
+        value(&blank.tree, "rpc.arguments[0].string"),
+        Some(Value::Text("x".repeat(13)))
+    );
+}

@@ -8,9 +8,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use netreel_reel::{EventNumber, Reel};
-use netreel_wire::{ConnectionState, Context, Decoded, PacketFacts, TreeNode, Value, Wire};
+use netreel_wire::{
+    ConnectionState, Context, Decoded, Instead, PacketFacts, TreeId, TreeNode, Value, Wire,
+};
 
 use super::follow::{Crossing, Follow};
+use super::fragments::{Becomes, Fragments, is_data};
+use super::pieces::{Fate, Pieces, node_at};
 use super::walk::Events;
 use super::{Bytes, Field};
 use crate::session::{NodeId, Session};
@@ -41,6 +45,17 @@ pub(super) struct Blanking<'a> {
     fields: &'a [Field],
     doubtful: Bytes,
     ways: Vec<Way<'a>>,
+    fragments: Fragments,
+    /// What fields said that say nothing now.
+    pub values: BTreeSet<Vec<u8>>,
+}
+
+/// What blanking came to.
+pub(super) struct Finished {
+    /// In the order of the reels.
+    pub blanked: Vec<Blanked>,
+    /// How many fields of messages in fragments were blanked, by what asked for them.
+    pub joined: BTreeMap<String, u64>,
     /// What fields said that say nothing now.
     pub values: BTreeSet<Vec<u8>>,
 }
@@ -53,8 +68,8 @@ struct Way<'a> {
     /// All events below it were gone through.
     reached: u64,
     blanked: Blanked,
-    /// What joined messages with such fields were put together from.
-    joined: Vec<Vec<u8>>,
+    /// What becomes of the pieces of messages and streams in its packets.
+    pieces: Pieces,
 }
 
 impl<'a> Blanking<'a> {
@@ -78,15 +93,14 @@ impl<'a> Blanking<'a> {
             fields,
             doubtful,
             ways: Vec::new(),
+            fragments: Fragments::new(session, wire, fields),
             values: BTreeSet::new(),
         };
-        let joined: Vec<_> = reels.iter().map(|reel| blanking.joined(reel)).collect();
         blanking.ways = reels
             .iter()
-            .zip(joined)
-            .map(|(reel, joined)| Way {
+            .map(|reel| Way {
                 node: node_of(reel),
-                joined,
+                pieces: Pieces::new(reel, wire, fields),
                 ..Way::new(reel)
             })
             .collect();
@@ -95,38 +109,15 @@ impl<'a> Blanking<'a> {
     }
 
     /// What became of each reel's packets, in the order of the reels.
-    pub fn finish(self) -> (Vec<Blanked>, BTreeSet<Vec<u8>>) {
+    pub fn finish(self) -> Finished {
         let blanked = self.ways.into_iter().map(|way| way.blanked);
-        (blanked.collect(), self.values)
-    }
-
-    /// The messages of a reel that came in parts and have such a field.
-    fn joined(&self, reel: &Reel) -> Vec<Vec<u8>> {
-        let mut joined = Vec::new();
-        if !self.wire.has_state() {
-            return joined;
+        let mut values = self.values;
+        values.extend(self.fragments.values);
+        Finished {
+            blanked: blanked.collect(),
+            joined: self.fragments.fields,
+            values,
         }
-        let mut way = Way::new(reel);
-        for record in way.events.by_ref() {
-            let record = record.as_record();
-            let Some(crossing) = way.follow.crossing(record.number, &record.event) else {
-                continue;
-            };
-            let (context, connection) = way.follow.connection(self.wire, &crossing);
-            let decoded = self
-                .wire
-                .decode_in(&context, &mut connection.before, crossing.payload);
-            for node in decoded.tree.iter().filter(|node| node.is_joined()) {
-                if node.can_be_blank()
-                    && self.asked(&decoded, node).is_some()
-                    && let Some(bytes) = outermost(&decoded, node)
-                    && joined.last().map(Vec::as_slice) != Some(bytes)
-                {
-                    joined.push(bytes.to_vec());
-                }
-            }
-        }
-        joined
     }
 
     fn asked(&self, decoded: &Decoded, node: TreeNode<'_>) -> Option<&'a Field> {
@@ -209,7 +200,7 @@ impl<'a> Blanking<'a> {
         let decoded = wire.decode_in(&context, &mut connection.before, crossing.payload);
         let made = match as_sent {
             Some(made) => made,
-            None => self.make(place, &decoded, (&context, &after), crossing.payload),
+            None => self.make((place, crossing), &decoded, (&context, &after)),
         };
         self.remember(place, &decoded);
         let Some(way) = self.ways.get_mut(place) else {
@@ -236,37 +227,56 @@ impl<'a> Blanking<'a> {
                 let count = way.blanked.fields.entry(field.text().to_owned());
                 *count.or_default() += 1;
             }
-            let said = match node.value() {
-                Value::Text(text) => text.into_bytes(),
-                Value::Bytes(bytes) | Value::Hash(bytes) => bytes,
-                _ => continue,
-            };
-            let says_nothing = said.iter().all(|byte| matches!(byte, 0 | b'x'));
-            if said.len() >= VALUE_MIN && !says_nothing {
-                self.values.insert(said);
-            }
+            self.values.extend(said(node));
         }
     }
 
     /// The packet without what its fields said; `None`: it stays as it is.
     fn make(
         &self,
-        place: usize,
+        (place, crossing): (usize, &Crossing<'_>),
         decoded: &Decoded,
         (context, after): (&Context, &ConnectionState),
-        payload: &[u8],
     ) -> Option<Packet> {
-        let joined = self.ways.get(place).map_or(&[][..], |way| &way.joined);
-        let is_part = |node: TreeNode<'_>| match node.value() {
-            Value::Bytes(bytes) if !bytes.is_empty() && !joined.is_empty() => {
-                let holds = |whole: &Vec<u8>| whole.windows(bytes.len()).any(|part| part == bytes);
-                joined.iter().any(holds)
+        let payload = crossing.payload;
+        // Bytes of what runs over packets: blank, or as they are in the whole.
+        let mut pieces: BTreeMap<TreeId, Option<Instead>> = BTreeMap::new();
+        let mut doubtful = None;
+        let of_reel = self
+            .ways
+            .get(place)
+            .map(|way| way.pieces.of(crossing.number));
+        for (place, fate) in of_reel.unwrap_or_default() {
+            match (node_at(decoded, place), fate) {
+                (Some(node), _) if self.asked(decoded, node).is_some() => {}
+                (_, Fate::HeldBack(why)) => doubtful = Some((*why).to_owned()),
+                (Some(node), Fate::Blank) => drop(pieces.insert(node.id(), Some(Instead::Nothing))),
+                (Some(node), Fate::Stays) => drop(pieces.entry(node.id()).or_insert(None)),
+                (None, Fate::Blank) => doubtful = Some(NO_FIELD.to_owned()),
+                (None, Fate::Stays) => {}
             }
-            _ => false,
+        }
+        for node in decoded.tree.iter().filter(|node| is_data(*node)) {
+            if let Value::Bytes(data) = node.value()
+                && !(data.is_empty() || node.is_joined() || pieces.contains_key(&node.id()))
+                && self.asked(decoded, node).is_none()
+            {
+                match self.fragments.becomes(self.wire, decoded, &data) {
+                    Becomes::Same => {}
+                    Becomes::Other(piece) => {
+                        pieces.insert(node.id(), Some(Instead::Bytes(piece)));
+                    }
+                    Becomes::HeldBack(why) => doubtful = Some(why),
+                }
+            }
+        }
+        let instead = |node: TreeNode<'_>| match self.asked(decoded, node) {
+            Some(_) => Some(Instead::Nothing),
+            None => pieces.get(&node.id()).cloned().flatten(),
         };
-        let blank = |node: TreeNode<'_>| self.asked(decoded, node).is_some() || is_part(node);
+        let changes = |node: TreeNode<'_>| instead(node).is_some();
         let is_asked =
-            |node: &TreeNode<'_>| node.can_be_blank() && !node.is_joined() && blank(*node);
+            |node: &TreeNode<'_>| node.can_be_blank() && !node.is_joined() && changes(*node);
         let hold_back = |why: String| {
             let bytes = self.doubtful.of(payload);
             Some(Packet {
@@ -275,7 +285,7 @@ impl<'a> Blanking<'a> {
                 worked_out: BTreeSet::new(),
             })
         };
-        if let Some(why) = unexplained(decoded) {
+        if let Some(why) = unexplained(decoded, &|_| true).or(doubtful) {
             return hold_back(why);
         }
         let wire = self.wire;
@@ -286,7 +296,7 @@ impl<'a> Blanking<'a> {
                 return None;
             }
         }
-        let json = decoded.to_blank_json(&blank);
+        let json = decoded.to_other_json(&instead);
         let mut state = after.clone();
         let encoded = match wire.encode_in(context, &mut state, &json) {
             Ok(encoded) if encoded.bytes == payload => return None,
@@ -300,7 +310,7 @@ impl<'a> Blanking<'a> {
         let worked_out = encoded.changes.into_iter().map(|change| change.path);
         let worked_out: BTreeSet<String> = worked_out.collect();
         let asked = |node: TreeNode<'_>| self.asked(&again, node).is_some();
-        let differs = differs(decoded, &again, &blank, &worked_out);
+        let differs = differs(decoded, &again, &changes, &worked_out);
         match differs.or_else(|| left(&again, &asked)) {
             None => Some(Packet {
                 bytes: encoded.bytes,
@@ -315,6 +325,17 @@ impl<'a> Blanking<'a> {
 /// Shorter values stand elsewhere by chance.
 const VALUE_MIN: usize = 4;
 
+/// What a field says that can be searched for.
+pub(super) fn said(node: TreeNode<'_>) -> Option<Vec<u8>> {
+    let said = match node.value() {
+        Value::Text(text) => text.into_bytes(),
+        Value::Bytes(bytes) | Value::Hash(bytes) => bytes,
+        _ => return None,
+    };
+    let says_nothing = said.iter().all(|byte| matches!(byte, 0 | b'x'));
+    (said.len() >= VALUE_MIN && !says_nothing).then_some(said)
+}
+
 impl<'a> Way<'a> {
     fn new(reel: &'a Reel) -> Way<'a> {
         Way {
@@ -323,27 +344,17 @@ impl<'a> Way<'a> {
             follow: Follow::new(reel),
             reached: 0,
             blanked: Blanked::default(),
-            joined: Vec::new(),
+            pieces: Pieces::default(),
         }
     }
-}
-
-/// The bytes of the joined message around a node that no other holds.
-fn outermost<'d>(decoded: &'d Decoded, node: TreeNode<'_>) -> Option<&'d [u8]> {
-    let mut stream = node.stream();
-    for above in decoded.tree.ancestors(node.id()) {
-        let above = decoded.tree.get(above)?;
-        if !above.is_joined() {
-            break;
-        }
-        stream = above.stream();
-    }
-    decoded.tree.stream(stream)
 }
 
 /// Why nobody can say that a packet says nothing of what is to be blanked.
-fn unexplained(decoded: &Decoded) -> Option<String> {
-    let rest = decoded.tree.iter().find(|node| {
+pub(super) fn unexplained(
+    decoded: &Decoded,
+    counts: &dyn Fn(&TreeNode<'_>) -> bool,
+) -> Option<String> {
+    let rest = decoded.tree.iter().filter(counts).find(|node| {
         let bits = node.bits();
         let is_empty = || match node.value() {
             Value::Bytes(bytes) => bytes.iter().all(|&byte| byte == 0),
@@ -354,6 +365,8 @@ fn unexplained(decoded: &Decoded) -> Option<String> {
     let path = decoded.tree.path(rest.id());
     Some(format!("the wire does not explain all of it (`{path}`)"))
 }
+
+const NO_FIELD: &str = "a part of a message in it cannot be told from the rest of it";
 
 /// The first field that says something else, and is none that may.
 pub(super) fn differs(

@@ -12,6 +12,7 @@ use super::blank::{Blanked, differs, left};
 use super::calls;
 use super::events::is_closed;
 use super::follow::Follow;
+use super::fragments::left_joined;
 use super::header::DROPPED;
 use super::map::is_loopback;
 use super::report::{ReelReport, Removed};
@@ -19,6 +20,7 @@ use super::secrets::Place;
 use super::survey::Survey;
 use super::walk::Events;
 use super::{Bytes, Texts};
+use crate::session::Session;
 
 /// A copy that is not what it has to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -140,6 +142,18 @@ impl<'s> Checker<'s> {
             tell(None, why);
         }
         found
+    }
+
+    /// Looks into the messages that came in fragments, of a session that is made of the copies.
+    pub fn joined(&self, session: &Session) -> Option<Broken> {
+        let (wire, fields) = self.survey.fields.as_ref()?;
+        let path = left_joined(session, wire, fields)?;
+        Some(Broken {
+            event: None,
+            why: format!(
+                "`{path}` of a message in fragments was to be blanked, and says something"
+            ),
+        })
     }
 
     /// Whether the files of the copy are the same parts of the recording.

@@ -23,6 +23,8 @@ pub struct Survey {
     pub(super) fields: Option<(Arc<Wire>, Vec<Field>)>,
     /// By the place of the reel.
     pub(super) blanked: Vec<Blanked>,
+    /// How many fields of messages in fragments were blanked, by what asked for them.
+    joined: BTreeMap<String, u64>,
 }
 
 impl Survey {
@@ -47,6 +49,7 @@ impl Survey {
             secrets,
             fields: None,
             blanked: Vec::new(),
+            joined: BTreeMap::new(),
         })
     }
 
@@ -59,9 +62,10 @@ impl Survey {
         fields: Vec<Field>,
     ) {
         let blanking = Blanking::new((session, wire), reels, &fields, self.rules.doubtful);
-        let (blanked, values) = blanking.finish();
-        self.secrets.values(values);
-        self.blanked = blanked;
+        let finished = blanking.finish();
+        self.secrets.values(finished.values);
+        self.blanked = finished.blanked;
+        self.joined = finished.joined;
         self.fields = Some((wire.clone(), fields));
     }
 
@@ -70,7 +74,7 @@ impl Survey {
         let fields = self.fields.iter().flat_map(|(_, fields)| fields);
         let mut counts: BTreeMap<&str, u64> = fields.map(|field| (field.text(), 0)).collect();
         let of_reels = self.blanked.iter().flat_map(|blanked| &blanked.fields);
-        for (field, count) in of_reels {
+        for (field, count) in of_reels.chain(&self.joined) {
             *counts.entry(field).or_default() += count;
         }
         counts

@@ -6,21 +6,24 @@ use serde_json::{Map, Value as Json};
 
 use super::blank::{blank_bytes, blank_raw, blank_text};
 use super::{hex, leaf_of};
+use crate::encode::Instead;
 use crate::program::{FieldInfo, Rest, Shown};
 use crate::run::show;
 use crate::tree::{Name, Tree, TreeId, TreeNode, Value};
 use crate::values::uuid;
 
-/// Which fields say nothing any more.
-type Blank<'b> = &'b dyn Fn(TreeNode<'_>) -> bool;
+/// Which fields say something else, or nothing any more.
+type Blank<'b> = &'b dyn Fn(TreeNode<'_>) -> Option<Instead>;
 
 /// The whole packet: `wire` where there are several to choose from, `packet`, and `rest` where the
-/// wire does not explain all of it. Fields that are to be `blank` say nothing.
+/// wire does not explain all of it. Fields say what `blank` has for them instead.
 pub(crate) fn packet(tree: &Tree, blank: Blank<'_>) -> Json {
     let mut whole = Map::new();
     for root in tree.roots().filter_map(|root| tree.get(root)) {
         if root.is_rest() {
             whole.insert("rest".to_owned(), rest_of(root));
+        } else if whole.contains_key("packet") {
+            // The zeros that fill up the last byte of a joined message.
         } else {
             if let Some(protocol) = &tree.dictionary().protocol {
                 whole.insert("wire".to_owned(), Json::String(protocol.to_string()));
@@ -52,8 +55,13 @@ fn field(tree: &Tree, node: TreeNode<'_>, blank: Blank<'_>) -> Json {
     let Some(info) = node.info() else {
         return hex(&node.content());
     };
-    if node.can_be_blank() && blank(node) {
-        return blank_field(node, info.shown);
+    if node.can_be_blank()
+        && let Some(instead) = blank(node)
+    {
+        return match instead {
+            Instead::Bytes(bytes) if info.shown == Shown::Bytes => hex(&bytes),
+            _ => blank_field(node, info.shown),
+        };
     }
     match info.shown {
         Shown::Nothing if is_repeat(tree, node, info) => Json::Array(

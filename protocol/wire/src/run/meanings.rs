@@ -25,6 +25,7 @@ pub(super) fn clear(facts: &mut PacketFacts) {
         messages,
         streams,
         contents,
+        pieces,
         diagnostics,
     } = facts;
     (*protocol, *rules) = (None, None);
@@ -36,6 +37,7 @@ pub(super) fn clear(facts: &mut PacketFacts) {
     messages.clear();
     streams.clear();
     contents.clear();
+    pieces.clear();
 }
 
 /// Says where the range that began last ends.

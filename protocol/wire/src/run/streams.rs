@@ -1,5 +1,7 @@
 //! Streams inside a packet: rows of bytes of their own, whose bits count from 0.
 
+use std::ops::Range;
+
 use super::arena::Arena;
 use super::keeping::unpacked;
 use super::machine::{Machine, Stop};
@@ -10,6 +12,7 @@ use super::tape::{Inflated, Tape};
 use crate::arithmetic;
 use crate::bits::BitReader;
 use crate::check::model::Order;
+use crate::facts::{Piece, PieceAt, Place};
 use crate::limits::STREAM_DEPTH_MAX;
 use crate::program::{FollowPlan, JoinPlan};
 use crate::state::{BadPart, ConnectionState};
@@ -23,6 +26,7 @@ struct Before {
     nack_ranges: usize,
     streams: usize,
     contents: usize,
+    pieces: usize,
     diagnostics: u32,
     nodes_left: u32,
     in_message: bool,
@@ -71,13 +75,16 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
         }
         let (index, count) = (self.operand(join.index), self.operand(join.count));
         let unresolved = |value| arithmetic::unresolved_field(value).is_some();
+        let bits = unpacked(self.register(join.data));
         let Ok(Some((place, Some(key)))) = self.place(join.slot) else {
+            self.piece(join.slot, bits, None);
             return Ok(end);
         };
         if unresolved(index) || unresolved(count) {
+            self.piece(place, bits, None);
             return Ok(end);
         }
-        let bits = unpacked(self.register(join.data));
+        let piece = self.piece(place, bits.clone(), Some(PieceAt::Part { key, index }));
         let mut whole = Vec::new();
         let mut added: Result<bool, BadPart> = Ok(false);
         if let Some(parts) = self.state.parts(place) {
@@ -89,6 +96,7 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
             Ok(false) => {}
             Ok(true) => {
                 self.count_nodes(join.weight)?;
+                self.piece_is_last(piece, self.facts.streams.len() + 1);
                 self.run_stream(whole, self.program.dictionary.order, start)?;
             }
             Err(why) => self.report(Some(join.field), self.tape.at(), Problem::BadPart(why)),
@@ -102,21 +110,31 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
             return Ok(());
         }
         let position = self.operand(follow.position);
+        let bits = unpacked(self.register(follow.data));
         let Ok(Some((place, None))) = self.place(follow.slot) else {
+            self.piece(follow.slot, bits, None);
             return Ok(());
         };
         if arithmetic::unresolved_field(position).is_some() {
+            self.piece(place, bits, None);
             return Ok(());
         }
-        let bits = unpacked(self.register(follow.data));
         let mut lost = 0;
         let mut bytes = Vec::new();
+        let mut at = None;
         if let Some(stream) = self.state.stream(place) {
-            self.tape.with_bytes(bits, |data| {
+            let position_of_data = stream.place(position, follow.wrap_bits);
+            self.tape.with_bytes(bits.clone(), |data| {
                 lost = stream.add(position, follow.wrap_bits, data);
             });
             bytes.extend_from_slice(stream.ready());
+            at = Some(PieceAt::Stream {
+                position: position_of_data,
+                start: stream.start(),
+                read: 0,
+            });
         }
+        let piece = self.piece(place, bits, at);
         if lost > 0 {
             let problem = Problem::StreamLost { bytes: lost };
             self.report(Some(follow.field), self.tape.at(), problem);
@@ -124,11 +142,38 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
         if bytes.is_empty() {
             return Ok(());
         }
+        let opened = self.facts.streams.len() + 1;
         let (used, end) = self.records(follow, &bytes, start)?;
+        if used > 0 {
+            self.piece_is_last(piece, opened);
+            let piece = self.facts.pieces.get_mut(piece);
+            if let Some(PieceAt::Stream { read, .. }) = piece.and_then(|it| it.at.as_mut()) {
+                *read = used;
+            }
+        }
         if let Some(stream) = self.state.stream(place) {
             stream.consume(used);
         }
         end
+    }
+
+    /// Notes bytes that are put together with others: its place among the pieces.
+    fn piece(&mut self, kept: u16, bits: Range<u32>, at: Option<PieceAt>) -> usize {
+        let stream = self.stream;
+        self.facts.pieces.push(Piece {
+            place: Place { stream, bits },
+            kept,
+            at,
+            whole: None,
+        });
+        self.facts.pieces.len() - 1
+    }
+
+    /// With this piece something is complete, and read in the stream that is opened next.
+    fn piece_is_last(&mut self, piece: usize, stream: usize) {
+        if let Some(piece) = self.facts.pieces.get_mut(piece) {
+            piece.whole = u16::try_from(stream).ok().map(StreamId);
+        }
     }
 
     /// The records at the front of some bytes; how many bytes they are, and whether the run can go
@@ -271,6 +316,7 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
             nack_ranges: self.facts.nack_ranges.len(),
             streams: self.facts.streams.len(),
             contents: self.facts.contents.len(),
+            pieces: self.facts.pieces.len(),
             diagnostics: self.facts.diagnostics,
             nodes_left: self.nodes_left,
             in_message: self.in_message,
@@ -285,6 +331,7 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
         self.facts.nack_ranges.truncate(before.nack_ranges);
         self.facts.streams.truncate(before.streams);
         self.facts.contents.truncate(before.contents);
+        self.facts.pieces.truncate(before.pieces);
         self.facts.diagnostics = before.diagnostics;
         self.nodes_left = before.nodes_left;
         self.in_message = before.in_message;

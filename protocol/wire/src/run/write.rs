@@ -24,6 +24,8 @@ pub(crate) struct Source<'j> {
     /// Bits that the wire does not explain, and how many there are.
     pub(crate) rest: Option<&'j (Vec<u8>, u32)>,
     pub(crate) context: &'j Context,
+    /// A packet, or a message that was joined from fragments.
+    pub(crate) entry: Entry,
 }
 
 /// What became of it.
@@ -108,6 +110,7 @@ fn write_once(
         root,
         rest,
         context,
+        entry,
     } = source;
     let tape = Writing::new(&program.dictionary, root, rest.is_some(), settled);
     // It knows how to say what is wrong.
@@ -120,7 +123,7 @@ fn write_once(
     let (plan, facts) = (&program.full, &mut facts);
     run(
         program,
-        (plan, Entry::Packet),
+        (plan, entry),
         tape,
         around,
         facts,

@@ -54,6 +54,18 @@ impl ByteStream {
         lost
     }
 
+    /// The place of a piece that [`add`](ByteStream::add) was just given, where places start again
+    /// from 0.
+    pub(crate) fn place(&self, position: i128, wrap_bits: u8) -> i128 {
+        let start = self.start.unwrap_or(position);
+        unwrapped(position, start + self.ready.len() as i128, wrap_bits)
+    }
+
+    /// The place of the first byte that can be read.
+    pub(crate) fn start(&self) -> i128 {
+        self.start.unwrap_or(0)
+    }
+
     /// What can be read.
     pub(crate) fn ready(&self) -> &[u8] {
         &self.ready
