@@ -73,6 +73,7 @@ pub fn run(arguments: &Read, out: &mut dyn Write) -> Result<Answer, Failure> {
     if !history.links.is_empty() {
         links(session, history, out)?;
     }
+    notes(session, out)?;
     Ok(Answer::Clean)
 }
 
@@ -90,12 +91,22 @@ fn nodes(session: &Session, out: &mut dyn Write) -> Result<(), Failure> {
             .map(ToString::to_string)
             .collect::<Vec<_>>();
         let reel = match (node.recorded, node.complete) {
-            (false, _) if node.seen => "none, seen",
-            (false, _) => "none",
-            (true, _) if node.window => "window",
-            (true, _) if !node.holes.is_empty() => "has holes",
-            (true, false) => "cut",
-            (true, true) => "complete",
+            (false, _) if node.seen => "none, seen".to_owned(),
+            (false, _) => "none".to_owned(),
+            (true, _) if node.window => "window".to_owned(),
+            (true, complete) => {
+                let limit = node.limit.as_ref().map(|limit| {
+                    let limit = limit.strip_prefix("it has reached ").unwrap_or(limit);
+                    format!("ended at {limit}")
+                });
+                match (!node.holes.is_empty(), complete, limit) {
+                    (true, _, None) => "has holes".to_owned(),
+                    (true, _, Some(limit)) => format!("has holes, {limit}"),
+                    (false, false, _) => "cut".to_owned(),
+                    (false, true, None) => "complete".to_owned(),
+                    (false, true, Some(limit)) => limit,
+                }
+            }
         };
         writeln!(
             out,
@@ -200,6 +211,26 @@ fn triggers(session: &Session, out: &mut dyn Write) -> Result<(), Failure> {
             it.trigger.cause.name(),
             it.text
         )?;
+    }
+    Ok(())
+}
+
+/// What stands in the reels for people, each sentence once, with the nodes that say it.
+fn notes(session: &Session, out: &mut dyn Write) -> Result<(), Failure> {
+    let mut notes: Vec<(&str, Vec<&str>)> = Vec::new();
+    for node in &session.nodes {
+        for note in &node.notes {
+            match notes.iter_mut().find(|(known, _)| known == note) {
+                Some((_, nodes)) => nodes.push(&node.name),
+                None => notes.push((note, vec![&node.name])),
+            }
+        }
+    }
+    if !notes.is_empty() {
+        writeln!(out)?;
+    }
+    for (note, nodes) in notes {
+        writeln!(out, "note       {}: {note}", nodes.join(", "))?;
     }
     Ok(())
 }

@@ -438,6 +438,23 @@ fn a_recording_that_a_limit_ended_says_which_one() {
     let why = "the reel has ended: it has reached its size of 65536 bytes";
     assert_eq!(ran.err.matches(why).count(), 1, "{}", ran.err);
     assert!(sent(&bench.reel()).len() < 5000);
+    let info = netreel(&["info", text(&bench.out())]).expect(0).out;
+    assert!(
+        info.contains("  ended at its size of 65536 bytes\n"),
+        "{info}"
+    );
+    assert!(!info.contains("complete"), "{info}");
+    let note = "the recording ends here: it has reached its size of 65536 bytes";
+    for told in [note, "Not covered"] {
+        assert_eq!(info.matches(told).count(), 1, "{info}");
+    }
+    let info = netreel(&["info", text(&bench.out()), "--json"])
+        .expect(0)
+        .json();
+    let node = &info["nodes"][0];
+    assert_eq!(node["limit"], "it has reached its size of 65536 bytes");
+    let notes = node["notes"].as_array().unwrap();
+    assert!(notes.contains(&note.into()), "{notes:?}");
 }
 
 #[test]
@@ -490,6 +507,9 @@ fn programs_of_one_recording_that_never_met_open_together_and_a_second_recording
     let info = netreel(&["info", text(&bench.out()), "--json"]).expect(0);
     assert_eq!(info.json()["nodes"].as_array().map(Vec::len), Some(2));
     assert!(info.err.contains("from the same session"), "{}", info.err);
+    // What both reels say is said once.
+    let info = netreel(&["info", text(&bench.out())]).expect(0);
+    assert_eq!(info.out.matches("Not covered").count(), 1, "{}", info.out);
 
     let second = bench.record(&[], &[text(&pair), "10"]).expect(0);
     let warnings = second.err.matches("then holds two recordings").count();

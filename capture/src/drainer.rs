@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use netreel_reel::ring::RingReader;
-use netreel_reel::{Event, EventNumber, PlainError, Record, ThreadId, Time};
+use netreel_reel::{Event, EventNumber, LIMIT_NOTE, PlainError, Record, ThreadId, Time};
 use netreel_reel::{WriteError, plain_read};
 
 use crate::options::Reached;
@@ -416,7 +416,7 @@ impl Drainer {
         let count = self.lanes.iter().map(dropped).sum::<u64>() + ringless;
         let dropped = (count > 0).then_some(Event::Dropped { count });
         let limit = self.limit;
-        let limit = limit.map(|limit| format!("the recording ends here: {limit}"));
+        let limit = limit.map(|limit| format!("{LIMIT_NOTE}{limit}"));
         let limit = limit.as_ref().map(|text| Event::Note {
             text: text.as_bytes(),
         });

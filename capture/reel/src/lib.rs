@@ -34,7 +34,7 @@ mod writer;
 
 pub use call::{CallId, ClockId};
 pub use decode::{BlockProblem, Records};
-pub use ending::{CutWhy, Damage, Ending, Gap, GapWhy, Recovery};
+pub use ending::{CutWhy, Damage, Ending, Gap, GapWhy, LIMIT_NOTE, Recovery};
 pub use event::{Event, EventKind, Record, SendOutcome};
 pub use fault::FaultVerdict;
 pub use frame::{EVENT_MAX, VERSION, block_frame, compressed_frame};

@@ -69,6 +69,12 @@ pub struct NodeJson {
     /// Whether its reel is the window that a trigger kept of a recording which went on.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub window: bool,
+    /// The limit that ended its recording.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<String>,
+    /// What stands in its reel for people, each once.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// What triggers said in its reel.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub triggers: Vec<TriggerJson>,
@@ -253,6 +259,8 @@ fn node(session: &Session, id: NodeId, node: &Node) -> NodeJson {
         received: count(Way::In),
         holes: holes(&node.holes),
         window: node.window,
+        limit: node.limit.clone(),
+        notes: node.notes.clone(),
         triggers: triggers(&node.triggers),
         unknown_events: session
             .reels

@@ -271,6 +271,8 @@ impl<'a> Builder<'a> {
         };
         node.clock_error_ns = self.clocks[reel].error_ns;
         node.window = window(&self.sources[reel].reel, scan).is_some();
+        node.limit.clone_from(&scan.limit);
+        node.notes.clone_from(&scan.notes);
         node.triggers = scan
             .triggers
             .iter()

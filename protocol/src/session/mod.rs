@@ -148,6 +148,10 @@ pub struct Node {
     pub triggers: Vec<Triggered>,
     /// Whether its reel is the window that a trigger kept of a recording which went on.
     pub window: bool,
+    /// The limit that ended its recording: `it has reached its time of 5 s`.
+    pub limit: Option<String>,
+    /// What stands in its reel for people, each once; the first ones alone where there are many.
+    pub notes: Vec<String>,
 }
 
 /// A moment around which a node kept its recording.

@@ -237,6 +237,8 @@ impl Scan {
         self.damaged = whole.damaged;
         self.events = whole.events;
         self.expected = whole.expected;
+        self.notes = whole.notes.clone();
+        self.limit = whole.limit.clone();
     }
 
     /// Takes what a proxy knows of this end beyond its own reel: its other addresses, and what was

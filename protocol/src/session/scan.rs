@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use netreel_reel::{
-    BlockError, Damage, Endpoint, Event, EventNumber, FaultVerdict, Header, Record, Reel,
-    SendOutcome, SocketId, ThreadId, Time, Trigger, Walk,
+    BlockError, Damage, Endpoint, Event, EventNumber, FaultVerdict, Header, LIMIT_NOTE, Record,
+    Reel, SendOutcome, SocketId, ThreadId, Time, Trigger, Walk,
 };
 
 use super::connections::Connection;
@@ -31,8 +31,10 @@ pub(super) struct Scan {
     pub observer: bool,
     /// How many packets an observer is known to have missed.
     pub missed: u64,
-    /// An observer's notes.
+    /// What stands in the reel for people, each once.
     pub notes: Vec<String>,
+    /// The limit that ended the recording: `it has reached its time of 5 s`.
+    pub limit: Option<String>,
     /// In the order of their first packets.
     pub connections: Vec<Connection>,
     /// All payloads, one after the other.
@@ -292,6 +294,10 @@ impl Pass {
             };
         }
         self.scan.expected = record.number.next();
+        self.scan.limit = match record.event {
+            Event::Note { text } => limit(text),
+            _ => None,
+        };
         match record.event {
             Event::SocketOpened { socket, local } => {
                 let first = self.scan.sends.is_empty() && self.scan.receives.is_empty();
@@ -337,7 +343,9 @@ impl Pass {
             }
             Event::Note { text } if self.scan.notes.len() < NOTES_MAX => {
                 let text = String::from_utf8_lossy(text).into_owned();
-                self.scan.notes.push(text);
+                if !self.scan.notes.contains(&text) {
+                    self.scan.notes.push(text);
+                }
             }
             Event::Relay {
                 socket,
@@ -490,8 +498,20 @@ impl Pass {
             );
             self.scan.open_end = true;
         }
+        if let Some(limit) = &self.scan.limit {
+            let note = format!("{LIMIT_NOTE}{limit}");
+            if !self.scan.notes.contains(&note) {
+                self.scan.notes.push(note);
+            }
+        }
         self.scan
     }
+}
+
+/// The limit that ended a recording, where a note says so.
+fn limit(note: &[u8]) -> Option<String> {
+    let note = std::str::from_utf8(note).ok()?;
+    note.strip_prefix(LIMIT_NOTE).map(str::to_owned)
 }
 
 /// A quick 64-bit hash of a payload. Equal hashes are compared byte by byte afterwards.
