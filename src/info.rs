@@ -10,6 +10,7 @@ use crate::arguments::Read;
 use crate::open;
 use crate::outcome::{Answer, Failure};
 use crate::packets::json;
+use crate::table::{self, Side::Left, Side::Right};
 use crate::text;
 
 pub fn run(arguments: &Read, out: &mut dyn Write) -> Result<Answer, Failure> {
@@ -78,12 +79,8 @@ pub fn run(arguments: &Read, out: &mut dyn Write) -> Result<Answer, Failure> {
 }
 
 fn nodes(session: &Session, out: &mut dyn Write) -> Result<(), Failure> {
-    let names = text::node_width(session, 8);
-    writeln!(
-        out,
-        "{:<names$} {:>11} {:>11}  {:<22} reel",
-        "node", "from s", "to s", "endpoints"
-    )?;
+    let heads = ["node", "from s", "to s", "endpoints", "reel"];
+    let mut rows = vec![heads.map(str::to_owned).to_vec()];
     for node in &session.nodes {
         let endpoints = node
             .endpoints
@@ -108,52 +105,50 @@ fn nodes(session: &Session, out: &mut dyn Write) -> Result<(), Failure> {
                 }
             }
         };
-        writeln!(
-            out,
-            "{:<names$} {:>11} {:>11}  {:<22} {reel}",
-            node.name,
+        rows.push(vec![
+            node.name.clone(),
             text::time(node.span.start),
             text::time(node.span.end),
             endpoints.join(" "),
-        )?;
+            reel,
+        ]);
     }
-    Ok(())
+    let sides = [Left, Right, Right, Left, Left];
+    Ok(table::print(&sides, &rows, out)?)
 }
 
 fn links(session: &Session, history: &History, out: &mut dyn Write) -> Result<(), Failure> {
     writeln!(out)?;
-    let links = text::link_width(session, 14);
-    writeln!(
-        out,
-        "{:<links$} {:>8} {:>10} {:>6} {:>6} {:>6} {:>7} {:>10} {:>10}",
-        "link", "packets", "bytes", "lost", "dupl.", "reord.", "resent", "latency", "rtt"
-    )?;
-    for ((from, to), link) in &history.links {
+    let heads = [
+        "link", "packets", "bytes", "lost", "dupl.", "reord.", "resent", "latency", "rtt",
+    ];
+    let mut rows = vec![heads.map(str::to_owned).to_vec()];
+    for (&(from, to), link) in &history.links {
         let middle = |values: Option<(i64, i64, i64)>| {
             values.map_or_else(
                 || "unknown".to_owned(),
                 |(_, middle, _)| text::duration(middle),
             )
         };
-        writeln!(
-            out,
-            "{:<links$} {:>8} {:>10} {:>6} {:>6} {:>6} {:>7} {:>10} {:>10}",
+        rows.push(vec![
             format!(
                 "{} -> {}",
-                text::node(session, *from),
-                text::node(session, *to)
+                text::node(session, from),
+                text::node(session, to)
             ),
-            link.packets,
+            link.packets.to_string(),
             text::bytes(link.bytes),
-            link.lost,
-            link.duplicated,
-            link.reordered,
-            link.resent,
+            link.lost.to_string(),
+            link.duplicated.to_string(),
+            link.reordered.to_string(),
+            link.resent.to_string(),
             middle(link.latency_ns),
             middle(link.rtt_ns),
-        )?;
+        ]);
     }
-    Ok(())
+    let mut sides = [Right; 9];
+    sides[0] = Left;
+    Ok(table::print(&sides, &rows, out)?)
 }
 
 fn observed(observer: &Observer, out: &mut dyn Write) -> Result<(), Failure> {

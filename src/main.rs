@@ -20,6 +20,7 @@ mod record;
 mod redact;
 mod replay;
 mod show;
+mod table;
 mod text;
 mod wire;
 

@@ -20,13 +20,10 @@ pub fn run(arguments: &Packets, out: &mut dyn Write) -> Result<Answer, Failure> 
     let arguments = &arguments.filtered;
     let story = open::story(&arguments.read.source)?;
     let query = open::query(arguments.filter.as_deref(), &story.session)?;
-    let links = text::link_width(&story.session, 12);
+    let widths = Widths::new(&story.session);
     if !arguments.read.json {
-        writeln!(
-            out,
-            "{:>7}  {:>11}  {:<links$}  {:<24}  {:>5}  {:>5}  fate",
-            "#", "time s", "link", "messages", "seq", "bytes"
-        )?;
+        let heads = ["#", "time s", "link", "messages", "seq", "bytes", "fate"];
+        widths.line(heads.map(str::to_owned), out)?;
     }
     for index in 0..story.session.packets.len() {
         let id = PacketId(index as u32);
@@ -38,7 +35,7 @@ pub fn run(arguments: &Packets, out: &mut dyn Write) -> Result<Answer, Failure> 
                 json(&row, out)?;
             }
         } else {
-            line(&story, id, links, out)?;
+            line(&story, id, &widths, out)?;
         }
     }
     Ok(Answer::Clean)
@@ -50,27 +47,79 @@ pub fn json(value: &impl serde::Serialize, out: &mut dyn Write) -> Result<(), Fa
     Ok(writeln!(out)?)
 }
 
-fn line(story: &Story, id: PacketId, links: usize, out: &mut dyn Write) -> Result<(), Failure> {
+/// How wide columns are. What is wider, a packet of many messages, moves the rest of its line.
+struct Widths {
+    number: usize,
+    time: usize,
+    link: usize,
+    messages: usize,
+    sequence: usize,
+    bytes: usize,
+}
+
+/// So many packets are looked at for what a packet's messages look like.
+const LOOKED_AT: usize = 4096;
+/// A list of messages that is longer stands out of its column.
+const MESSAGES_MAX: usize = 48;
+
+impl Widths {
+    fn new(session: &Session) -> Widths {
+        let packets = &session.packets;
+        let digits = |number: u64| number.to_string().len();
+        let widest =
+            |widths: &mut dyn Iterator<Item = usize>, least: usize| widths.fold(least, usize::max);
+        let ends = [session.span.start, session.span.end];
+        let first = packets.iter().take(LOOKED_AT);
+        let mut lists = first.map(|packet| messages(session, packet).chars().count());
+        let mut lists = lists.by_ref().filter(|width| *width <= MESSAGES_MAX);
+        let sequences = packets.iter().filter_map(|packet| packet.sequence);
+        let lengths = packets.iter().map(|packet| u64::from(packet.length));
+        Widths {
+            number: digits(packets.len().saturating_sub(1) as u64).max(2),
+            time: widest(&mut ends.iter().map(|end| text::time(*end).len()), 6),
+            link: text::link_width(session, 4),
+            messages: widest(&mut lists, 8),
+            sequence: widest(&mut sequences.map(|it| digits(it.value)), 3),
+            bytes: widest(&mut lengths.map(digits), 5),
+        }
+    }
+
+    fn line(&self, cells: [String; 7], out: &mut dyn Write) -> Result<(), Failure> {
+        let [number, time, link, messages, sequence, bytes, fate] = cells;
+        let Widths {
+            number: numbers,
+            time: times,
+            link: links,
+            messages: lists,
+            sequence: sequences,
+            bytes: lengths,
+        } = *self;
+        writeln!(
+            out,
+            "{number:>numbers$}  {time:>times$}  {link:<links$}  {messages:<lists$}  \
+             {sequence:>sequences$}  {bytes:>lengths$}  {fate}"
+        )?;
+        Ok(())
+    }
+}
+
+fn line(story: &Story, id: PacketId, widths: &Widths, out: &mut dyn Write) -> Result<(), Failure> {
     let session = &story.session;
     let Some(packet) = session.packets.get(id.0 as usize) else {
         return Ok(());
     };
     let time = packet.first().map(|stamp| text::time(stamp.time));
-    writeln!(
-        out,
-        "{:>7}  {:>11}  {:<links$}  {:<24}  {:>5}  {:>5}  {}",
-        id.0,
+    let sequence = packet.sequence.map(|sequence| sequence.value.to_string());
+    let cells = [
+        id.0.to_string(),
         time.unwrap_or_default(),
         text::link(session, packet),
         messages(session, packet),
-        packet
-            .sequence
-            .map(|sequence| sequence.value.to_string())
-            .unwrap_or_default(),
-        packet.length,
+        sequence.unwrap_or_default(),
+        packet.length.to_string(),
         outcome(story, id, packet),
-    )?;
-    Ok(())
+    ];
+    widths.line(cells, out)
 }
 
 /// The kinds of a packet's messages: `create 42, update 7 x3`.

@@ -49,13 +49,6 @@ pub fn node(session: &Session, node: NodeId) -> &str {
         .map_or("?", |node| node.name.as_str())
 }
 
-/// How wide the longest name of a node is, at least `least` characters.
-pub fn node_width(session: &Session, least: usize) -> usize {
-    let nodes = session.nodes.iter();
-    let widths = nodes.map(|node| node.name.chars().count());
-    widths.fold(least, usize::max)
-}
-
 /// How wide the longest link between two nodes may be, at least `least` characters.
 pub fn link_width(session: &Session, least: usize) -> usize {
     let links = session
