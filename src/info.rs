@@ -130,6 +130,10 @@ fn links(session: &Session, history: &History, out: &mut dyn Write) -> Result<()
                 |(_, middle, _)| text::duration(middle),
             )
         };
+        let mut latency = middle(link.latency_ns);
+        if let (Some(stretch), Some(_)) = (session.measured(from, to).words(), link.latency_ns) {
+            latency += &format!(" {stretch}");
+        }
         rows.push(vec![
             format!(
                 "{} -> {}",
@@ -142,7 +146,7 @@ fn links(session: &Session, history: &History, out: &mut dyn Write) -> Result<()
             link.duplicated.to_string(),
             link.reordered.to_string(),
             link.resent.to_string(),
-            middle(link.latency_ns),
+            latency,
             middle(link.rtt_ns),
         ]);
     }

@@ -154,7 +154,7 @@ pub fn kinds_of<'a>(kinds: &[Kind], messages: impl Iterator<Item = &'a MessageFa
 
 /// What became of a packet, and what is known of it where nobody recorded that.
 pub fn outcome(story: &Story, id: PacketId, packet: &Packet) -> String {
-    let mut outcome = fate(packet);
+    let mut outcome = fate(&story.session, packet);
     let acked = story.history.acked.get(id.0 as usize).copied().flatten();
     // Whoever saw it pass cannot say more; what came back can.
     if let (Fate::Unknown, None, Some(seen), Some(acked)) =
@@ -170,10 +170,14 @@ pub fn outcome(story: &Story, id: PacketId, packet: &Packet) -> String {
 }
 
 /// What became of a packet: `+1.2 ms`, `lost`.
-pub fn fate(packet: &Packet) -> String {
+pub fn fate(session: &Session, packet: &Packet) -> String {
     let mut fate = match (packet.fate, packet.sent, packet.received) {
         (Fate::Received, Some(sent), Some(received)) => {
-            format!("+{}", text::duration(received.time.0 - sent.time.0))
+            let late = text::duration(received.time.0 - sent.time.0);
+            match session.measured(packet.from, packet.to).words() {
+                Some(stretch) => format!("+{late} {stretch}"),
+                None => format!("+{late}"),
+            }
         }
         (Fate::Received, None, Some(received)) if !packet.seen.is_empty() => {
             let seen = packet.departed().unwrap_or_default();

@@ -88,7 +88,7 @@ fn packet(story: &Story, id: PacketId, out: &mut dyn Write) -> Result<(), Failur
             received.number
         )?;
     }
-    writeln!(out, "fate      {}", fate(packet))?;
+    writeln!(out, "fate      {}", fate(session, packet))?;
     if let Some(Some(acked)) = story.history.acked.get(id.0 as usize) {
         writeln!(out, "acked     {} s", text::time(acked.time))?;
     }

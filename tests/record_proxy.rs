@@ -125,6 +125,42 @@ fn control_c_ends_it_in_order_and_the_session_is_that_of_client_and_server() {
     let info = netreel(&["info", "--json", out]).expect(0).json();
     assert_eq!(info["nodes"].as_array().map(Vec::len), Some(2));
     netreel(&["check", out]).expect(0);
+    // The times are those at the proxy.
+    for link in info["links"].as_array().unwrap() {
+        assert_eq!(link["latency"], "in proxy");
+    }
+    for command in ["info", "packets"] {
+        let said = netreel(&[command, out]).expect(0).out;
+        assert!(said.contains(" ms in proxy"), "{said}");
+    }
+    let pcapng = folder.path().join("session.pcapng");
+    let to = pcapng.to_str().unwrap();
+    let arguments = [
+        "export", out, "--format", "pcapng", "--late", "500us", "--out", to,
+    ];
+    netreel(&arguments).expect(0);
+    let bytes = std::fs::read(&pcapng).unwrap();
+    let contains = |text: &str| bytes.windows(text.len()).any(|it| it == text.as_bytes());
+    assert!(contains("[late] ") && contains(" in the proxy"));
+    assert!(!contains("on its way"));
+}
+
+#[test]
+fn what_the_reel_of_a_killed_proxy_lacks_is_told_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("session");
+    let mut proxy = Running::start(&out, &[]);
+    proxy.round(&[1; 100]);
+    proxy.child.kill().unwrap();
+    proxy.child.wait().unwrap();
+    let out = out.to_str().unwrap();
+    let check = netreel(&["check", out, "--json"]);
+    let findings = check.json()["findings"].take();
+    let sentences = findings.as_array().unwrap().iter();
+    let sentences = sentences.filter(|it| it["rule"] == "incomplete-reel");
+    let sentences: Vec<_> = sentences.map(|it| it["sentence"].to_string()).collect();
+    assert_eq!(sentences.len(), 1, "{sentences:?}");
+    assert!(sentences[0].contains("the reel of the proxy does not hold all"));
 }
 
 #[test]

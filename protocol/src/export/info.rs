@@ -163,6 +163,9 @@ pub struct LinkJson {
     pub reordered: u64,
     pub resent: u64,
     pub latency_ns: Option<Spread>,
+    /// Where a proxy tells of one end or both, what `latency_ns` is the time of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub latency: Option<&'static str>,
     pub rtt_ns: Option<Spread>,
 }
 
@@ -217,7 +220,10 @@ pub fn info(session: &Session, history: &History) -> Info {
         links: history
             .links
             .iter()
-            .map(|(&(from, to), each)| link(session.name(from), session.name(to), each))
+            .map(|(&(from, to), each)| LinkJson {
+                latency: session.measured(from, to).words(),
+                ..link(session.name(from), session.name(to), each)
+            })
             .collect(),
         objects: history.objects.len() as u64,
         findings: Counts::of(&history.findings),
@@ -321,6 +327,7 @@ fn link(from: String, to: String, link: &Link) -> LinkJson {
         reordered: link.reordered,
         resent: link.resent,
         latency_ns: link.latency_ns.map(spread),
+        latency: None,
         rtt_ns: link.rtt_ns.map(spread),
     }
 }

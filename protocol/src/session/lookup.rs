@@ -4,9 +4,25 @@ use netreel_reel::{EventNumber, OwnedRecord, Reel};
 use netreel_wire::{ConnectionState, Context, Decoded, Kind, MessageFacts, Role};
 
 use super::connections::{Connection, payload};
-use super::{Crossing, MessageId, NodeId, ObserverId, Packet, PacketId, Session, Stamp, Turn, Way};
+use super::{
+    Crossing, Measured, MessageId, NodeId, ObserverId, Packet, PacketId, Session, Stamp, Turn, Way,
+};
 
 impl Session {
+    /// What the times of packets between two nodes are the times of.
+    pub fn measured(&self, from: NodeId, to: NodeId) -> Measured {
+        let at_proxy = |node: NodeId| {
+            let node = self.nodes.get(usize::from(node.0));
+            node.is_some_and(|node| node.proxied)
+        };
+        match (at_proxy(from), at_proxy(to)) {
+            (false, false) => Measured::Whole,
+            (false, true) => Measured::ToProxy,
+            (true, false) => Measured::FromProxy,
+            (true, true) => Measured::InProxy,
+        }
+    }
+
     /// The bytes of a packet, read again from a reel that holds it.
     pub fn payload(&self, packet: PacketId) -> Option<Vec<u8>> {
         let (reel, _, number) = self.source(packet)?;

@@ -154,6 +154,31 @@ pub struct Node {
     pub notes: Vec<String>,
 }
 
+/// Between which points of their way the times of a link's packets were taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Measured {
+    /// From the sender to the receiver.
+    Whole,
+    /// From the sender until a proxy had passed them on.
+    ToProxy,
+    /// From a proxy to the receiver.
+    FromProxy,
+    /// From when a proxy had them until it had passed them on.
+    InProxy,
+}
+
+impl Measured {
+    /// What people call it; `None`: the whole way.
+    pub fn words(self) -> Option<&'static str> {
+        match self {
+            Measured::Whole => None,
+            Measured::ToProxy => Some("to proxy"),
+            Measured::FromProxy => Some("from proxy"),
+            Measured::InProxy => Some("in proxy"),
+        }
+    }
+}
+
 /// A moment around which a node kept its recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Triggered {

@@ -12,7 +12,7 @@ use super::proxies::Proxies;
 use crate::history::{Evidence, History, length};
 use crate::session::packets;
 use crate::session::{
-    Crossing, Fate, MessageId, NodeId, Packet, PacketId, Session, SessionTime, Way,
+    Crossing, Fate, Measured, MessageId, NodeId, Packet, PacketId, Session, SessionTime, Way,
 };
 
 /// More messages of one packet are counted, not listed.
@@ -289,15 +289,19 @@ impl<'a> Commenter<'a> {
         let overtaken = (sent.number < newest.0).then_some(newest.1);
         *newest = (*newest).max((sent.number, sent.time));
         let from = self.session.name(packet.from);
+        let way = match self.session.measured(packet.from, packet.to) {
+            Measured::Whole => format!("on its way from {from}"),
+            Measured::ToProxy => format!("on its way from {from} and in the proxy"),
+            Measured::FromProxy => "on its way from the proxy".to_owned(),
+            Measured::InProxy => "in the proxy".to_owned(),
+        };
         match overtaken {
             Some(newest) => Some(format!(
-                "[late] {} on its way from {from}; what {from} sent {} later was here before it",
+                "[late] {} {way}; what {from} sent {} later was here before it",
                 length(late_ns),
                 length(newest.0.saturating_sub(sent.time.0)),
             )),
-            None if late_ns >= self.late_ns => {
-                Some(format!("[late] {} on its way from {from}", length(late_ns)))
-            }
+            None if late_ns >= self.late_ns => Some(format!("[late] {} {way}", length(late_ns))),
             None => None,
         }
     }

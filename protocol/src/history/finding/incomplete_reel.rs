@@ -1,5 +1,7 @@
 //! `incomplete-reel`: a reel was cut or lacks a stretch, so that the story has gaps.
 
+use std::sync::Arc;
+
 use crate::history::{Finding, History, Level};
 use crate::session::{Node, NodeId, Session, is_closed};
 
@@ -13,6 +15,10 @@ pub(super) fn find(session: &Session, _: &History) -> Vec<Finding> {
         .enumerate()
         .filter(|(_, node)| node.recorded)
     {
+        // A proxy's reel tells of several nodes, and lacks what it lacks once.
+        if node.proxied && told_before(session, place) {
+            continue;
+        }
         if node.window {
             findings.push(window(node, NodeId(place as u16)));
             continue;
@@ -42,7 +48,7 @@ pub(super) fn find(session: &Session, _: &History) -> Vec<Finding> {
             time,
             sentence: format!(
                 "the reel of {} does not hold all that happened: {}",
-                node.name,
+                whose(node),
                 why.join("; ")
             ),
             evidence: Vec::new(),
@@ -71,8 +77,27 @@ fn window(node: &Node, id: NodeId) -> Finding {
         sentence: format!(
             "the reel of {} is the window that a trigger kept: what was before and after it is not \
              known{holes}",
-            node.name
+            whose(node)
         ),
         evidence: Vec::new(),
     }
+}
+
+fn whose(node: &Node) -> &str {
+    match node.proxied {
+        true => "the proxy",
+        false => &node.name,
+    }
+}
+
+/// Whether a node before this one has the same reel.
+fn told_before(session: &Session, place: usize) -> bool {
+    let (before, rest) = session.reels.split_at(place.min(session.reels.len()));
+    let Some(Some(reel)) = rest.first() else {
+        return false;
+    };
+    before
+        .iter()
+        .flatten()
+        .any(|other| Arc::ptr_eq(other, reel))
 }
