@@ -10,7 +10,12 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 /// Exit codes: 0 done and clean; 1 the thing asked about is wrong (findings, a divergence);
 /// 2 could not do it.
 #[derive(Debug, Parser)]
-#[command(name = "netreel", version, propagate_version = true)]
+#[command(
+    name = "netreel",
+    version,
+    propagate_version = true,
+    max_term_width = 100
+)]
 pub struct Arguments {
     #[command(subcommand)]
     pub command: Command,
@@ -18,18 +23,14 @@ pub struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Plays the sample game in real processes over real UDP, records, checks and replays it, and
-    /// opens the inspector.
+    /// Plays the sample game over real UDP, records, checks and replays it, and opens the inspector.
     Demo(Demo),
     /// One node of the demonstration.
     #[command(hide = true)]
     DemoNode(DemoNode),
-    /// Records: an unmodified program with every packet, clock read, random draw and wait, in order;
-    /// as a proxy, what passes between clients and a server; or what passes a network interface.
-    /// Exits 1 where the program failed or something was not recorded (docs/record.md).
+    /// Records a program that cannot be changed, what passes a proxy, or a network interface.
     Record(Box<Record>),
-    /// Makes reels of a packet capture (pcap, pcapng): one of the observer, or one for each node
-    /// that is named. Exits 1 where the capture ends badly.
+    /// Makes reels of a packet capture: one of the observer, or one for each node that is named.
     Import(Import),
     /// What a recording is: nodes, times, counts, and what is missing.
     Info(Read),
@@ -41,13 +42,11 @@ pub enum Command {
     Objects(Objects),
     /// What went wrong, with the packets that prove it. Exits 1 when something did.
     Check(Check),
-    /// Writes a session for other tools: a capture for Wireshark with names, directions and
-    /// findings, or its packets as rows (docs/export.md).
+    /// Writes a session for other tools: a capture for Wireshark, or its packets as rows.
     Export(Export),
     /// Feeds a reel back into the engine and compares every send. Exits 1 at a divergence.
     Replay(Replay),
-    /// Writes a copy without what must not leave the house: addresses are mapped, contents blanked,
-    /// and that nothing else changed is checked (docs/redact.md).
+    /// Writes a copy without what must not leave the house, and checks that nothing else changed.
     Redact(Redact),
     /// The wire language: a protocol's bytes, described once (docs/wire-language.md).
     #[command(subcommand)]
@@ -145,16 +144,16 @@ pub struct Demo {
     #[arg(long)]
     pub headless: bool,
     /// Who announces a new owner: `host` has the historic race, `owner` its cure.
-    #[arg(long, value_enum, default_value_t = Migration::Host)]
+    #[arg(long, value_name = "NODE", value_enum, default_value_t = Migration::Host)]
     pub migration: Migration,
     /// Who talks to whom.
-    #[arg(long, value_enum, default_value_t = Topology::P2p)]
+    #[arg(long, value_name = "HOW", value_enum, default_value_t = Topology::P2p)]
     pub topology: Topology,
     /// How many nodes play, 4 to 8.
-    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u8).range(4..=8))]
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u8).range(4..=8))]
     pub nodes: u8,
     /// The seed of the game's scripts.
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
     /// Where the reels go; must be empty or not exist. Default: a new folder below the system's
     /// temporary folder.
@@ -193,12 +192,39 @@ pub struct DemoNode {
 
 #[derive(Debug, Args)]
 #[group(skip)]
-#[command(group = clap::ArgGroup::new("way").required(true))]
+#[command(
+    group = clap::ArgGroup::new("way").required(true),
+    override_usage = "netreel record [OPTIONS] -- <CMD>...\n       \
+                      netreel record [OPTIONS] --proxy <LISTEN=TARGET>\n       \
+                      netreel record [OPTIONS] --live <IFACE>",
+    after_help = "A program is recorded with every packet, clock read, random draw and wait, in \
+                  order. Exits 1 where it failed or something was not recorded (docs/record.md).",
+)]
 pub struct Record {
+    /// The program and its arguments, behind `--`.
+    #[arg(last = true, group = "way", value_name = "CMD")]
+    pub command: Vec<std::ffi::OsString>,
     /// Where the reels go, one for each process or one for the proxy. Default: a new folder
     /// `netreel-DATE` here.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    #[command(flatten)]
+    pub program: Program,
+    #[command(flatten)]
+    pub proxy: Proxy,
+    #[command(flatten)]
+    pub live: RecordLive,
+    #[command(flatten)]
+    pub recording: crate::record::options::Recording,
+    #[command(flatten)]
+    pub ring: crate::record::RingArguments,
+}
+
+/// How a program is run.
+#[derive(Debug, Args)]
+#[group(skip)]
+#[command(next_help_heading = "A program")]
+pub struct Program {
     /// Record the programs that the program starts as well (the default).
     #[arg(long, overrides_with = "no_children")]
     pub follow_children: bool,
@@ -213,22 +239,12 @@ pub struct Record {
     /// the right to start setuid programs as somebody else.
     #[arg(long)]
     pub no_tripwire: bool,
-    #[command(flatten)]
-    pub proxy: Proxy,
-    #[command(flatten)]
-    pub live: RecordLive,
-    #[command(flatten)]
-    pub recording: crate::record::options::Recording,
-    #[command(flatten)]
-    pub ring: crate::record::RingArguments,
-    /// The program and its arguments.
-    #[arg(last = true, group = "way", value_name = "CMD")]
-    pub command: Vec<std::ffi::OsString>,
 }
 
 /// What a proxy passes on, and what it does to it.
 #[derive(Debug, Args)]
 #[group(skip)]
+#[command(next_help_heading = "A proxy between clients and a server")]
 pub struct Proxy {
     /// Listen at LISTEN for the clients of the server TARGET, pass on what they and the server
     /// send, and record it; for example `0.0.0.0:7000=game-host:7000`. May be given several times.
@@ -254,6 +270,7 @@ pub struct Proxy {
 /// What of a network interface is recorded (docs/captures.md).
 #[derive(Debug, Args)]
 #[group(skip)]
+#[command(next_help_heading = "A network interface")]
 pub struct RecordLive {
     /// Record what passes this network interface; `any` is all of them.
     #[arg(long = "live", group = "way", value_name = "IFACE")]
@@ -272,6 +289,7 @@ pub struct RecordLive {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "Exits 1 where the capture ends badly (docs/captures.md).")]
 pub struct Import {
     /// A pcap or pcapng file.
     #[arg(value_name = "FILE")]
@@ -378,7 +396,7 @@ pub struct Check {
     #[command(flatten)]
     pub filtered: Filtered,
     /// Exit 1 from this level on.
-    #[arg(long, value_enum, default_value_t = FailOn::Error)]
+    #[arg(long, value_name = "LEVEL", value_enum, default_value_t = FailOn::Error)]
     pub fail_on: FailOn,
 }
 
@@ -390,11 +408,12 @@ pub enum FailOn {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "The capture has names, directions and findings (docs/export.md).")]
 pub struct Export {
     #[command(flatten)]
     pub source: Source,
     /// What is written: a capture, or a packet a line.
-    #[arg(long, value_enum)]
+    #[arg(long, value_name = "FORMAT", value_enum)]
     pub format: ExportFormat,
     /// The file to write; without it the standard output.
     #[arg(long, value_name = "FILE")]
@@ -403,14 +422,14 @@ pub struct Export {
     #[arg(long, value_name = "EXPR")]
     pub filter: Option<String>,
     /// pcapng: which ends of a packet have a frame.
-    #[arg(long, value_enum, default_value_t = FramesOf::Both)]
+    #[arg(long, value_name = "ENDS", value_enum, default_value_t = FramesOf::Both)]
     pub frames: FramesOf,
     /// pcapng: what is said beside the frames.
-    #[arg(long, value_enum, default_value_t = CommentsOf::All)]
+    #[arg(long, value_name = "WHICH", value_enum, default_value_t = CommentsOf::All)]
     pub comments: CommentsOf,
     /// pcapng: the addresses of the recording, or one made up for each node, so that nodes on one
     /// machine have names.
-    #[arg(long, value_enum, default_value_t = Addresses::Recorded)]
+    #[arg(long, value_name = "WHOSE", value_enum, default_value_t = Addresses::Recorded)]
     pub addresses: Addresses,
     /// pcapng: from here on a packet is called late.
     #[arg(long, value_name = "TIME", default_value = "100ms")]
@@ -474,6 +493,11 @@ pub struct Replay {
 }
 
 #[derive(Debug, Args)]
+#[command(
+    after_help = "HOW: `keep` leaves it, `lengths` leaves as many zeros, `drop` leaves nothing, \
+                        `scrub` maps the addresses, host names and people's folders that a text \
+                        names. Unless told otherwise, addresses are mapped as well (docs/redact.md)."
+)]
 pub struct Redact {
     /// A reel, or a folder of the reels of one session.
     #[arg(value_name = "PATH")]
@@ -481,8 +505,8 @@ pub struct Redact {
     /// Where the copies go; must be empty or not exist.
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
-    /// What packets become: `lengths` leaves zeros, `drop` nothing.
-    #[arg(long, value_enum, default_value_t = KeepBytes::Keep)]
+    /// What packets become.
+    #[arg(long, value_name = "HOW", value_enum, default_value_t = KeepBytes::Keep)]
     pub payloads: KeepBytes,
     /// Blank this field in all packets: by the end of its path (`chat.text`) or by its annotation
     /// (`@rpc_name`). May be given several times.
@@ -495,7 +519,7 @@ pub struct Redact {
     #[arg(long, value_name = "FILE", requires = "blank")]
     pub keys: Option<PathBuf>,
     /// What becomes of a packet that cannot be made safe and stay what it is.
-    #[arg(long, value_enum, default_value_t = KeepBytes::Lengths)]
+    #[arg(long, value_name = "HOW", value_enum, default_value_t = KeepBytes::Lengths)]
     pub doubtful: KeepBytes,
     /// Remove this text wherever it stands: a name, a password. May be given several times.
     #[arg(long, value_name = "TEXT")]
@@ -515,48 +539,42 @@ pub struct Redact {
     /// Give nodes, and the files of their reels, numbers for names.
     #[arg(long)]
     pub nodes: bool,
-    /// What the program's arguments become: `scrub` maps what they name.
-    #[arg(long, value_enum, default_value_t = KeepTexts::Drop)]
+    /// What the program's arguments become.
+    #[arg(long, value_name = "HOW", value_enum, default_value_t = KeepTexts::Drop)]
     pub args: KeepTexts,
     /// What notes become.
-    #[arg(long, value_enum, default_value_t = KeepTexts::Scrub)]
+    #[arg(long, value_name = "HOW", value_enum, default_value_t = KeepTexts::Scrub)]
     pub notes: KeepTexts,
     /// What the game's calls into the layer become. A replay needs them.
-    #[arg(long, value_enum, default_value_t = KeepBytes::Lengths)]
+    #[arg(long, value_name = "HOW", value_enum, default_value_t = KeepBytes::Lengths)]
     pub inputs: KeepBytes,
     /// What the layer's start conditions become. A replay needs them.
-    #[arg(long, value_enum, default_value_t = KeepBytes::Lengths)]
+    #[arg(long, value_name = "HOW", value_enum, default_value_t = KeepBytes::Lengths)]
     pub start: KeepBytes,
     /// What random numbers and seeds become. A replay needs them.
-    #[arg(long, value_enum, default_value_t = KeepBytes::Lengths)]
+    #[arg(long, value_name = "HOW", value_enum, default_value_t = KeepBytes::Lengths)]
     pub random: KeepBytes,
     /// What snapshots become.
-    #[arg(long, value_enum, default_value_t = KeepBytes::Lengths)]
+    #[arg(long, value_name = "HOW", value_enum, default_value_t = KeepBytes::Lengths)]
     pub snapshots: KeepBytes,
     /// Print one JSON object (docs/json.md).
     #[arg(long)]
     pub json: bool,
 }
 
-/// What becomes of bytes.
+/// What becomes of bytes: they stay, as many zeros, nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum KeepBytes {
-    /// They stay.
     Keep,
-    /// Zeros, as many.
     Lengths,
-    /// Nothing.
     Drop,
 }
 
-/// What becomes of texts.
+/// What becomes of texts: they stay, what they name is mapped, nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum KeepTexts {
-    /// They stay.
     Keep,
-    /// Addresses, host names and folders of people in them are mapped.
     Scrub,
-    /// Nothing.
     Drop,
 }
 

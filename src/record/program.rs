@@ -16,10 +16,10 @@ pub fn run(arguments: &Record, folder: &Path, out: &mut dyn Write) -> Result<Ans
     let wanted = Wanted {
         command: arguments.command.clone(),
         out: folder.to_owned(),
-        children: !arguments.no_children,
+        children: !arguments.program.no_children,
         options,
-        random_addresses: arguments.random_addresses,
-        tripwire: !arguments.no_tripwire,
+        random_addresses: arguments.program.random_addresses,
+        tripwire: !arguments.program.no_tripwire,
     };
     let mut line = LiveLine::beside_a_program(armed);
     if holds_reels(folder) {

@@ -16,6 +16,7 @@ use crate::outcome::Failure;
 
 /// Ring mode, the same for all ways of recording (docs/record.md).
 #[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Ring mode")]
 pub struct RingArguments {
     /// Keep the last SECS seconds alone, and what a trigger keeps of them for good, in a folder
     /// `window-UTC-ID` of its own.
@@ -24,7 +25,7 @@ pub struct RingArguments {
     /// A window goes on for so long after its trigger.
     #[arg(long, value_name = "SECS", value_parser = seconds, requires = "ring")]
     pub ring_after: Option<f64>,
-    /// After so many windows none is kept any more. Default 100.
+    /// After so many windows none is kept any more. Default: 100.
     #[arg(long, value_name = "N", requires = "ring")]
     pub ring_windows: Option<u32>,
     /// This signal to the recorder is a trigger. Default: usr1.

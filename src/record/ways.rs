@@ -26,10 +26,18 @@ pub fn check(arguments: &Record) -> Result<(), Failure> {
         (proxy.idle.is_some(), "--idle", PROXY),
         (live.capture_filter.is_some(), "--capture-filter", LIVE),
         (!live.node.is_empty(), "--node", LIVE),
-        (arguments.follow_children, "--follow-children", PROGRAM),
-        (arguments.no_children, "--no-children", PROGRAM),
-        (arguments.random_addresses, "--random-addresses", PROGRAM),
-        (arguments.no_tripwire, "--no-tripwire", PROGRAM),
+        (
+            arguments.program.follow_children,
+            "--follow-children",
+            PROGRAM,
+        ),
+        (arguments.program.no_children, "--no-children", PROGRAM),
+        (
+            arguments.program.random_addresses,
+            "--random-addresses",
+            PROGRAM,
+        ),
+        (arguments.program.no_tripwire, "--no-tripwire", PROGRAM),
     ];
     for (given, option, way) in options {
         if given && way != chosen {
