@@ -6,6 +6,8 @@ use std::os::unix::fs::FileExt;
 
 use netreel_reel::{Append, AppendError, ReadAt, ReadError};
 
+use crate::forked::KeptFromChildren;
+
 /// A file to read a reel from.
 #[derive(Debug)]
 pub struct FileSource(File);
@@ -55,6 +57,8 @@ impl ReadAt for FileSource {
 /// A file that a reel is written to.
 #[derive(Debug)]
 pub struct FileAppend {
+    // Before the file, which is closed after it.
+    _kept: KeptFromChildren,
     file: File,
     length: u64,
 }
@@ -62,11 +66,16 @@ pub struct FileAppend {
 impl FileAppend {
     /// Appends to `file`, which is empty, and locks it (`flock`) for as long as this lives: whoever
     /// follows the reel sees by it that there is a recorder, and loses it with the process, however
-    /// that ends.
+    /// that ends; a forked child has no part in it.
     pub fn new(file: File) -> FileAppend {
+        let kept = KeptFromChildren::new(&file);
         // Where the file system has no locks, a follower takes a recorder that is alive for dead.
         let _ = rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive);
-        FileAppend { file, length: 0 }
+        FileAppend {
+            _kept: kept,
+            file,
+            length: 0,
+        }
     }
 
     /// How many bytes were appended by calls that succeeded.

@@ -4,6 +4,7 @@ mod anchor;
 mod drainer;
 mod file;
 mod follow;
+mod forked;
 pub mod import;
 #[cfg(feature = "pcap")]
 pub mod live;

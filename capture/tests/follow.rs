@@ -3,6 +3,7 @@
 //! The process that is killed is this test's own program, started again with a path in its
 //! environment.
 
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -34,6 +35,9 @@ fn header() -> Header {
         ..Header::default()
     }
 }
+
+/// Set where it forks a child that lives on.
+const FORKS: &str = "NETREEL_TEST_FOLLOWED_FORKS";
 
 struct Folder(tempfile::TempDir);
 
@@ -200,6 +204,9 @@ fn child() {
     let Ok(path) = std::env::var(REEL) else {
         return;
     };
+    if std::env::var(FORKS).is_ok() {
+        return fork_while_recording(Path::new(&path));
+    }
     let rotate = std::env::var(ROTATE).ok();
     let bytes = rotate.and_then(|bytes| bytes.parse().ok());
     let options = Options {
@@ -275,6 +282,60 @@ fn a_killed_recorder_is_noticed_and_all_that_it_left_is_shown() {
         );
         check(&shown, &held(&folder.reel()));
     }
+}
+
+/// Records, forks a child that lives until the standard input ends, and waits to be killed.
+fn fork_while_recording(path: &Path) {
+    let options = Options {
+        rotate: rotate_at(100_000),
+        ..small()
+    };
+    let recorder = Recorder::create(path, &header(), options).unwrap();
+    let mut pusher = recorder.pusher().unwrap();
+    let mut push = |value| {
+        pusher.push(Time(value), Event::Random { value });
+    };
+    (0..1000).for_each(&mut push);
+    // SAFETY: the child calls nothing but what is allowed there.
+    unsafe {
+        if libc::fork() == 0 {
+            let mut byte = 0u8;
+            while libc::read(0, (&raw mut byte).cast(), 1) > 0 {}
+            libc::_exit(0);
+        }
+    }
+    println!("\nforked");
+    for value in 1000.. {
+        push(value);
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn a_killed_recorders_forked_child_does_not_keep_its_follower_waiting() {
+    let folder = Folder::new();
+    let mut recorder = Command::new(std::env::current_exe().unwrap())
+        .env(REEL, folder.reel())
+        .env(FORKS, "1")
+        .args(["--exact", "child", "--nocapture", "--test-threads=1"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lives_on = recorder.stdin.take().unwrap();
+    let said = BufReader::new(recorder.stdout.take().unwrap()).lines();
+    let mut said = said.map_while(Result::ok);
+    said.find(|line| line == "forked").expect("it forks");
+    let mut follower = Follower::open(folder.reel()).unwrap();
+    assert_eq!(look(&mut follower).1, None, "it is alive");
+    recorder.kill().unwrap();
+    recorder.wait().unwrap();
+    let (sender, ended) = std::sync::mpsc::channel();
+    let path = folder.reel();
+    std::thread::spawn(move || sender.send(follow(&path).1));
+    let end = ended.recv_timeout(Duration::from_secs(60));
+    drop(lives_on);
+    assert_eq!(end, Ok(FollowEnd::Cut(CutWhy::NoFooter)));
 }
 
 #[test]
