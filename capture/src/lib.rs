@@ -10,6 +10,7 @@ pub mod import;
 pub mod live;
 mod open;
 mod options;
+mod part_file;
 pub mod pcap;
 pub mod preload;
 mod progress;

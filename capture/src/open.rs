@@ -11,6 +11,7 @@ use netreel_reel::{ReadAt, ReadError, Reel, Start};
 
 use crate::file::FileSource;
 use crate::import::{ImportError, Origin, observe};
+use crate::part_file::{PartFile, PartSource};
 use crate::pcap::is_capture;
 use crate::recorder::ring_path;
 use crate::rings::RINGS_MAX;
@@ -311,8 +312,8 @@ impl Named {
         }
         let mut sources: Vec<Arc<dyn ReadAt>> = Vec::new();
         for (_, path) in &self.files {
-            match File::open(path) {
-                Ok(file) => sources.push(Arc::new(FileSource::new(file))),
+            match PartFile::open(path) {
+                Ok(file) => sources.push(Arc::new(PartSource(file))),
                 // The recorder has just deleted it, as it was told to keep less.
                 Err(error)
                     if error.kind() == io::ErrorKind::NotFound && self.identity.is_some() => {}

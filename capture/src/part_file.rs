@@ -1,0 +1,99 @@
+//! The files of recordings in many parts, of which only some are open at a time.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use netreel_reel::{ReadAt, ReadError};
+
+use crate::file::{FileSource, os_code};
+
+/// A file to read a part from. It is closed when too many others are open, and opened again when
+/// it is read; should it be gone by then, or another file have its name, it cannot be read.
+#[derive(Debug)]
+pub(crate) struct PartFile {
+    path: PathBuf,
+    device: u64,
+    inode: u64,
+    open: Mutex<Option<Arc<FileSource>>>,
+}
+
+/// Those that are open, in the order in which they were opened.
+static OPEN: Mutex<VecDeque<Weak<PartFile>>> = Mutex::new(VecDeque::new());
+/// So many are open at most, whatever the system allows.
+const OPEN_MAX: u64 = 512;
+/// And so many at least.
+const OPEN_MIN: u64 = 8;
+
+impl PartFile {
+    pub(crate) fn open(path: &Path) -> io::Result<Arc<PartFile>> {
+        let file = File::open(path)?;
+        let found = file.metadata()?;
+        let part = Arc::new(PartFile {
+            path: path.to_owned(),
+            device: found.dev(),
+            inode: found.ino(),
+            open: Mutex::new(Some(Arc::new(FileSource::new(file)))),
+        });
+        make_room(&part);
+        Ok(part)
+    }
+
+    /// The file, open.
+    fn source(self: &Arc<PartFile>) -> Result<Arc<FileSource>, ReadError> {
+        if let Some(open) = lock(&self.open).as_ref() {
+            return Ok(open.clone());
+        }
+        let failed = |error: &io::Error| ReadError {
+            offset: 0,
+            code: os_code(error),
+        };
+        let file = File::open(&self.path).map_err(|error| failed(&error))?;
+        let found = file.metadata().map_err(|error| failed(&error))?;
+        if (found.dev(), found.ino()) != (self.device, self.inode) {
+            return Err(failed(&rustix::io::Errno::STALE.into()));
+        }
+        let source = Arc::new(FileSource::new(file));
+        *lock(&self.open) = Some(source.clone());
+        make_room(self);
+        Ok(source)
+    }
+}
+
+/// What a reel reads a part from.
+pub(crate) struct PartSource(pub(crate) Arc<PartFile>);
+
+impl ReadAt for PartSource {
+    fn length(&self) -> Result<u64, ReadError> {
+        self.0.source()?.length()
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize, ReadError> {
+        self.0.source()?.read_at(offset, buffer)
+    }
+}
+
+/// Closes those that were opened first, where there are too many beside `part`.
+fn make_room(part: &Arc<PartFile>) {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+    let half = limit.map_or(OPEN_MAX, |limit| limit / 2);
+    let max = half.clamp(OPEN_MIN, OPEN_MAX) as usize;
+    let mut open = lock(&OPEN);
+    open.push_back(Arc::downgrade(part));
+    if open.len() > max {
+        open.retain(|part| part.strong_count() > 0);
+    }
+    while open.len() > max {
+        // Whoever reads it right now has it open until then.
+        if let Some(first) = open.pop_front().and_then(|first| first.upgrade()) {
+            *lock(&first.open) = None;
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
