@@ -343,3 +343,20 @@ fn a_client_that_was_refused_never_reached_the_server() {
         (Fate::Lost, &[verdict][..])
     );
 }
+
+#[test]
+fn a_socket_of_which_nothing_says_whose_it_was_is_nobody() {
+    let mut world = two_clients();
+    let socket = SocketId(7);
+    let local = at(50);
+    world
+        .proxy
+        .push(world.now, Event::SocketOpened { socket, local });
+    world
+        .proxy
+        .received(world.now, socket, server(), b"to somebody who went");
+    let session = world.session(&["proxy"]);
+    let names = names(&session);
+    assert_eq!(names, ["127.0.0.1:10", "127.0.0.1:11", "game:90"]);
+    assert_eq!(session.packets.len(), 24);
+}

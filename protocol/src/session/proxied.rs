@@ -6,7 +6,7 @@
 //! is what the client received. Where an end has a reel of its own, that one counts, and the part
 //! only says under which addresses the others knew that end.
 
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 
 use netreel_reel::{Endpoint, EventNumber, FaultVerdict, Header, SocketId};
 
@@ -85,7 +85,11 @@ fn parts(proxy: Source) -> Vec<(Endpoint, Source)> {
         .map(|each| (each.socket, *each))
         .collect();
     let targets = targets(scan, &relays);
+    let listeners = listeners(proxy.reel.header(), scan);
     let target_of = |listener: SocketId| {
+        if !listeners.contains(&listener) {
+            return None;
+        }
         let known = targets.get(&listener).or(scan.sockets.get(&listener));
         known.copied()
     };
@@ -153,6 +157,16 @@ fn parts(proxy: Source) -> Vec<(Endpoint, Source)> {
         (own, source)
     });
     parts.collect()
+}
+
+/// The sockets that clients send to: the first ones, as many as the header names. Another one
+/// without a relay is of a client that went just where the reel begins: whose it was is unknown.
+fn listeners(header: &Header, scan: &Scan) -> BTreeSet<SocketId> {
+    let sockets = scan.sockets.keys().copied();
+    match header.args.len() {
+        0 => sockets.collect(),
+        named => sockets.take(named).collect(),
+    }
 }
 
 /// The server behind each listener, as far as anything was sent there.
