@@ -52,7 +52,9 @@ pub fn run(arguments: &Redact, out: &mut dyn Write) -> Result<Answer, Failure> {
         }
     }
     check(&survey, &opened.reels, &copies)?;
-    if !arguments.blank.is_empty() {
+    // What somebody asked to keep may hold anything.
+    let mut held = copies.iter().flat_map(|copy| &copy.report.held_back);
+    if !arguments.blank.is_empty() && !held.any(|held| held.kept) {
         check_joined(&survey, &copies, arguments)?;
     }
     written.stays();

@@ -622,3 +622,34 @@ fn a_field_of_a_message_in_fragments_is_blanked_in_all_of_them() {
     assert!((0..8).any(|shift| contains(&from, &shifted(shift))));
     assert!(!(0..8).any(|shift| contains(&out, &shifted(shift))));
 }
+
+#[test]
+fn fragments_of_what_the_wire_does_not_explain_are_held_back_or_kept_as_asked() {
+    let file = format!("{ROOT}/samples/wires/boxes.wire");
+    let text = std::fs::read_to_string(&file).expect("the wire");
+    let wire = Wire::compile("boxes.wire", &text).expect("the wire");
+    let json = serde_json::json!({ "packet": {
+        "kind": "rpc", "reliable": 1, "origin": 0, "reliable_sequence": 3,
+        "rpc": { "name": "a secret of somebody", "count": 0, "arguments": [] },
+    } });
+    let mut message = wire.encode_message(&json).expect("a message").bytes;
+    message.extend([0xff; 3]);
+    let folder = tempfile::tempdir().expect("a folder");
+    let from = folder.path().join("in");
+    std::fs::create_dir(&from).expect("a folder");
+    sent_and_received(&from, "boxes.wire", &boxes_fragments(&wire, &message, 3, 1));
+    for (doubtful, kept) in [("lengths", false), ("keep", true)] {
+        let options = ["--blank", "@rpc_name", "--doubtful", doubtful, "--json"];
+        let (ran, _) = redact(path(&from), &folder.path().join(doubtful), &options);
+        let report = ran.expect(0).json();
+        for reel in report["reels"].as_array().expect("reels") {
+            let held = reel["held_back"].as_array().expect("a list");
+            assert_eq!(held.len(), 3, "{report}");
+            for held in held {
+                assert_eq!(held["kept"], kept, "{report}");
+                let why = held["why"].as_str().expect("a reason");
+                assert!(why.contains("does not explain all of it"), "{why}");
+            }
+        }
+    }
+}

@@ -8,7 +8,7 @@ use std::net::IpAddr;
 use netreel_reel::{CallId, CutWhy, Ending, Endpoint, Event, Header, Part, Record, Reel};
 use netreel_wire::{TreeNode, Value};
 
-use super::blank::{Blanked, differs, left};
+use super::blank::{Blanked, differs, left, said};
 use super::calls;
 use super::events::is_closed;
 use super::follow::Follow;
@@ -209,6 +209,16 @@ impl<'s> Checker<'s> {
         }
         if let Some(path) = left(&now, &asked) {
             return Err(format!("`{path}` was to be blanked, and says something"));
+        }
+        // Of what is joined from several packets, those that were kept all the same may say it.
+        let says = |node: &TreeNode<'_>| node.is_joined() && asked(*node) && said(*node).is_some();
+        if self.survey.rules.doubtful != Bytes::Keep
+            && let Some(node) = now.tree.iter().find(says)
+        {
+            let path = now.tree.path(node.id());
+            return Err(format!(
+                "`{path}` was to be blanked in all its parts, and says something"
+            ));
         }
         let Some(made) = made else {
             return Ok(false);
