@@ -6,12 +6,12 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use netreel_capture::{FileAppend, FileSource, OpenedReel, part_path};
+use netreel_capture::{FileAppend, OpenedReel, part_path};
 use netreel_protocol::export::redact::{
     Broken, Bytes, Checker, Field, FileScan, Redaction, ReelReport, Survey, Texts, key_of,
 };
 use netreel_protocol::session::{ReelInput, Session};
-use netreel_reel::{OpenedPart, ReadAt, Reel};
+use netreel_reel::{OpenedPart, Reel};
 use serde_json::json;
 
 use crate::arguments::{KeepBytes, KeepTexts, Redact};
@@ -280,12 +280,7 @@ fn check_joined(survey: &Survey, copies: &[Copy], arguments: &Redact) -> Result<
 
 /// The copy as anybody reads it.
 fn read(copy: &Copy) -> Result<Reel, Failure> {
-    let mut sources: Vec<Arc<dyn ReadAt>> = Vec::new();
-    for path in &copy.files {
-        let file = File::open(path).map_err(|error| told(path, error))?;
-        sources.push(Arc::new(FileSource::new(file)));
-    }
-    Reel::open_parts(sources, None).map_err(|error| told(&copy.path, error))
+    netreel_capture::open(&copy.path).map_err(Failure::new)
 }
 
 fn scan(survey: &Survey, path: &Path) -> Result<Option<(u64, &'static str)>, Failure> {
