@@ -420,6 +420,60 @@ fn other_events_have_frames_when_asked_for() {
 }
 
 #[test]
+fn what_a_proxy_did_and_what_a_capture_lacks_is_said_at_the_packet() {
+    let header = Header {
+        node: "proxy".to_owned(),
+        ..Header::default()
+    };
+    let mut writer = ReelWriter::create(Vec::new(), &header).expect("a reel");
+    let (socket, local, from) = (SocketId(0), at("10.0.0.2:2"), at("10.0.0.1:1"));
+    let of = EventNumber(2);
+    let verdict = |verdict| Event::Fault { of, verdict };
+    let events = [
+        Event::SocketOpened { socket, local },
+        Event::CaptureDrops { count: 17 },
+        Event::Received {
+            socket,
+            from,
+            payload: b"first bytes",
+        },
+        Event::Cut { of, length: 500 },
+        verdict(FaultVerdict::Delayed { nanos: 12_000_000 }),
+        verdict(FaultVerdict::Lost),
+        Event::CaptureDrops { count: 1 },
+    ];
+    for (number, event) in (0..).zip(events) {
+        let record = Record {
+            number: EventNumber(number),
+            time: Time(number),
+            thread: ThreadId(0),
+            event,
+        };
+        writer.push(&record).expect("an event");
+    }
+    let reel = Reel::from_bytes(writer.finish().expect("bytes")).expect("a reel");
+    let (bytes, summary) = export(vec![reel], PcapngOptions::default());
+    assert_eq!((summary.frames, summary.commented), (1, 1));
+    says(&bytes, "[fault] the proxy held it back for 12.0 ms");
+    says(&bytes, "[fault] the proxy dropped it");
+    says(&bytes, "[hole] not captured before this: 17 packets");
+    assert_eq!(comments(&bytes).matches("[hole]").count(), 1);
+    says(&bytes, "1 packet was not captured");
+    says(
+        &bytes,
+        "[cut] the recording holds the first bytes only: the payload had 500 bytes",
+    );
+    let found = read(&bytes);
+    assert_eq!(
+        (found[0].payload.as_slice(), found[0].destination),
+        (&b"first bytes"[..], local)
+    );
+    // The interface's statistics: option 5, 8 bytes, all that were missed.
+    let missed: Vec<u8> = [&[5u8, 0, 8, 0][..], &18u64.to_le_bytes()].concat();
+    assert!(bytes.windows(missed.len()).any(|part| part == missed));
+}
+
+#[test]
 fn a_frame_from_before_1970_is_told() {
     let mut header = Header {
         node: "A".to_owned(),

@@ -337,7 +337,10 @@ impl Pass {
                 // What an observer missed, others may have; what a node's reel lacks is a hole.
                 let since = self.told_missed.replace(time);
                 if count > 0 && !self.scan.observer {
-                    let why = format!("{count} packets were not captured");
+                    let why = match count {
+                        1 => "1 packet was not captured".to_owned(),
+                        _ => format!("{count} packets were not captured"),
+                    };
                     self.hole(since, time, record.number, why);
                 }
             }

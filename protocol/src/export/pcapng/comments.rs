@@ -212,6 +212,10 @@ impl<'a> Commenter<'a> {
         let told = self.holes_told.entry(whose).or_insert(0);
         while let Some(hole) = holes.get(*told).filter(|hole| hole.before <= item.number) {
             *told += 1;
+            // Not nothing was recorded then, only less than came.
+            if item.missed_at.contains(&hole.before) {
+                continue;
+            }
             // What lacks at the start of a session has no length that anybody knows.
             let length_ns = hole.time.end.0.saturating_sub(hole.time.start.0);
             comments.push(match length_ns {

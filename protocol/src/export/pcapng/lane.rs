@@ -25,6 +25,8 @@ pub(super) struct Item {
     pub faults: Vec<FaultVerdict>,
     /// Packets before it, since the frame before, that an observer missed.
     pub missed: u64,
+    /// The events that tell of them.
+    pub missed_at: Vec<EventNumber>,
     start: usize,
     end: usize,
 }
@@ -68,6 +70,7 @@ pub(super) struct Lane<'a> {
     sockets: BTreeMap<SocketId, Endpoint>,
     /// See [`Item::missed`].
     missed: u64,
+    missed_at: Vec<EventNumber>,
     next_block: usize,
     now: Batch,
     /// The block after it, read already: a send's result may be there.
@@ -102,6 +105,7 @@ impl<'a> Lane<'a> {
                 extra,
                 sockets: BTreeMap::new(),
                 missed: 0,
+                missed_at: Vec::new(),
                 next_block: 0,
                 now: Batch::default(),
                 ahead: Batch::default(),
@@ -184,6 +188,7 @@ impl<'a> Lane<'a> {
                     }
                     Event::CaptureDrops { count } => {
                         self.missed = self.missed.saturating_add(count);
+                        self.missed_at.push(record.number);
                     }
                     Event::Cut { of, length } => {
                         if let Some(item) = self.find(of) {
@@ -244,6 +249,7 @@ impl<'a> Lane<'a> {
             length: None,
             faults: Vec::new(),
             missed: std::mem::take(&mut self.missed),
+            missed_at: std::mem::take(&mut self.missed_at),
             start,
             end: start + payload.len(),
         });

@@ -297,12 +297,12 @@ fn about(session: &Session, history: &History, proxies: &Proxies<'_>) -> Vec<Str
         .map(|node| node.name.as_str())
         .collect();
     let mut comments = vec![format!(
-        "A session of {}, {} long, {} packets, written by netreel. An interface is a node: outbound \
+        "A session of {}, {} long, {}, written by netreel. An interface is a node: outbound \
          is what it sent, inbound what it received. The IP and UDP headers were not recorded, they \
          are made up. The packet id is netreel's number of the packet.",
         list(&names),
         length(session.span.end.0.saturating_sub(session.span.start.0)),
-        session.packets.len(),
+        crate::session::packets(session.packets.len() as u64),
     )];
     for proxy in &proxies.list {
         comments.push(format!(
