@@ -105,12 +105,13 @@ fn nodes(session: &Session, out: &mut dyn Write) -> Result<(), Failure> {
                 }
             }
         };
+        let captured = if node.captured { ", of a capture" } else { "" };
         rows.push(vec![
             node.name.clone(),
             text::time(node.span.start),
             text::time(node.span.end),
             endpoints.join(" "),
-            reel,
+            format!("{reel}{captured}"),
         ]);
     }
     let sides = [Left, Right, Right, Left, Left];

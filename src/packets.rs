@@ -157,9 +157,7 @@ pub fn outcome(story: &Story, id: PacketId, packet: &Packet) -> String {
     let mut outcome = fate(&story.session, packet);
     let acked = story.history.acked.get(id.0 as usize).copied().flatten();
     // Whoever saw it pass cannot say more; what came back can.
-    if let (Fate::Unknown, None, Some(seen), Some(acked)) =
-        (packet.fate, packet.sent, packet.departed(), acked)
-    {
+    if let (true, Some(seen), Some(acked)) = (only_seen(packet), packet.departed(), acked) {
         let after = text::duration(acked.time.0.saturating_sub(seen.time.0));
         outcome = format!("seen, acked +{after}");
     }
@@ -167,6 +165,13 @@ pub fn outcome(story: &Story, id: PacketId, packet: &Packet) -> String {
         outcome += &format!(", cut to {kept} bytes");
     }
     outcome
+}
+
+/// Whether nothing is known of a packet but that it came by: where an observer was, or where the
+/// capture was made of which both ends have their reels.
+fn only_seen(packet: &Packet) -> bool {
+    let watched = packet.sent.is_none() && !packet.seen.is_empty();
+    packet.fate == Fate::Unknown && (watched || packet.received.is_some())
 }
 
 /// What became of a packet: `+1.2 ms`, `lost`.
@@ -189,7 +194,7 @@ pub fn fate(session: &Session, packet: &Packet) -> String {
         (Fate::Received, _, _) => "received; its send was not recorded".to_owned(),
         (Fate::Lost, _, _) => "lost".to_owned(),
         (Fate::SendFailed, _, _) => "send failed".to_owned(),
-        (Fate::Unknown, None, _) if !packet.seen.is_empty() => "seen".to_owned(),
+        (Fate::Unknown, ..) if only_seen(packet) => "seen".to_owned(),
         (Fate::Unknown, _, _) => "unknown".to_owned(),
     };
     if !packet.duplicates.is_empty() {

@@ -125,14 +125,34 @@ fn named_nodes_have_reels_that_replay_refuses() {
     assert_eq!(
         packets(&out),
         [
-            "A > B sent 0 seen 0 received 0 received",
-            "B > A sent 1999999 seen 0 received 1999999 received",
-            "A > B sent 3000000 seen 0 received 3000000 received",
+            "A > B sent 0 seen 0 received 0 unknown",
+            "B > A sent 1999999 seen 0 received 1999999 unknown",
+            "A > B sent 3000000 seen 0 received 3000000 unknown",
         ]
     );
     let replay = netreel(&["replay", &out, "--node", "A"]).expect(2);
     assert!(replay.err.contains("not replayable"), "{}", replay.err);
     assert!(replay.err.contains("captured packets"), "{}", replay.err);
+}
+
+#[test]
+fn a_node_of_a_capture_is_not_said_to_have_received_what_came_by() {
+    let folder = Folder::new();
+    let capture = folder.file("talk.pcap", &pcap(&TALK, 100));
+    let out = folder.path("reels");
+    let nodes = ["--node", "A=10.0.0.1", "--node", "B=10.0.0.2:9"];
+    netreel(&[&["import", &capture, "--out", &out][..], &nodes[..]].concat()).expect(0);
+    let told = "A and B are known from a packet capture: received is what came by at the wire";
+    let check = netreel(&["check", &out]).expect(0);
+    assert!(check.err.contains(told), "{}", check.err);
+    let info = netreel(&["info", &out]).expect(0).out;
+    assert!(info.contains("complete, of a capture"), "{info}");
+    assert!(info.contains("3 with an unknown fate"), "{info}");
+    let link = info.lines().find(|line| line.starts_with("A -> B"));
+    let latency = link.and_then(|line| line.split_whitespace().rev().nth(1));
+    assert_eq!(latency, Some("unknown"), "{info}");
+    let listed = netreel(&["packets", &out]).expect(0).out;
+    assert_eq!(listed.matches("  seen\n").count(), 3, "{listed}");
 }
 
 #[test]

@@ -220,7 +220,9 @@ pub(crate) fn row_of(rows: &[PacketId], packet: PacketId) -> Option<usize> {
 /// From send to first receive: `205 ms`; `?` where one of them is not known.
 pub(crate) fn late(packet: &Packet) -> String {
     match (packet.sent, packet.received) {
-        (Some(sent), Some(received)) => text::duration(received.time.0.saturating_sub(sent.time.0)),
+        (Some(sent), Some(received)) if packet.fate == Fate::Received => {
+            text::duration(received.time.0.saturating_sub(sent.time.0))
+        }
         _ if matches!(packet.fate, Fate::Lost | Fate::SendFailed) => String::new(),
         _ => "?".to_owned(),
     }
@@ -236,6 +238,8 @@ pub(crate) fn fate(packet: &Packet) -> String {
         Fate::Lost => "lost".to_owned(),
         Fate::SendFailed => "send failed".to_owned(),
         Fate::Unknown if packet.sent.is_none() && !packet.seen.is_empty() => "seen".to_owned(),
+        // One capture saw it once, at both ends.
+        Fate::Unknown if packet.received.is_some() => "seen".to_owned(),
         Fate::Unknown => "unknown".to_owned(),
     }
 }

@@ -50,6 +50,9 @@ pub struct NodeJson {
     pub recorded: bool,
     /// Whether its reel reached its end.
     pub complete: bool,
+    /// Whether its reel was made of a packet capture: what it received is what came by at the wire.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub captured: bool,
     /// Addresses and ports.
     pub endpoints: Vec<String>,
     /// The wire's name of the rules that it goes by.
@@ -254,6 +257,7 @@ fn node(session: &Session, id: NodeId, node: &Node) -> NodeJson {
         peer: node.peer,
         recorded: node.recorded,
         complete: node.complete,
+        captured: node.captured,
         endpoints: node.endpoints.iter().map(ToString::to_string).collect(),
         rules,
         start_ns: recorded.map(|node| node.span.start.0),

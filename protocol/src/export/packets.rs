@@ -118,6 +118,7 @@ pub fn packet(session: &Session, history: &History, id: PacketId) -> Option<Pack
         received_ns,
         late_ns: sent_ns
             .zip(received_ns)
+            .filter(|_| packet.fate == Fate::Received)
             .map(|(sent, received)| received.saturating_sub(sent)),
         duplicates_ns: packet.duplicates.iter().map(|stamp| stamp.time.0).collect(),
         seen: packet

@@ -30,7 +30,7 @@ pub(super) fn links(
             continue;
         };
         let since_ns = |at: Stamp| at.time.0.saturating_sub(departed.time.0);
-        if packet.sent.is_some() {
+        if packet.sent.is_some() && packet.fate == Fate::Received {
             latencies.extend(packet.received.map(since_ns));
         }
         rounds.extend(acked.map(since_ns));

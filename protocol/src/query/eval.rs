@@ -183,6 +183,7 @@ impl Subject<'_> {
             Field::Length => Some(i128::from(packet.length)),
             Field::Time => departed_ns.or(received_ns).map(i128::from),
             Field::ReceivedAt => received_ns.map(i128::from),
+            Field::Late if packet.fate != Fate::Received => None,
             Field::Late => Some(i128::from(received_ns?) - i128::from(sent_ns?)),
             Field::Rtt => Some(i128::from(self.acked_ns()?) - i128::from(departed_ns?)),
             _ => None,

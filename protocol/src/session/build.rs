@@ -263,6 +263,7 @@ impl<'a> Builder<'a> {
         let scan = &self.scans[reel];
         node.recorded = true;
         node.proxied = self.sources[reel].proxied;
+        node.captured = self.sources[reel].reel.header().engine == Header::CAPTURED;
         let closed = is_closed(&self.sources[reel].reel);
         node.complete = closed && !scan.open_end && !scan.damaged;
         node.span = match scan.span {
@@ -538,6 +539,7 @@ impl<'a> Builder<'a> {
         });
         let seen: Vec<Sighting> = seen.collect();
         let fate = match (received, sent.is_some() && raw.failed) {
+            (Some(_), _) if self.one_sighting(matched) => Fate::Unknown,
             (Some(_), _) => Fate::Received,
             (None, true) => Fate::SendFailed,
             (None, false) => Fate::Unknown,
@@ -566,6 +568,20 @@ impl<'a> Builder<'a> {
             Side::Seen => NodeId(u16::MAX),
         };
         Some((packet.first()?.time, told_by, packet, source))
+    }
+
+    /// Whether a packet's send and its receipt are what one capture, of which both reels were made,
+    /// saw once.
+    fn one_sighting(&self, matched: &Matched) -> bool {
+        let (Some(sent), Some(received)) = (matched.sent, matched.received.first()) else {
+            return false;
+        };
+        let told = |end: &End| {
+            let header = self.sources.get(usize::from(end.reel))?.reel.header();
+            let captured = header.engine == Header::CAPTURED && !header.clock.boot_id.is_empty();
+            captured.then_some((&header.clock.boot_id, end.raw(&self.scans)?.time))
+        };
+        told(&sent).is_some_and(|sent| told(received) == Some(sent))
     }
 
     /// Lists for each node what it sent and received, in the order of its reel.
@@ -638,6 +654,7 @@ impl<'a> Builder<'a> {
         session
             .warnings
             .extend(watched::missing(&session.observers));
+        session.warnings.extend(watched::captured(&session.nodes));
         let unfit = session
             .packets
             .iter()

@@ -130,6 +130,9 @@ pub struct Node {
     /// Whether its reel is that of a proxy that its packets passed. Its times are then those at the
     /// proxy, and other nodes may have the same reel.
     pub proxied: bool,
+    /// Whether its reel was made of a packet capture: what it sent and received is what came by at
+    /// the wire, and what its program read of that is unknown.
+    pub captured: bool,
     /// Its sockets' addresses.
     pub endpoints: Vec<Endpoint>,
     /// From its first event to its last.
@@ -324,7 +327,8 @@ pub enum Fate {
     /// The send call failed.
     SendFailed,
     /// Nobody can say: the receiver has no reel, or its reel ends too early or has a
-    /// hole there.
+    /// hole there. Or the reels of both ends were made of one capture, which saw it once: then it
+    /// has a receipt, at the time of its send.
     #[default]
     Unknown,
 }

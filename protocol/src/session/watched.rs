@@ -85,3 +85,18 @@ pub(super) fn missing(observers: &[Observer]) -> Vec<String> {
     }
     missing
 }
+
+/// That nodes are known from captures alone, in a sentence.
+pub(super) fn captured(nodes: &[Node]) -> Option<String> {
+    let names = nodes.iter().filter(|node| node.captured);
+    let names: Vec<&str> = names.map(|node| node.name.as_str()).collect();
+    let (last, others) = names.split_last()?;
+    let (who, are) = match others {
+        [] => ((*last).to_owned(), "is"),
+        _ => (format!("{} and {last}", others.join(", ")), "are"),
+    };
+    Some(format!(
+        "{who} {are} known from a packet capture: received is what came by at the wire; what the \
+         program read of it is unknown"
+    ))
+}

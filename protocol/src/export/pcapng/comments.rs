@@ -98,10 +98,7 @@ impl<'a> Commenter<'a> {
         if let Some((crossing, packet)) = known {
             match crossing.way {
                 Way::Out => {
-                    if packet.fate == Fate::Lost {
-                        let to = self.session.name(packet.to);
-                        comments.push(format!("[lost] {to} never received it"));
-                    }
+                    comments.extend(self.lost(packet));
                     comments.extend(self.resent(packet));
                 }
                 Way::In => comments.extend(self.late(packet)),
@@ -109,10 +106,7 @@ impl<'a> Commenter<'a> {
                 // Who has a reel says it there.
                 Way::Passing if packet.sent.is_some() => {}
                 Way::Passing => {
-                    if packet.fate == Fate::Lost {
-                        let to = self.session.name(packet.to);
-                        comments.push(format!("[lost] {to} never received it"));
-                    }
+                    comments.extend(self.lost(packet));
                     comments.extend(self.resent(packet));
                 }
             }
@@ -227,6 +221,15 @@ impl<'a> Commenter<'a> {
                 ),
             });
         }
+    }
+
+    fn lost(&self, packet: &Packet) -> Option<String> {
+        let to = self.session.nodes.get(usize::from(packet.to.0));
+        let to = to.filter(|_| packet.fate == Fate::Lost)?;
+        Some(match to.captured {
+            true => format!("[lost] it never came by at the capture of {}", to.name),
+            false => format!("[lost] {} never received it", to.name),
+        })
     }
 
     fn resent(&self, packet: &Packet) -> Option<String> {

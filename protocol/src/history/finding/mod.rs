@@ -42,9 +42,23 @@ pub(super) fn all(session: &Session, history: &History) -> Vec<Finding> {
         .collect();
     for finding in &mut findings {
         doubt(session, finding);
+        at_the_wire(session, finding);
     }
     findings.sort_by(|a, b| (a.time, a.node, a.rule).cmp(&(b.time, b.node, b.rule)));
     findings
+}
+
+/// What a node made of its messages rests on its having read them, which a capture cannot tell.
+fn at_the_wire(session: &Session, finding: &mut Finding) {
+    let node = session.nodes.get(usize::from(finding.node.0));
+    let Some(node) = node.filter(|node| node.captured && finding.object.is_some()) else {
+        return;
+    };
+    let words = format!(
+        "; {} is known from a packet capture: that it read what came by is assumed",
+        node.name
+    );
+    finding.sentence.push_str(&words);
 }
 
 /// What is said of objects rests on what the wire says of packets: where it does not fit one of
