@@ -510,3 +510,93 @@ fn nodes_of_one_capture_that_talked_to_the_same_server_are_one_session() {
     ]);
     assert_eq!(session.packets.len(), 2);
 }
+
+#[test]
+fn a_packet_that_one_observer_cut_is_the_same_packet() {
+    let far = Maker {
+        name: "far",
+        ..OBSERVER
+    };
+    let whole = [
+        (10, Seen(0, 1000, 2000, &[1, 0, 7, 7][..])),
+        (20, Seen(0, 2000, 1000, &[1, 1, 8, 8])),
+        // It begins like the next one, and is longer.
+        (30, Seen(0, 1000, 2000, &[2, 1, 7, 7, 7])),
+    ];
+    let cut = [
+        (11, Seen(0, 1000, 2000, &[1, 0, 7][..])),
+        (11, Cut(0, 4)),
+        (19, Seen(0, 2000, 1000, &[1, 1, 8])),
+        (19, Cut(2, 4)),
+        (29, Seen(0, 1000, 2000, &[2, 1, 7])),
+        (29, Cut(4, 4)),
+    ];
+    check(
+        vec![reel(&OBSERVER, &whole), reel(&far, &cut)],
+        &[
+            "10.0.0.1:1000 > 10.0.0.2:2000: - [0@tap 1@far] - Unknown",
+            "10.0.0.2:2000 > 10.0.0.1:1000: - [9@far 10@tap] - Unknown",
+            "10.0.0.1:1000 > 10.0.0.2:2000: - [19@far] - Unknown",
+            "10.0.0.1:1000 > 10.0.0.2:2000: - [20@tap] - Unknown",
+        ],
+    );
+}
+
+#[test]
+fn captures_that_were_cut_at_different_lengths_find_each_other() {
+    let far = Maker {
+        name: "far",
+        ..OBSERVER
+    };
+    let tap = [
+        (10, Seen(0, 1000, 2000, &[1, 0, 7][..])),
+        (10, Cut(0, 9)),
+        (20, Seen(0, 1000, 2000, &[2, 0, 7])),
+        (20, Cut(2, 9)),
+    ];
+    let shorter = [
+        (20, Seen(0, 1000, 2000, &[2, 0][..])),
+        (20, Cut(0, 9)),
+        (21, Seen(0, 1000, 2000, &[1, 0])),
+        (21, Cut(2, 9)),
+    ];
+    let session = session(vec![reel(&OBSERVER, &tap), reel(&far, &shorter)]);
+    let seen: Vec<usize> = session.packets.iter().map(|each| each.seen.len()).collect();
+    assert_eq!(seen, [2, 2]);
+}
+
+#[test]
+fn an_observer_who_cut_packets_does_not_mix_up_what_nodes_recorded() {
+    let node = |name, port| Maker {
+        name,
+        port: Some(port),
+        boot: "one machine",
+        ..OBSERVER
+    };
+    let tap = Maker {
+        boot: "one machine",
+        ..OBSERVER
+    };
+    let (one, other) = (&[1, 0, 1][..], &[1, 0, 2][..]);
+    let reels = vec![
+        reel(
+            &node("A", 1000),
+            &[(10, Sent(2000, one)), (20, Sent(2000, other))],
+        ),
+        // The second overtook the first.
+        reel(
+            &node("B", 2000),
+            &[
+                (50, Received(1000, other)),
+                (60, Received(1000, one)),
+                (900_000_000, Received(1000, b"end")),
+            ],
+        ),
+        reel(&tap, &[(15, Seen(0, 1000, 2000, &[1, 0])), (15, Cut(0, 3))]),
+    ];
+    let session = session(reels);
+    let told = story(&session);
+    assert!(told[0].starts_with("A > B: 10 [] 60 Received"), "{told:?}");
+    assert!(told[1].ends_with("- [15@tap] - Unknown"), "{told:?}");
+    assert!(told[2].starts_with("A > B: 20 [] 50 Received"), "{told:?}");
+}

@@ -10,6 +10,7 @@ use netreel_wire::{Context, Keys, PacketFacts, RulesId, Wire};
 use super::cast::{Cast, utc_ns};
 use super::clock::{Alignment, align};
 use super::connections::{Checkpoints, context, follow};
+use super::cut::trim;
 use super::matching::{End, Matched, Side, assign, groups, samples, sight, sort};
 use super::meeting::{met, one_meeting, proxied};
 use super::proxied::take_apart;
@@ -66,6 +67,7 @@ impl Session {
         let names: Vec<String> = sources.iter().map(|each| each.node.clone()).collect();
         let cast = Cast::new(&names, &headers, &scans, &mut warnings);
         let mut ends = ends(&cast, &headers, &scans)?;
+        trim(&mut ends, &scans);
         sort(&mut ends, &scans);
         let anchors: Vec<_> = headers.iter().map(|header| &header.clock).collect();
         let clocks = align(&anchors, &samples(&ends, &scans));
@@ -400,7 +402,8 @@ impl<'a> Builder<'a> {
             let first_new = matched.len();
             let lacks_sends = self.lacks_sends(first.from, first.to);
             assign(crossed, tolerance_ns, lacks_sends, time, &mut matched);
-            if first.side == Side::Receive && crossed.len() > 1 {
+            let equal = |end: &End| end.payload(&self.scans) == first.payload(&self.scans);
+            if first.side == Side::Receive && crossed.len() > 1 && crossed.iter().all(equal) {
                 self.join_strays(first_new, &mut matched);
             }
             let interface = |end: &End| end.raw(&self.scans).map_or(0, |raw| raw.connection);

@@ -23,6 +23,10 @@ pub(super) fn decide(packets: &mut [Packet], nodes: &[Node], from_start: &[bool]
         if packet.received.is_some() || packet.fate == Fate::SendFailed {
             continue;
         }
+        // What a capture cut may be a packet that was received and could not be told from others.
+        if packet.sent.is_none() && packet.cut.is_some() {
+            continue;
+        }
         let place = usize::from(packet.to.0);
         let Some(receiver) = nodes.get(place).filter(|node| node.recorded) else {
             continue;

@@ -1,6 +1,7 @@
 //! Which receipt belongs to which send.
 //!
-//! On each directed link, equal payloads are one group. Within a group the oldest send that is not
+//! On each directed link, equal payloads of equal length are one group; of one that a capture cut,
+//! the bytes that are known ([`super::cut`]). Within a group the oldest send that is not
 //! taken gets the next receipt; a receipt with no send left is a further receipt of the last one.
 
 use super::clock::Sample;
@@ -17,6 +18,8 @@ pub(super) struct End {
     pub reel: u16,
     /// In the reel's packets of this side.
     pub place: u32,
+    /// How many bytes of the payload are compared.
+    compared: u32,
     hash: u64,
 }
 
@@ -75,6 +78,7 @@ impl End {
             side,
             reel,
             place,
+            compared: raw.length,
             hash: raw.hash,
         }
     }
@@ -92,6 +96,20 @@ impl End {
             .map_or(&[], |(scan, raw)| scan.payload(raw))
     }
 
+    /// Compares the first bytes of its payload only, of which this is the hash.
+    pub fn compare_first(&mut self, bytes: usize, hash: u64) {
+        self.compared = u32::try_from(bytes).unwrap_or(self.compared);
+        self.hash = hash;
+    }
+
+    /// How long the packet was, and the bytes by which it is told from others.
+    pub fn telling<'a>(&self, scans: &'a [Scan]) -> (u32, &'a [u8]) {
+        let whole = self.raw(scans).map_or(0, |raw| raw.whole);
+        let payload = self.payload(scans);
+        let compared = payload.get(..self.compared as usize);
+        (whole, compared.unwrap_or(payload))
+    }
+
     fn link(&self) -> (u16, u16, u64) {
         (self.from, self.to, self.hash)
     }
@@ -102,14 +120,14 @@ pub(super) fn sort(ends: &mut [End], scans: &[Scan]) {
     ends.sort_unstable_by(|a, b| {
         a.link()
             .cmp(&b.link())
-            .then_with(|| a.payload(scans).cmp(b.payload(scans)))
+            .then_with(|| a.telling(scans).cmp(&b.telling(scans)))
             .then_with(|| (a.side, a.reel, a.place).cmp(&(b.side, b.reel, b.place)))
     });
 }
 
 /// Groups of sorted ends with the same link and payload.
 pub(super) fn groups<'a>(ends: &'a [End], scans: &'a [Scan]) -> impl Iterator<Item = &'a [End]> {
-    ends.chunk_by(|a, b| a.link() == b.link() && a.payload(scans) == b.payload(scans))
+    ends.chunk_by(|a, b| a.link() == b.link() && a.telling(scans) == b.telling(scans))
 }
 
 /// The packets that leave no doubt which send a receipt belongs to.
@@ -290,6 +308,7 @@ mod tests {
             side,
             reel: u16::from(side == Side::Receive),
             place: place as u32,
+            compared: 0,
             hash: 0,
         };
         let mut group: Vec<End> = (0..sends.len())

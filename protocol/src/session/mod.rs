@@ -4,6 +4,7 @@ mod build;
 mod cast;
 mod clock;
 mod connections;
+mod cut;
 mod error;
 mod fate;
 mod live;

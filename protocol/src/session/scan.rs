@@ -518,7 +518,7 @@ fn limit(note: &[u8]) -> Option<String> {
 }
 
 /// A quick 64-bit hash of a payload. Equal hashes are compared byte by byte afterwards.
-fn hash(payload: &[u8]) -> u64 {
+pub(super) fn hash(payload: &[u8]) -> u64 {
     const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
     let mut state = (payload.len() as u64).wrapping_mul(FACTOR);
     let mut words = payload.chunks_exact(8);
