@@ -360,3 +360,80 @@ fn a_socket_of_which_nothing_says_whose_it_was_is_nobody() {
     assert_eq!(names, ["127.0.0.1:10", "127.0.0.1:11", "game:90"]);
     assert_eq!(session.packets.len(), 24);
 }
+
+/// The reel of a proxy at `listen` that passes on to `target`, as from `local`, what `client` sends.
+fn relay(name: &str, listen: u16, local: u16, client: u16, target: u16) -> Tape {
+    let mut tape = Tape::new(Header {
+        args: vec![format!("127.0.0.1:{listen}=127.0.0.1:{target}")],
+        ..header(name, Header::PROXY)
+    });
+    let (socket, listener, client) = (SocketId(1), LISTENER, at(client));
+    for (socket, port) in [(LISTENER, listen), (socket, local)] {
+        let local = at(port);
+        tape.push(0, Event::SocketOpened { socket, local });
+    }
+    tape.push(
+        0,
+        Event::Relay {
+            socket,
+            listener,
+            client,
+        },
+    );
+    tape
+}
+
+#[test]
+fn of_two_proxies_on_the_way_each_says_what_it_did() {
+    // The client at 10 knows the near proxy at 70, which is 40 to the far one at 80, which is 50 to
+    // the server.
+    let mut client = Tape::of("client", at(10));
+    let mut near = relay("near", 70, 40, 10, 80);
+    let mut far = relay("far", 80, 50, 40, 90);
+    let mut server = Tape::of("server", server());
+    let onward = SocketId(1);
+    let nanos = 2 * MS;
+    let delayed = FaultVerdict::Delayed { nanos };
+    for n in 0..4u8 {
+        let (now, payload) = (
+            u64::from(n) * 10 * MS,
+            [1, b'p', b'a', b'c', b'k', b'e', b't', n],
+        );
+        let payload = payload.as_slice();
+        client.sent(now, LISTENER, at(70), payload);
+        let of = near.received(now + MS, LISTENER, at(10), payload);
+        let verdict = delayed;
+        near.push(now + MS, Event::Fault { of, verdict });
+        near.sent(now + 3 * MS, onward, at(80), payload);
+        let of = far.received(now + 4 * MS, LISTENER, at(40), payload);
+        if n == 1 {
+            let verdict = FaultVerdict::Lost;
+            far.push(now + 4 * MS, Event::Fault { of, verdict });
+            continue;
+        }
+        far.sent(now + 5 * MS, onward, at(90), payload);
+        server.received(now + 6 * MS, LISTENER, at(50), payload);
+    }
+    let text = b"the end";
+    server.push(1000 * MS, Event::Note { text });
+    let tapes = [
+        ("client", client),
+        ("far", far),
+        ("near", near),
+        ("server", server),
+    ];
+    let inputs = tapes.map(|(name, tape)| ReelInput {
+        name: format!("{name}.reel"),
+        reel: Arc::new(Reel::from_bytes(tape.writer.finish().unwrap()).unwrap()),
+    });
+    let session = Session::build(inputs.into(), None).unwrap();
+    assert_eq!(names(&session), ["client", "server"]);
+    assert_eq!(session.packets.len(), 4);
+    for (place, packet) in session.packets.iter().enumerate() {
+        let (fate, faults) = match place {
+            1 => (Fate::Lost, &[delayed, FaultVerdict::Lost][..]),
+            _ => (Fate::Received, &[delayed][..]),
+        };
+        assert_eq!((packet.fate, &packet.faults[..]), (fate, faults), "{place}");
+    }
+}

@@ -50,6 +50,14 @@ impl FaultVerdict {
         }
     }
 
+    /// Whether the packet went no further.
+    pub const fn ends(self) -> bool {
+        matches!(
+            self,
+            FaultVerdict::Lost | FaultVerdict::QueueFull { .. } | FaultVerdict::Refused
+        )
+    }
+
     /// The number in a reel, and the nanoseconds (0 where there are none).
     pub(crate) const fn to_numbers(self) -> (u8, u64) {
         match self {

@@ -269,7 +269,11 @@ impl Scan {
             let at_proxy = fates.get_mut(&(raw.hash, raw.length));
             let number = at_proxy.and_then(VecDeque::pop_front);
             if let Some(verdicts) = number.and_then(|number| faults.remove(&number)) {
-                self.faults.insert(raw.number, verdicts);
+                // Another proxy on the way may have told of it as well. Which was first nobody
+                // asks, but that nothing comes after the end.
+                let known = self.faults.entry(raw.number).or_default();
+                known.extend(verdicts);
+                known.sort_by_key(|verdict| verdict.ends());
             }
         }
     }
