@@ -534,3 +534,34 @@ fn children_are_left_alone_where_that_is_wanted() {
     assert_eq!(sent(&reel), [b"before".to_vec(), b"parent".to_vec()]);
     assert_eq!(calls(&reel)["fork"], 1);
 }
+
+#[test]
+fn hundreds_of_threads_that_begin_at_once_are_recorded_or_named() {
+    let bench = Bench::new();
+    let program = bench.compile("crowd");
+    let flags = ["--buffer", "256k"];
+    let command = ["timeout", "-k", "1", "60", text(&program)];
+    bench
+        .record(&flags, &[&command[..], &["128"]].concat())
+        .expect(0);
+    let all = |bench: &Bench| {
+        bench
+            .reels()
+            .iter()
+            .map(|(_, reel)| sent(reel).len())
+            .sum::<usize>()
+    };
+    assert_eq!(all(&bench), 384);
+    std::fs::remove_dir_all(bench.out()).unwrap();
+
+    let ran = bench
+        .record(&flags, &[&command[..], &["300"]].concat())
+        .expect(1);
+    assert!(ran.err.contains("are recorded at a time"), "{}", ran.err);
+    let dropped: u64 = bench
+        .reels()
+        .iter()
+        .map(|(_, reel)| reel.totals().dropped())
+        .sum();
+    assert_eq!(all(&bench) as u64 + dropped, 900);
+}

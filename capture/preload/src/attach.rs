@@ -6,8 +6,8 @@
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
-use crate::hello::{HELLO_MAGIC, Hello, KIND_ATTACH, KIND_MORE, Welcome};
-use crate::push::{THREAD_AT, Thread};
+use crate::hello::{HELLO_MAGIC, Hello, KIND_ATTACH, KIND_MORE, KIND_UNMAPPED, Welcome};
+use crate::push::{THREAD_AT, Thread, now};
 use crate::ring::{RING_PAGE, RingControl, RingHead, RingMemory, RingWriter};
 use crate::sockets;
 use crate::sys::{self, nr};
@@ -40,8 +40,10 @@ static ASKING: AtomicU32 = AtomicU32::new(0);
 static PID: AtomicU32 = AtomicU32::new(0);
 static IDENTITY: AtomicU64 = AtomicU64::new(0);
 static DROP_WHEN_FULL: AtomicU32 = AtomicU32::new(0);
-/// The generation for which there are no more rings.
-static NO_MORE: AtomicU32 = AtomicU32::new(0);
+/// When a ring that could not be had may be asked for again, in nanoseconds of the monotonic clock.
+static ASK_AGAIN: AtomicU64 = AtomicU64::new(0);
+/// So long after it could not be had.
+const ASK_AGAIN_NS: u64 = 1_000_000_000;
 /// The key of each thread's ring, plus 1; 0 before it was made.
 static KEY: AtomicU32 = AtomicU32::new(0);
 
@@ -147,6 +149,9 @@ fn try_attach(forked: bool) -> Option<()> {
         }
         HOME.store(page as *mut Home, Ordering::Release);
     }
+    // In a forked child, the thread that asked is not there.
+    ASKING.store(0, Ordering::Relaxed);
+    ASK_AGAIN.store(0, Ordering::Relaxed);
     let kind = KIND_ATTACH;
     let (welcome, fd) = ask(kind, u32::from(forked))?;
     let rings = (welcome.rings as usize).min(RINGS_MAX);
@@ -154,7 +159,10 @@ fn try_attach(forked: bool) -> Option<()> {
     let length = RING_PAGE + rings * (RING_PAGE + capacity);
     let base = map(fd, 0, length);
     close(fd);
-    let base = base?;
+    let base = match base {
+        Ok(base) => base,
+        Err(code) => return unmapped(code),
+    };
     CONTROL.store(base.cast(), Ordering::Relaxed);
     CAPACITY.store(capacity, Ordering::Relaxed);
     IDENTITY.store(welcome.identity, Ordering::Relaxed);
@@ -172,16 +180,22 @@ fn try_attach(forked: bool) -> Option<()> {
         let mut key = 0;
         // SAFETY: a place for the key, and a function that lives as long as the library.
         if unsafe { sys::pthread_key_create(&raw mut key, Some(thread_ends)) } != 0 {
-            return None;
+            return unmapped(sys::EAGAIN as u32);
         }
         KEY.store(key + 1, Ordering::Relaxed);
     }
     if !forked && welcome.tripwire != 0 {
         crate::tripwire::set(|listener| {
-            let _ = tell(crate::hello::KIND_TRIPWIRE, listener);
+            let _ = tell(crate::hello::KIND_TRIPWIRE, 0, listener);
         });
     }
     Some(())
+}
+
+/// Tells the recorder, which has made a reel, that nothing will be in it.
+fn unmapped(code: u32) -> Option<()> {
+    let _ = tell(KIND_UNMAPPED, code, None);
+    None
 }
 
 /// What this thread remembers, with a ring of its own; `None` where there is none to be had.
@@ -215,12 +229,13 @@ fn lease(generation: u32) -> Option<*mut Thread> {
                 return Some(take(head, generation));
             }
         }
-        if NO_MORE.load(Ordering::Relaxed) == generation {
+        let again = ASK_AGAIN.load(Ordering::Relaxed);
+        if again != 0 && now() < again {
             return None;
         }
         match one_more(count) {
             Asked::Ring => {}
-            Asked::None => NO_MORE.store(generation, Ordering::Relaxed),
+            Asked::None => ASK_AGAIN.store(now() + ASK_AGAIN_NS, Ordering::Relaxed),
             Asked::Already => return None,
         }
     }
@@ -258,18 +273,24 @@ enum Asked {
     Already,
 }
 
-/// Asks the recorder for a ring more, one thread at a time.
+/// Asks the recorder for a ring more, one thread at a time. The others sleep: it is the recorder
+/// that they wait for, and it may need their processor.
 fn one_more(count: usize) -> Asked {
     // SAFETY: asks for a number.
     let this = unsafe { sys::syscall(nr::GETTID, [0; 6]) } as u32;
+    let word = (&raw const ASKING) as usize;
     while let Err(asking) = ASKING.compare_exchange(0, this, Ordering::Acquire, Ordering::Relaxed) {
         if asking == this {
             return Asked::Already;
         }
-        crate::push::pause();
+        let arguments = [word, sys::FUTEX_WAIT_PRIVATE, asking as usize, 0, 0, 0];
+        // SAFETY: the word lives as long as the library.
+        unsafe { sys::syscall(nr::FUTEX, arguments) };
     }
     let added = add_ring(count);
     ASKING.store(0, Ordering::Release);
+    // SAFETY: as above.
+    unsafe { sys::syscall(nr::FUTEX, [word, sys::FUTEX_WAKE_PRIVATE, 1, 0, 0, 0]) };
     added.map_or(Asked::None, |()| Asked::Ring)
 }
 
@@ -287,7 +308,10 @@ fn add_ring(count: usize) -> Option<()> {
     let offset = RING_PAGE + index * (RING_PAGE + capacity);
     let ring = map(fd, offset, RING_PAGE + capacity);
     close(fd);
-    RINGS.get(count)?.store(ring?.cast(), Ordering::Relaxed);
+    let Ok(ring) = ring else {
+        return None;
+    };
+    RINGS.get(count)?.store(ring.cast(), Ordering::Relaxed);
     RING_COUNT.store(count + 1, Ordering::Release);
     Some(())
 }
@@ -304,12 +328,17 @@ unsafe extern "C" fn thread_ends(ring: *mut c_void) {
     }
 }
 
-fn map(fd: i32, offset: usize, length: usize) -> Option<*mut u8> {
+/// Where the part of the file is in memory, or the error code.
+fn map(fd: i32, offset: usize, length: usize) -> Result<*mut u8, u32> {
     let flags = sys::MAP_SHARED | sys::MAP_POPULATE;
     let arguments = [0, length, sys::PROT_READ_WRITE, flags, fd as usize, offset];
     // SAFETY: a new mapping where the kernel finds room.
     let base = unsafe { sys::syscall(nr::MMAP, arguments) };
-    (base > 0).then_some(base as *mut u8)
+    if base > 0 {
+        Ok(base as *mut u8)
+    } else {
+        Err(base.unsigned_abs() as u32)
+    }
 }
 
 fn close(fd: i32) {
@@ -326,9 +355,9 @@ fn ask(kind: u32, flags: u32) -> Option<(Welcome, i32)> {
 }
 
 /// Passes a descriptor (or that there is none) to the recorder, and waits until it has it.
-fn tell(kind: u32, fd: Option<i32>) -> Option<()> {
+fn tell(kind: u32, flags: u32, fd: Option<i32>) -> Option<()> {
     let socket = connect()?;
-    let told = send_hello(socket, kind, 0, fd).and_then(|()| {
+    let told = send_hello(socket, kind, flags, fd).and_then(|()| {
         let mut byte = [0u8; 64];
         let arguments = [socket as usize, byte.as_mut_ptr() as usize, 64, 0, 0, 0];
         // SAFETY: room of 64 bytes.

@@ -10,6 +10,8 @@ pub const KIND_ATTACH: u32 = 0;
 pub const KIND_MORE: u32 = 1;
 /// A process passes the listener of its tripwire.
 pub const KIND_TRIPWIRE: u32 = 2;
+/// An accepted process cannot map the ring file; `flags` is the error code.
+pub const KIND_UNMAPPED: u32 = 3;
 
 /// The environment variable that holds the path of the recorder's socket.
 #[allow(dead_code)] // the library compares bytes

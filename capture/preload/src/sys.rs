@@ -25,6 +25,8 @@ pub const MAP_SHARED: usize = 1;
 pub const MAP_PRIVATE_ANONYMOUS: usize = 0x22;
 pub const MAP_POPULATE: usize = 0x8000;
 pub const MADV_WIPEONFORK: usize = 18;
+pub const FUTEX_WAIT_PRIVATE: usize = 128;
+pub const FUTEX_WAKE_PRIVATE: usize = 129;
 pub const RTLD_NEXT: *mut c_void = -1isize as *mut c_void;
 
 #[repr(C)]
@@ -103,6 +105,7 @@ pub mod nr {
     pub const CLOSE: usize = 3;
     pub const MMAP: usize = 9;
     pub const NANOSLEEP: usize = 35;
+    pub const FUTEX: usize = 202;
     pub const GETPID: usize = 39;
     pub const GETTID: usize = 186;
     pub const GETCWD: usize = 79;
@@ -134,6 +137,7 @@ pub mod nr {
     pub const CLOSE: usize = 57;
     pub const MMAP: usize = 222;
     pub const NANOSLEEP: usize = 101;
+    pub const FUTEX: usize = 98;
     pub const GETPID: usize = 172;
     pub const GETTID: usize = 178;
     pub const GETCWD: usize = 17;
