@@ -29,8 +29,18 @@ pub fn run(arguments: &Record, folder: &Path, out: &mut dyn Write) -> Result<Ans
             folder.display()
         ));
     }
+    let mut more = String::new();
     let outcome = preload::record(&wanted, &mut |report| match report {
-        Report::Live(live) => line.show(&live, ""),
+        Report::Live(live) => line.show(&live, &more),
+        Report::Outlived(processes) => {
+            if more.is_empty() {
+                line.say(&format!(
+                    "the program has ended; recording {} that it started; Ctrl-C ends",
+                    outliving(processes)
+                ));
+            }
+            more = format!("{} left; Ctrl-C ends", outliving(processes));
+        }
         Report::Started { .. } => {}
         Report::Gap(sentence) => line.say(&format!("not recorded: {sentence}")),
         Report::Ended {
@@ -78,6 +88,10 @@ pub fn run(arguments: &Record, folder: &Path, out: &mut dyn Write) -> Result<Ans
         let number = outcome.not_followed;
         writeln!(out, "{number} child processes were not followed")?;
     }
+    if outcome.status.is_some() && outcome.outlived > 0 {
+        let processes = outliving(outcome.outlived);
+        writeln!(out, "{processes} that it started: unrecorded from here on")?;
+    }
     let program = match outcome.status {
         Some(status) if status.success() => true,
         Some(status) => {
@@ -97,6 +111,13 @@ pub fn run(arguments: &Record, folder: &Path, out: &mut dyn Write) -> Result<Ans
         Ok(Answer::Clean)
     } else {
         Ok(Answer::Wrong)
+    }
+}
+
+fn outliving(processes: u64) -> String {
+    match processes {
+        1 => "1 process".to_owned(),
+        processes => format!("{processes} processes"),
     }
 }
 

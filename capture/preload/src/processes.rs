@@ -29,7 +29,7 @@ fn contains(text: &[u8], part: &[u8]) -> bool {
     text.windows(part.len()).any(|window| window == part)
 }
 
-/// Says that another program is about to run.
+/// Says that another program is about to run, or, with a negative result, that it does not.
 ///
 /// # Safety
 /// `path` is null or a zero-ended string; `list` as for [`is_cleared`].
@@ -93,7 +93,9 @@ hook! {
         // SAFETY: as the program vouches for its own call.
         unsafe {
             starts(CallId::EXEC, 0, path, list);
-            real(path, arguments, list)
+            let result = real(path, arguments, list);
+            starts(CallId::EXEC, -errno(), path, list);
+            result
         }
     }
 
@@ -101,7 +103,9 @@ hook! {
         // SAFETY: as the program vouches for its own call.
         unsafe {
             starts(CallId::EXEC, 0, path, environ);
-            real(path, arguments)
+            let result = real(path, arguments);
+            starts(CallId::EXEC, -errno(), path, environ);
+            result
         }
     }
 
@@ -109,7 +113,9 @@ hook! {
         // SAFETY: as the program vouches for its own call.
         unsafe {
             starts(CallId::EXEC, 0, path, environ);
-            real(path, arguments)
+            let result = real(path, arguments);
+            starts(CallId::EXEC, -errno(), path, environ);
+            result
         }
     }
 
@@ -117,7 +123,9 @@ hook! {
         // SAFETY: as the program vouches for its own call.
         unsafe {
             starts(CallId::EXEC, 0, path, list);
-            real(path, arguments, list)
+            let result = real(path, arguments, list);
+            starts(CallId::EXEC, -errno(), path, list);
+            result
         }
     }
 

@@ -1,8 +1,9 @@
 //! The library inside the command, and where it lies while it is used.
 
-use std::fs;
+use std::fs::{self, Permissions};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// Built by `build.rs` from `capture/preload`; empty where unmodified programs cannot be recorded.
@@ -13,6 +14,8 @@ static LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libnetreel_pre
 pub(super) struct Unpacked {
     pub(super) library: PathBuf,
     pub(super) socket: PathBuf,
+    /// The folder that was made for them.
+    own: Option<PathBuf>,
 }
 
 /// The longest path of a Unix socket, without its zero byte.
@@ -24,8 +27,9 @@ impl Unpacked {
         !LIBRARY.is_empty()
     }
 
-    /// Writes the library into `folder`; into the system's temporary folder where the path could
-    /// not be named to the loader (a space or a colon in it) or to a socket (too long).
+    /// Writes the library into `folder`; into a folder of its own in the system's temporary folder
+    /// where the path could not be named to the loader (a space or a colon in it) or to a socket
+    /// (too long), or where a program that drops root's rights could not reach it.
     pub(super) fn new(folder: &Path) -> io::Result<Unpacked> {
         let folder = fs::canonicalize(folder)?;
         let stem = format!(".netreel-{}", std::process::id());
@@ -35,21 +39,45 @@ impl Unpacked {
             && !bytes
                 .iter()
                 .any(|byte| matches!(byte, b' ' | b':' | b'\n' | b'$'));
-        let folder = if named { folder } else { std::env::temp_dir() };
+        let reached = !rustix::process::geteuid().is_root() || others_may_search(&folder);
+        let mut own = None;
+        let folder = if named && reached {
+            folder
+        } else {
+            let made = std::env::temp_dir().join(format!("netreel-{}", std::process::id()));
+            let _ = fs::remove_dir_all(&made);
+            fs::create_dir(&made)?;
+            fs::set_permissions(&made, Permissions::from_mode(0o711))?;
+            own = Some(made.clone());
+            made
+        };
         let unpacked = Unpacked {
             library: folder.join(format!("{stem}.so")),
             socket: folder.join(format!("{stem}.socket")),
+            own,
         };
         let _ = fs::remove_file(&unpacked.socket);
         fs::write(&unpacked.library, LIBRARY)?;
+        fs::set_permissions(&unpacked.library, Permissions::from_mode(0o755))?;
         Ok(unpacked)
     }
+}
+
+/// Whether everybody may reach what is in the folder.
+fn others_may_search(folder: &Path) -> bool {
+    folder.ancestors().all(|folder| {
+        let mode = folder.metadata().map(|folder| folder.permissions().mode());
+        mode.is_ok_and(|mode| mode & 0o001 != 0)
+    })
 }
 
 impl Drop for Unpacked {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.library);
         let _ = fs::remove_file(&self.socket);
+        if let Some(own) = &self.own {
+            let _ = fs::remove_dir(own);
+        }
     }
 }
 

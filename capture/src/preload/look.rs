@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Its program, by the name of the file.
 pub(super) fn program(pid: u32) -> String {
@@ -32,6 +32,15 @@ pub(super) fn hash(pid: u32) -> Option<(String, String)> {
     let bytes = fs::read(format!("/proc/{pid}/exe")).ok()?;
     let path = path(pid)?.display().to_string();
     Some((path, format!("crc32 {:08x}", crc32fast::hash(&bytes))))
+}
+
+/// Whether a program was linked with AddressSanitizer's library, whose name stands in it.
+pub(super) fn has_address_sanitizer(program: &Path) -> bool {
+    let bytes = fs::read(program).unwrap_or_default();
+    let names: [&[u8]; 2] = [b"\0libasan.so", b"\0libclang_rt.asan"];
+    names
+        .iter()
+        .any(|name| bytes.windows(name.len()).any(|part| part == *name))
 }
 
 /// What its open descriptors come to.

@@ -5,6 +5,7 @@
 //! ring file that this side makes and drains: the program gets no thread, and what it pushed
 //! outlives it. What the library cannot see is refused before the start or named while it runs.
 
+mod descendants;
 mod escape;
 mod library;
 mod look;
@@ -74,11 +75,9 @@ pub enum PreloadError {
         /// Why it failed.
         error: io::Error,
     },
-    /// The program started and did not load the library.
-    #[error(
-        "{0}: the program runs, but the library was not loaded into it; it was ended. Is LD_PRELOAD forbidden for it, or its folder mounted noexec?"
-    )]
-    NotLoaded(String),
+    /// The program started and did not load the library. The second is a likely cause.
+    #[error("{0}: the library was not loaded into the program, which was ended. {1}")]
+    NotLoaded(String, &'static str),
     /// The program's reel could not be made; the program was ended before its `main`.
     #[error(transparent)]
     Reel(#[from] RecordError),
@@ -98,6 +97,8 @@ pub enum Report {
     Gap(String),
     /// Where the recording is, ten times a second.
     Live(Progress),
+    /// The program has ended, and so many processes that it started go on.
+    Outlived(u64),
     /// A reel was ended.
     Ended {
         /// Program and process id.
@@ -142,12 +143,22 @@ pub struct Outcome {
     pub failed: u64,
     /// Processes that were not followed, because that was not wanted.
     pub not_followed: u64,
+    /// Processes that the program started and that went on when recording ended.
+    pub outlived: u64,
     /// Reels that are there.
     pub reels: Vec<PathBuf>,
 }
 
-/// Runs the program and records it until it and all its recorded children have ended, or until
-/// it was asked to stop twice (Ctrl-C, SIGTERM, SIGHUP; the first goes to the program).
+/// Why a program with AddressSanitizer refuses to run.
+const ADDRESS_SANITIZER: &str = "It is built with AddressSanitizer, which refuses to run beside \
+other preloaded libraries: set ASAN_OPTIONS=verify_asan_link_order=0";
+
+/// Runs the program and records it until it and all that descends from it have ended, or until
+/// it was asked to stop twice (Ctrl-C, SIGTERM, SIGHUP; the first goes to the program), or once
+/// after the program has ended.
+///
+/// Where children are wanted, this process is meanwhile the one that orphans of its descendants
+/// get as their parent, and reaps them.
 pub fn record(wanted: &Wanted, report: &mut dyn FnMut(Report)) -> Result<Outcome, PreloadError> {
     serve::record(wanted, report)
 }

@@ -42,6 +42,10 @@ pub(super) struct Process {
     pub(super) limited: bool,
     /// Its program.
     pub(super) program: Option<PathBuf>,
+    /// What it says that it becomes: for a sentence, and the program's file.
+    pub(super) becomes: Option<(String, PathBuf)>,
+    /// Whether it calls processes by the numbers that they have here.
+    pub(super) same_numbers: bool,
     /// Whether it was another program than that at the latest look.
     pub(super) other: bool,
     /// Whether its reel tells of a gap.
@@ -57,10 +61,16 @@ pub(super) enum Doing {
     /// It starts or becomes another program.
     Starts {
         pid: u32,
+        /// The process that was started; `None` where it becomes the program itself.
+        child: Option<u32>,
         path: PathBuf,
         /// The environment names the recorder no more.
         cleared: bool,
     },
+    /// It has become no other program after all.
+    Stays { pid: u32 },
+    /// It has a child.
+    Forks { pid: u32, child: u32 },
     /// It looks for the kernel's own library.
     Vdso { pid: u32 },
 }
@@ -129,6 +139,8 @@ impl Process {
             ringless: false,
             limited: false,
             program: look::path(pid),
+            becomes: None,
+            same_numbers: true,
             other: false,
             marked: false,
             tally: recorder.tally(),
@@ -173,6 +185,7 @@ impl Process {
             name: self.name,
             path: self.path,
             marked: self.marked || past.is_some(),
+            limited: self.limited,
             past,
             counts: Counts::of(&self.tally),
             summary,
@@ -212,6 +225,7 @@ pub(super) struct Finished {
     pub(super) path: PathBuf,
     pub(super) past: Option<String>,
     pub(super) marked: bool,
+    pub(super) limited: bool,
     pub(super) counts: Counts,
     pub(super) summary: Result<Summary, RecordError>,
 }
@@ -228,6 +242,13 @@ fn tell_of_gaps(pid: u32, record: &Record<'_>, doings: &Sender<Doing>) {
     if call == CallId::VDSO {
         let _ = doings.send(Doing::Vdso { pid });
     }
+    if call == CallId::FORK && result > 0 {
+        let child = result as u32;
+        let _ = doings.send(Doing::Forks { pid, child });
+    }
+    if call == CallId::EXEC && result < 0 {
+        let _ = doings.send(Doing::Stays { pid });
+    }
     if result < 0 || (call != CallId::EXEC && call != CallId::SPAWN) {
         return;
     }
@@ -235,7 +256,13 @@ fn tell_of_gaps(pid: u32, record: &Record<'_>, doings: &Sender<Doing>) {
         use std::os::unix::ffi::OsStrExt;
         let path = std::ffi::OsStr::from_bytes(path).into();
         let cleared = *cleared != 0;
+        let child = (call == CallId::SPAWN).then_some(result as u32);
         // The receiver outlives every recorder.
-        let _ = doings.send(Doing::Starts { pid, path, cleared });
+        let _ = doings.send(Doing::Starts {
+            pid,
+            child,
+            path,
+            cleared,
+        });
     }
 }

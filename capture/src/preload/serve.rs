@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::collections::hash_map::RandomState;
 use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs::{self, File, Permissions};
 use std::hash::{BuildHasher, Hasher};
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
@@ -18,15 +19,18 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
+use super::descendants::{Descendants, descends_from_this, why_not_loaded};
 use super::escape::{check_program, find_program, has_system_calls};
-use super::hello::{HELLO_MAGIC, Hello, KIND_ATTACH, KIND_MORE, KIND_TRIPWIRE, VARIABLE, Welcome};
+use super::hello::{
+    HELLO_MAGIC, Hello, KIND_ATTACH, KIND_MORE, KIND_TRIPWIRE, KIND_UNMAPPED, VARIABLE, Welcome,
+};
 use super::library::Unpacked;
-use super::process::{Doing, Process, RINGS_MAX};
+use super::process::{Doing, Finished, Process, RINGS_MAX};
 use super::tripwire::Tripwire;
-use super::{Outcome, PreloadError, Report, Wanted, look};
+use super::{ADDRESS_SANITIZER, Outcome, PreloadError, Report, Wanted, look};
 use crate::open::reel_files;
 use crate::progress::Progress;
-use crate::recorder::RecordError;
+use crate::recorder::{RecordError, Summary};
 use crate::signals::Signals;
 use netreel_transport::WhenFull;
 
@@ -34,6 +38,8 @@ use netreel_transport::WhenFull;
 const LIVE_EVERY: Duration = Duration::from_millis(100);
 /// How often the processes' descriptors are looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
+/// The same when nothing is left but to see whether anybody lives.
+const LAST_LOOK_EVERY: Duration = Duration::from_millis(50);
 /// A program that does not load the library within this time never will.
 const LOAD_MAX: Duration = Duration::from_secs(5);
 /// So long the last events of a process that has ended are waited for.
@@ -63,6 +69,9 @@ pub(super) fn record(
     let unpacked = Unpacked::new(out).map_err(failed(at_out("write into")))?;
     let listener = listen(&unpacked.socket).map_err(failed("listen for the program".to_owned()))?;
     let signals = Signals::catch();
+    let library = unpacked.library.file_name().unwrap_or_default();
+    let library = library.to_string_lossy();
+    let descendants = wanted.children.then(|| Descendants::adopt(&library));
     let mut child = start(wanted, &unpacked).map_err(failed(format!("start {shown}")))?;
     let (sender, doings) = std::sync::mpsc::channel();
     let mut server = Server {
@@ -72,6 +81,9 @@ pub(super) fn record(
         session: session_id(),
         begun: Instant::now(),
         processes: BTreeMap::new(),
+        descendants,
+        left: 0,
+        held: None,
         sender,
         doings,
         loaded: false,
@@ -88,6 +100,8 @@ pub(super) fn record(
         server.finish(pid, Why::Ended);
     }
     server.hear();
+    server.look_at_descendants();
+    server.release();
     let live = server.live();
     let outcome = Outcome {
         status: status.map_err(failed("wait for the program".to_owned()))?,
@@ -95,13 +109,18 @@ pub(super) fn record(
         gaps: server.gaps,
         failed: server.failed,
         not_followed: server.not_followed,
+        outlived: server.left,
         reels: server.reels,
     };
     if let Some(error) = server.refused {
         return Err(error.into());
     }
     if !server.loaded {
-        return Err(PreloadError::NotLoaded(shown));
+        let why = match look::has_address_sanitizer(&program) {
+            true => ADDRESS_SANITIZER,
+            false => "Is LD_PRELOAD forbidden for it, or its folder mounted noexec?",
+        };
+        return Err(PreloadError::NotLoaded(shown, why));
     }
     Ok(outcome)
 }
@@ -121,6 +140,8 @@ fn listen(path: &Path) -> io::Result<OwnedFd> {
     let kind = SocketType::SEQPACKET;
     let socket = net::socket_with(AddressFamily::UNIX, kind, flags, None)?;
     net::bind(&socket, &net::SocketAddrUnix::new(path)?)?;
+    // A program may drop its privileges before it reaches the recorder.
+    fs::set_permissions(path, Permissions::from_mode(0o666))?;
     net::listen(&socket, 64)?;
     Ok(socket)
 }
@@ -166,6 +187,12 @@ struct Server<'a> {
     session: [u8; 16],
     begun: Instant,
     processes: BTreeMap<u32, Process>,
+    /// `None` where children are not followed.
+    descendants: Option<Descendants>,
+    /// How many of them live.
+    left: u64,
+    /// The program's reel, which has nothing to see in it but may be the only one.
+    held: Option<(Finished, Summary)>,
     sender: Sender<Doing>,
     doings: Receiver<Doing>,
     /// Whether the library was loaded into the program.
@@ -205,6 +232,10 @@ impl Server<'_> {
     ) -> io::Result<Option<std::process::ExitStatus>> {
         let (mut lived, mut looked) = (Instant::now(), Instant::now());
         let mut status = None;
+        // When the program had ended, and how often it had been asked to stop by then.
+        let mut over: Option<(Instant, u32)> = None;
+        // How often in a row nobody was left.
+        let mut quiet = 0;
         loop {
             for ready in self.wait(listener)? {
                 match ready {
@@ -214,14 +245,22 @@ impl Server<'_> {
                 }
             }
             self.hear();
-            if looked.elapsed() >= LOOK_EVERY {
+            let last = over.is_some() && self.processes.is_empty();
+            let every = if last { LAST_LOOK_EVERY } else { LOOK_EVERY };
+            if looked.elapsed() >= every {
                 looked = Instant::now();
                 self.look();
+                self.look_at_descendants();
+                // A process that starts another one and ends may slip past one look.
+                quiet = if last && self.left == 0 { quiet + 1 } else { 0 };
             }
             if lived.elapsed() >= LIVE_EVERY {
                 lived = Instant::now();
                 let live = self.live();
                 (self.report)(Report::Live(live));
+                if over.is_some_and(|(since, _)| since.elapsed() > LOOK_EVERY) && self.left > 0 {
+                    (self.report)(Report::Outlived(self.left));
+                }
             }
             if let Some(signal) = signals.to_forward() {
                 let pid = Pid::from_child(child);
@@ -232,8 +271,16 @@ impl Server<'_> {
             }
             if status.is_none() {
                 status = child.try_wait()?;
+                if status.is_some() {
+                    over = Some((Instant::now(), signals.asked()));
+                }
             }
-            if status.is_some() && self.processes.is_empty() || signals.asked() >= 2 {
+            let alone = self.descendants.is_none() || quiet >= 2;
+            let stopped = over.is_some_and(|(_, before)| signals.asked() > before);
+            if over.is_some() && self.processes.is_empty() && alone {
+                return Ok(status);
+            }
+            if stopped || signals.asked() >= 2 {
                 return Ok(status);
             }
             let late = !self.loaded && self.begun.elapsed() > LOAD_MAX;
@@ -284,11 +331,19 @@ impl Server<'_> {
             return;
         };
         let pid = peer.pid.as_raw_nonzero().get() as u32;
+        // Others may reach the socket, for programs that drop their privileges.
+        if peer.uid != rustix::process::getuid() && !descends_from_this(pid) {
+            return;
+        }
         let (welcome, file) = match hello.kind {
-            KIND_ATTACH => self.attach(pid),
+            KIND_ATTACH => self.attach(pid, hello.pid == pid),
             KIND_MORE => self.more(pid),
             KIND_TRIPWIRE => {
                 self.arm(pid, fd);
+                (Welcome::default(), None)
+            }
+            KIND_UNMAPPED => {
+                self.unmapped(pid, hello.flags);
                 (Welcome::default(), None)
             }
             _ => (Welcome::default(), None),
@@ -296,7 +351,7 @@ impl Server<'_> {
         write_welcome(&socket, &welcome, file.as_ref());
     }
 
-    fn attach(&mut self, pid: u32) -> (Welcome, Option<File>) {
+    fn attach(&mut self, pid: u32, same_numbers: bool) -> (Welcome, Option<File>) {
         if pid == self.main {
             self.loaded = true;
         } else if !self.wanted.children {
@@ -305,7 +360,14 @@ impl Server<'_> {
         }
         // The same process as another program.
         self.finish(pid, Why::Replaced);
-        self.new_process(pid).unwrap_or_default()
+        if let Some(descendants) = &mut self.descendants {
+            descendants.comes(pid);
+        }
+        let welcome = self.new_process(pid).unwrap_or_default();
+        if let Some(process) = self.processes.get_mut(&pid) {
+            process.same_numbers = same_numbers;
+        }
+        welcome
     }
 
     fn new_process(&mut self, pid: u32) -> Option<(Welcome, Option<File>)> {
@@ -392,6 +454,22 @@ impl Server<'_> {
         self.gap(pid, &sentence);
     }
 
+    /// It has the ring file and cannot map it, or has no room for what each thread remembers.
+    fn unmapped(&mut self, pid: u32, code: u32) {
+        let Some(process) = self.processes.get(&pid) else {
+            return;
+        };
+        let name = process.name.clone();
+        let error = io::Error::from_raw_os_error(code as i32);
+        self.gap(
+            pid,
+            &format!(
+                "{name}: nothing that it does, because its buffers have no room in its memory: {error}. \
+                 Raise its limit of address space (ulimit -v), or record with smaller buffers: --buffer 256k"
+            ),
+        );
+    }
+
     fn arm(&mut self, pid: u32, listener: Option<OwnedFd>) {
         let Some(process) = self.processes.get_mut(&pid) else {
             return;
@@ -428,6 +506,19 @@ impl Server<'_> {
         }
     }
 
+    /// Whoever runs unrecorded is named.
+    fn look_at_descendants(&mut self) {
+        let Some(descendants) = &mut self.descendants else {
+            return;
+        };
+        let recorded = |pid| self.processes.contains_key(&pid);
+        let (left, missing) = descendants.look(self.main, recorded);
+        self.left = left;
+        for missing in missing {
+            self.gap(missing.pid, &missing.sentence);
+        }
+    }
+
     fn look(&mut self) {
         let pids: Vec<u32> = self.processes.keys().copied().collect();
         for pid in pids {
@@ -452,6 +543,7 @@ impl Server<'_> {
                 let name = process.name.clone();
                 let shown = now.unwrap_or_default().display().to_string();
                 process.program = None;
+                process.becomes = None;
                 self.gap(
                     pid,
                     &format!(
@@ -477,7 +569,28 @@ impl Server<'_> {
     fn hear(&mut self) {
         while let Ok(doing) = self.doings.try_recv() {
             match doing {
-                Doing::Starts { pid, path, cleared } => self.starts(pid, &path, cleared),
+                Doing::Starts {
+                    pid,
+                    child,
+                    path,
+                    cleared,
+                } => self.starts(pid, child, &path, cleared),
+                Doing::Forks { pid, child } => {
+                    let Some(process) = self.processes.get(&pid) else {
+                        continue;
+                    };
+                    let what = format!("process {child}, forked by {},", process.name);
+                    if let Some(descendants) =
+                        self.descendants.as_mut().filter(|_| process.same_numbers)
+                    {
+                        descendants.expect(child, what, None);
+                    }
+                }
+                Doing::Stays { pid } => {
+                    if let Some(process) = self.processes.get_mut(&pid) {
+                        process.becomes = None;
+                    }
+                }
                 Doing::Vdso { pid } => {
                     let name = self.processes.get(&pid).map(|process| process.name.clone());
                     let name = name.unwrap_or_else(|| format!("process {pid}"));
@@ -492,21 +605,34 @@ impl Server<'_> {
         }
     }
 
-    fn starts(&mut self, pid: u32, asked: &Path, cleared: bool) {
+    /// Process `pid` becomes another program, or has started one as `child`.
+    fn starts(&mut self, pid: u32, child: Option<u32>, asked: &Path, cleared: bool) {
         let Some(path) = find_program(asked) else {
             return;
         };
+        let what = format!("{}, started by process {pid},", asked.display());
         let why = match check_program(&path) {
-            Err(super::Escape::Io(_)) => return,
-            Err(why) => why.to_string(),
-            Ok(()) if cleared => "its environment was cleaned of the recorder".to_owned(),
-            Ok(()) => return,
+            Err(super::Escape::Io(_)) => None,
+            Err(why) => Some(why.to_string()),
+            Ok(()) if cleared => Some("its environment was cleaned of the recorder".to_owned()),
+            Ok(()) => None,
         };
-        let shown = asked.display();
-        self.gap(
-            pid,
-            &format!("{shown}, started by process {pid}, is not recorded: {why}"),
-        );
+        let process = self.processes.get_mut(&pid);
+        if let Some(why) = why {
+            match (child, &mut self.descendants, process) {
+                (Some(child), Some(descendants), _) => descendants.name(child),
+                // That it has become this one need not be told as well.
+                (None, _, Some(process)) => process.program = None,
+                _ => {}
+            }
+            self.gap(pid, &format!("{what} is not recorded: {why}"));
+        } else if let (Some(child), Some(process)) = (child, &process) {
+            if let Some(descendants) = self.descendants.as_mut().filter(|_| process.same_numbers) {
+                descendants.expect(child, what, Some(path));
+            }
+        } else if let Some(process) = process {
+            process.becomes = Some((what, path));
+        }
     }
 
     /// Says what is missing, here and in the reel.
@@ -526,10 +652,18 @@ impl Server<'_> {
         // What its last events tell of gaps is noted before the reel ends.
         process.recorder().settle(SETTLE);
         self.hear();
-        let Some(process) = self.processes.remove(&pid) else {
+        let Some(mut process) = self.processes.remove(&pid) else {
             return;
         };
-        let (drops_seen, limited) = (process.drops, process.limited);
+        let drops_seen = process.drops;
+        if let Some((what, program)) = process.becomes.take().filter(|_| why == Why::Ended) {
+            // That program has never come.
+            let sentence = format!("{what} is not recorded: {}", why_not_loaded(&program));
+            process.note(&sentence);
+            process.marked = true;
+            self.gaps += 1;
+            (self.report)(Report::Gap(sentence));
+        }
         let done = process.finish();
         self.ended.packets += done.counts.packets;
         self.ended.bytes += done.counts.bytes;
@@ -541,43 +675,55 @@ impl Server<'_> {
                 "{name}: past the recorder it called {past}"
             )));
         }
-        match done.summary {
-            Ok(summary) => {
-                self.ended.dropped += summary.dropped;
-                let is_program =
-                    done.pid == self.main && why == Why::Ended && self.reels.is_empty();
-                if done.counts.sockets == 0 && !done.marked && !is_program {
-                    // A shell, a helper: nothing to see in its reel.
-                    for file in reel_files(&done.path).unwrap_or_default() {
-                        let _ = fs::remove_file(file);
-                    }
-                    return;
-                }
-                if let Some(code) = summary.rotation_failed {
-                    let (name, error) = (done.name.clone(), io::Error::from_raw_os_error(code));
-                    (self.report)(Report::RotationFailed { name, error });
-                }
-                if let Some(reached) = summary.limit.filter(|_| !limited) {
-                    let name = done.name.clone();
-                    (self.report)(Report::Limit { name, reached });
-                }
-                self.reels.push(done.path.clone());
-                (self.report)(Report::Ended {
-                    name: done.name,
-                    reel: done.path,
-                    size: (
-                        summary.events.saturating_sub(summary.events_deleted),
-                        summary.bytes,
-                    ),
-                    deleted: summary.events_deleted,
-                    dropped: summary.dropped,
-                });
-            }
+        let summary = match done.summary {
+            Ok(ref summary) => *summary,
             Err(error) => {
                 self.failed += 1;
                 self.reels.push(done.path);
                 (self.report)(Report::Failed(error));
+                return;
             }
+        };
+        self.ended.dropped += summary.dropped;
+        if done.counts.sockets > 0 || done.marked {
+            self.keep(done, &summary);
+        } else if done.pid == self.main && why == Why::Ended {
+            self.held = Some((done, summary));
+        } else {
+            remove(&done.path);
+        }
+    }
+
+    /// A reel that has ended is one of the recording's.
+    fn keep(&mut self, done: Finished, summary: &Summary) {
+        if let Some(code) = summary.rotation_failed {
+            let (name, error) = (done.name.clone(), io::Error::from_raw_os_error(code));
+            (self.report)(Report::RotationFailed { name, error });
+        }
+        if let Some(reached) = summary.limit.filter(|_| !done.limited) {
+            let name = done.name.clone();
+            (self.report)(Report::Limit { name, reached });
+        }
+        self.reels.push(done.path.clone());
+        (self.report)(Report::Ended {
+            name: done.name,
+            reel: done.path,
+            size: (
+                summary.events.saturating_sub(summary.events_deleted),
+                summary.bytes,
+            ),
+            deleted: summary.events_deleted,
+            dropped: summary.dropped,
+        });
+    }
+
+    /// The program's empty reel is kept where there is no other: a shell beside what it started
+    /// has nothing to see in its reel.
+    fn release(&mut self) {
+        match self.held.take() {
+            Some((done, summary)) if self.reels.is_empty() => self.keep(done, &summary),
+            Some((done, _)) => remove(&done.path),
+            None => {}
         }
     }
 
@@ -594,6 +740,12 @@ impl Server<'_> {
             live.kernel_drops += process.drops;
         }
         live
+    }
+}
+
+fn remove(reel: &Path) {
+    for file in reel_files(reel).unwrap_or_default() {
+        let _ = fs::remove_file(file);
     }
 }
 

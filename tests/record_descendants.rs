@@ -1,0 +1,189 @@
+//! What a program leaves behind: orphans, daemons, processes with fewer rights or less memory.
+
+mod support;
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use netreel_reel::Reel;
+use support::ended;
+use support::programs::{Bench, notes, sent, text};
+
+fn orphan(bench: &Bench) -> Vec<std::sync::Arc<Reel>> {
+    let reels = bench.reels().into_iter();
+    let orphans = reels.filter(|(name, reel)| name == "orphan" && !sent(reel).is_empty());
+    orphans.map(|(_, reel)| reel).collect()
+}
+
+#[track_caller]
+fn check_left_behind(bench: &Bench, command: &[&str]) {
+    let limited = [&["timeout", "-k", "1", "60"], command].concat();
+    bench.record(&[], &limited).expect(0);
+    let reels = orphan(bench);
+    assert_eq!(reels.len(), 1, "one process has sent");
+    assert_eq!(sent(&reels[0]).len(), 30);
+    assert_eq!(
+        bench.reels().len(),
+        1,
+        "reels with nothing in them are gone"
+    );
+    std::fs::remove_dir_all(bench.out()).unwrap();
+}
+
+#[test]
+fn whatever_outlives_its_program_is_recorded_to_its_end() {
+    let bench = Bench::new();
+    let program = bench.compile("orphan");
+    let program = text(&program);
+    check_left_behind(&bench, &[program, "daemon", "30"]);
+    check_left_behind(&bench, &[program, "_Fork", "30"]);
+    check_left_behind(&bench, &[program, program, "30"]);
+    let script = format!("{program} stay 30 & exit 0");
+    check_left_behind(&bench, &["sh", "-c", &script]);
+}
+
+#[test]
+fn an_orphan_that_cannot_be_recorded_is_named_once_however_it_was_started() {
+    let bench = Bench::new();
+    let program = bench.compile("orphan");
+    let Some(idle) = bench.compile_with("idle", "cc", &["-static"]) else {
+        return;
+    };
+    let (program, idle) = (text(&program), text(&idle));
+    // Past the hooks: the shell of this `env -i` is not loaded with anything.
+    let script = format!("(env -i {idle} 3000 &) ; exit 0");
+    for command in [
+        vec![program, idle, "3", idle, "3000"],
+        vec!["sh", "-c", script.as_str()],
+    ] {
+        let ran = bench.record(&[], &command).expect(1);
+        let named = ran.err.matches("is not recorded: ").count();
+        assert_eq!(named, 1, "{}", ran.err);
+        std::fs::remove_dir_all(bench.out()).unwrap();
+    }
+}
+
+#[test]
+fn a_process_that_never_says_a_word_is_named() {
+    let bench = Bench::new();
+    let children = bench.compile("children");
+    let Some(idle) = bench.compile_with("idle", "cc", &["-static"]) else {
+        return;
+    };
+    // Its parent is not recorded either, so that nobody tells of it.
+    let script = format!("exec env -i sh -c '{} 3000'", text(&idle));
+    let ran = bench.record(&[], &[text(&children), "/bin/sh", "-c", &script]);
+    let ran = ran.expect(1);
+    assert!(
+        ran.err
+            .contains("(idle) is not recorded: it is statically linked"),
+        "{}",
+        ran.err
+    );
+}
+
+#[test]
+fn once_the_program_has_ended_one_control_c_ends_the_recording_and_leaves_the_orphan() {
+    let bench = Bench::new();
+    let program = bench.compile("orphan");
+    let mut recorder = Command::new(env!("CARGO_BIN_EXE_netreel"))
+        .args(["record", "--out", text(&bench.out()), "--"])
+        .args([text(&program), "daemon", "2000"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let told = std::io::BufReader::new(recorder.stderr.take().unwrap());
+    let mut told = std::io::BufRead::lines(told);
+    let outlived = "the program has ended; recording 1 process that it started; Ctrl-C ends";
+    assert!(told.any(|line| line.unwrap().contains(outlived)));
+    let pid = recorder.id().to_string();
+    assert!(
+        Command::new("kill")
+            .args(["-INT", &pid])
+            .status()
+            .unwrap()
+            .success()
+    );
+    assert_eq!(ended(&mut recorder).code(), Some(0));
+    assert!(
+        !orphan(&bench).is_empty(),
+        "what it did until then is there"
+    );
+}
+
+/// What `command` came to, started so that it has less than root's rights.
+#[test]
+fn a_program_that_drops_roots_rights_is_recorded_and_so_is_its_child() {
+    let bench = Bench::new();
+    let lesser = [
+        "setpriv",
+        "--reuid",
+        "65534",
+        "--regid",
+        "65534",
+        "--clear-groups",
+    ];
+    let able = Command::new("setpriv")
+        .args(&lesser[1..])
+        .arg("true")
+        .status();
+    if !able.is_ok_and(|status| status.success()) {
+        println!("skipped: no setpriv, or no right to become another user");
+        return;
+    }
+    let program = bench.compile("orphan");
+    let open = |path: &Path| {
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o711);
+        std::fs::set_permissions(path, mode).unwrap();
+    };
+    // Its folder may be searched, and that of the reels may not.
+    open(program.parent().unwrap());
+    let closed = bench.at("closed");
+    std::fs::create_dir(&closed).unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o700);
+    std::fs::set_permissions(&closed, mode).unwrap();
+    for out in [bench.out(), closed] {
+        let mut command = vec!["record", "--out", text(&out), "--"];
+        command.extend(lesser);
+        command.extend([text(&program), "_Fork", "30"]);
+        support::netreel(&command).expect(0);
+        let session = netreel_capture::open_session(std::slice::from_ref(&out)).unwrap();
+        let all = session.reels.iter().map(|opened| sent(&opened.reel).len());
+        assert_eq!(all.sum::<usize>(), 30, "{}", out.display());
+    }
+}
+
+#[test]
+fn a_program_without_room_for_its_buffers_is_named_with_what_to_do() {
+    let bench = Bench::new();
+    let program = bench.compile("pair");
+    let command = format!("ulimit -v 12000; exec {} 3", text(&program));
+    let ran = bench.record(&["--buffer", "64M"], &["sh", "-c", &command]);
+    let ran = ran.expect(1);
+    assert!(
+        ran.err.contains("its buffers have no room in its memory"),
+        "{}",
+        ran.err
+    );
+    assert!(ran.err.contains("--buffer 256k"), "{}", ran.err);
+    let noted = bench
+        .reels()
+        .iter()
+        .any(|(_, reel)| notes(reel).contains("no room in its memory"));
+    assert!(noted, "the reel tells of it");
+}
+
+#[test]
+fn a_program_with_address_sanitizer_is_told_how_to_run() {
+    let bench = Bench::new();
+    let Some(program) = bench.compile_with("pair", "gcc", &["-fsanitize=address"]) else {
+        return;
+    };
+    let ran = bench.record(&[], &[text(&program), "3"]).expect(2);
+    assert!(
+        ran.err.contains("ASAN_OPTIONS=verify_asan_link_order=0"),
+        "{}",
+        ran.err
+    );
+}
