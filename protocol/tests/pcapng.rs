@@ -17,6 +17,9 @@ const UTC_NS: i64 = 1_700_000_000_123_456_789;
 
 #[derive(Clone, Debug)]
 enum Happened {
+    Opened(u16, SocketAddr),
+    /// By this socket.
+    SentBy(u16, SocketAddr, Vec<u8>),
     Sent(SocketAddr, Vec<u8>, SendOutcome),
     Received(SocketAddr, Vec<u8>),
     Dropped(u64),
@@ -63,6 +66,21 @@ fn reel(node: &str, local: SocketAddr, events: &[(u64, Happened)]) -> Reel {
                     },
                 );
                 push(*time, Event::SendResult { of, outcome });
+            }
+            Happened::Opened(socket, local) => {
+                let (socket, local) = (SocketId(*socket), *local);
+                push(*time, Event::SocketOpened { socket, local });
+            }
+            Happened::SentBy(socket, to, payload) => {
+                let (socket, to, payload) = (SocketId(*socket), *to, payload.as_slice());
+                push(
+                    *time,
+                    Event::Sent {
+                        socket,
+                        to,
+                        payload,
+                    },
+                );
             }
             Happened::Received(from, payload) => {
                 let (from, payload) = (*from, payload.as_slice());
@@ -268,6 +286,22 @@ fn a_socket_at_every_address_that_talks_to_loopback_is_there_too() {
         let (bytes, _) = export(reels, PcapngOptions::default());
         assert_eq!(read(&bytes)[0].source, at(expected), "{local} to {peer}");
     }
+}
+
+#[test]
+fn a_socket_that_its_first_send_binds_has_its_port_from_the_start() {
+    let (to, unbound) = (at("127.0.0.1:7"), at("0.0.0.0:0"));
+    let events = [
+        (10, Happened::Opened(1, unbound)),
+        (11, Happened::SentBy(1, to, b"first".to_vec())),
+        (12, Happened::Opened(2, unbound)),
+        (13, Happened::SentBy(2, to, b"one only".to_vec())),
+        (14, Happened::Opened(1, at("0.0.0.0:45026"))),
+        (15, Happened::SentBy(1, to, b"second".to_vec())),
+    ];
+    let (bytes, _) = export(vec![reel("A", to, &events)], options(Frames::Sent));
+    let ports: Vec<u16> = read(&bytes).iter().map(|each| each.source.port()).collect();
+    assert_eq!(ports, [45026, 0, 45026], "0: the reel never tells");
 }
 
 #[test]

@@ -507,6 +507,14 @@ impl Pass {
                 self.scan.notes.push(note);
             }
         }
+        // What a socket sends first may be what binds it.
+        for connection in &mut self.scan.connections {
+            if connection.port == 0
+                && let Some(local) = self.scan.sockets.get(&connection.socket)
+            {
+                connection.port = local.port();
+            }
+        }
         self.scan
     }
 }

@@ -96,7 +96,8 @@ impl<'a> Addresses<'a> {
         };
         let mut fitting = known.into_iter().flatten().filter(fits);
         match (fitting.next(), peer_ip) {
-            (Some(found), _) => *found,
+            // Of a socket that never told its port, a port would be that of another.
+            (Some(found), _) => SocketAddr::new(found.ip(), any.port()),
             // What comes from a loopback address goes to one.
             (None, IpAddr::V4(v4)) if v4.is_loopback() => (Ipv4Addr::LOCALHOST, any.port()).into(),
             (None, IpAddr::V6(v6)) if v6.is_loopback() => (Ipv6Addr::LOCALHOST, any.port()).into(),

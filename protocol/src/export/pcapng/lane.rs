@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::iter::Peekable;
+use std::net::Ipv4Addr;
 
 use netreel_reel::{
     Endpoint, Event, EventNumber, FaultVerdict, Record, Reel, SendOutcome, SocketId, Time,
@@ -68,6 +69,8 @@ pub(super) struct Lane<'a> {
     offset_ns: i128,
     extra: bool,
     sockets: BTreeMap<SocketId, Endpoint>,
+    /// The first port that the reel tells of each socket: its first send may be what binds it.
+    ports: BTreeMap<SocketId, u16>,
     /// See [`Item::missed`].
     missed: u64,
     missed_at: Vec<EventNumber>,
@@ -104,6 +107,7 @@ impl<'a> Lane<'a> {
                 offset_ns: offset(session, proxies, whose, reel),
                 extra,
                 sockets: BTreeMap::new(),
+                ports: ports(reel),
                 missed: 0,
                 missed_at: Vec::new(),
                 next_block: 0,
@@ -156,7 +160,7 @@ impl<'a> Lane<'a> {
     }
 
     fn record(&mut self, record: &Record<'_>) {
-        let bound = |socket| self.sockets.get(&socket).copied();
+        let bound = |socket| self.bound(socket);
         let (what, payload) = match record.event {
             Event::Sent {
                 socket,
@@ -231,6 +235,18 @@ impl<'a> Lane<'a> {
         self.push(record.number, time, what, crossing, payload);
     }
 
+    /// Where a socket is bound; with the port that it was to get, where it has none yet.
+    fn bound(&self, socket: SocketId) -> Option<Endpoint> {
+        let mut told = self.sockets.get(&socket).copied();
+        if told.is_none_or(|told| told.port() == 0)
+            && let Some(&port) = self.ports.get(&socket)
+        {
+            let any = Endpoint::from((Ipv4Addr::UNSPECIFIED, port));
+            told.get_or_insert(any).set_port(port);
+        }
+        told
+    }
+
     fn push(
         &mut self,
         number: EventNumber,
@@ -277,6 +293,17 @@ impl<'a> Lane<'a> {
         let max = i128::from(SessionTime::MAX.0);
         SessionTime(nanos.clamp(-max, max) as i64)
     }
+}
+
+/// See [`Lane::ports`].
+fn ports(reel: &Reel) -> BTreeMap<SocketId, u16> {
+    let mut ports = BTreeMap::new();
+    for (socket, local) in reel.endpoints() {
+        if local.port() != 0 {
+            ports.entry(*socket).or_insert(local.port());
+        }
+    }
+    ports
 }
 
 /// The packets of a reel, in its order.
