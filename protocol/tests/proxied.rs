@@ -155,7 +155,10 @@ impl World {
         if let Some(verdict) = verdict {
             self.proxy.push(now + MS, Event::Fault { of, verdict });
         }
-        if verdict != Some(FaultVerdict::Lost) {
+        if !matches!(
+            verdict,
+            Some(FaultVerdict::Lost | FaultVerdict::QueueFull { .. })
+        ) {
             self.proxy.sent(now + 3 * MS, socket, server(), payload);
             let from = at(40 + client as u16);
             self.server.received(now + 4 * MS, LISTENER, from, payload);
@@ -436,4 +439,33 @@ fn of_two_proxies_on_the_way_each_says_what_it_did() {
         };
         assert_eq!((packet.fate, &packet.faults[..]), (fate, faults), "{place}");
     }
+}
+
+#[test]
+fn what_the_proxy_dropped_takes_no_receipt_of_an_equal_packet() {
+    let mut world = World::new(&[(at(10), at(10))]);
+    let equal = b"\x01the same";
+    for n in 0..6u8 {
+        let verdict = (n % 3 == 0).then_some(FaultVerdict::Lost);
+        world.up(0, equal, verdict);
+    }
+    world.up(
+        0,
+        b"\x01the last",
+        Some(FaultVerdict::QueueFull { nanos: 1 }),
+    );
+    // The server's reel has no end, and would leave what came last in doubt.
+    let session = world.session(&["client 0", "proxy", "server"]);
+    let fates: Vec<Fate> = session.packets.iter().map(|packet| packet.fate).collect();
+    let (lost, received) = (Fate::Lost, Fate::Received);
+    assert_eq!(
+        fates,
+        [lost, received, received, lost, received, received, lost]
+    );
+    for packet in session.packets.iter().filter(|each| each.fate == received) {
+        let times = packet.sent.zip(packet.received).unwrap();
+        assert_eq!(times.1.time.0 - times.0.time.0, 4 * MS as i64);
+        assert!(packet.duplicates.is_empty() && packet.faults.is_empty());
+    }
+    assert!(session.warnings.is_empty(), "{:?}", session.warnings);
 }

@@ -13,7 +13,7 @@ use super::connections::{Checkpoints, context, follow};
 use super::cut::trim;
 use super::matching::{End, Matched, Side, assign, groups, samples, sight, sort};
 use super::meeting::{met, one_meeting, proxied};
-use super::proxied::take_apart;
+use super::proxied::{is_dropped, take_apart};
 use super::scan::{RawHole, RawPacket, Scan};
 use super::source::{
     ReelInput, Source, drop_copies, is_closed, one_session, sources, window, wire_inside,
@@ -401,7 +401,21 @@ impl<'a> Builder<'a> {
             };
             let first_new = matched.len();
             let lacks_sends = self.lacks_sends(first.from, first.to);
-            assign(crossed, tolerance_ns, lacks_sends, time, &mut matched);
+            let dropped = |end: &End| {
+                let scan = self.scans.get(usize::from(end.reel));
+                let faults = scan
+                    .zip(end.raw(&self.scans))
+                    .and_then(|(scan, raw)| scan.faults.get(&raw.number));
+                faults.is_some_and(|faults| is_dropped(faults))
+            };
+            assign(
+                crossed,
+                tolerance_ns,
+                lacks_sends,
+                time,
+                dropped,
+                &mut matched,
+            );
             let equal = |end: &End| end.payload(&self.scans) == first.payload(&self.scans);
             if first.side == Side::Receive && crossed.len() > 1 && crossed.iter().all(equal) {
                 self.join_strays(first_new, &mut matched);

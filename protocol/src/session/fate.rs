@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::proxied::is_dropped;
 use super::{Fate, Node, NodeId, Packet, SessionTime};
 
 /// A receiver that recorded for less than this after a send may still have got the packet.
@@ -12,7 +13,8 @@ pub(super) const WAIT_NS_MIN: i64 = 100_000_000;
 ///
 /// The last that a reel holds is not an outcome where the reel is not complete: what is missing
 /// there may have been held back on its way and have come with what followed. A packet is lost
-/// there only where one that was sent later on the same link did arrive.
+/// there only where one that was sent later on the same link did arrive. What a proxy dropped is
+/// lost, whatever the receiver's reel holds.
 pub(super) fn decide(packets: &mut [Packet], nodes: &[Node], from_start: &[bool]) {
     let waits = waits(packets);
     let overtakers = last_arrived(packets);
@@ -21,6 +23,10 @@ pub(super) fn decide(packets: &mut [Packet], nodes: &[Node], from_start: &[bool]
             continue;
         };
         if packet.received.is_some() || packet.fate == Fate::SendFailed {
+            continue;
+        }
+        if is_dropped(&packet.faults) {
+            packet.fate = Fate::Lost;
             continue;
         }
         // What a capture cut may be a packet that was received and could not be told from others.

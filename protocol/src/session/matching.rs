@@ -176,22 +176,28 @@ const ENDS_MAX: usize = 16;
 
 /// Matches one group. `time` places an end on the session's clock; clocks may be off each other by
 /// `tolerance_ns`. With `lacks_sends` what was received before every send is of one that no reel
-/// holds.
+/// holds. A send that `dropped` says a proxy dropped has no receipt.
 pub(super) fn assign(
     group: &[End],
     tolerance_ns: i64,
     lacks_sends: bool,
     time: impl Fn(&End) -> i64,
+    dropped: impl Fn(&End) -> bool,
     matched: &mut Vec<Matched>,
 ) {
     let split = group.partition_point(|end| end.side == Side::Send);
     let (sends, receives) = group.split_at(split);
+    let (dropped, sends): (Vec<End>, Vec<End>) = sends.iter().copied().partition(dropped);
+    matched.extend(dropped.into_iter().map(|send| Matched {
+        sent: Some(send),
+        ..Matched::default()
+    }));
     let base = matched.len();
     matched.extend(sends.iter().map(|&send| Matched {
         sent: Some(send),
         ..Matched::default()
     }));
-    if let ([_], false) = (sends, lacks_sends) {
+    if let ([_], false) = (sends.as_slice(), lacks_sends) {
         // By far the most frequent group: one send.
         matched[base].received = receives.to_vec();
         return;
@@ -320,7 +326,7 @@ mod tests {
             Side::Receive | Side::Seen => receives[end.place as usize],
         };
         let mut matched = Vec::new();
-        assign(&group, 0, lacks_sends, time, &mut matched);
+        assign(&group, 0, lacks_sends, time, |_| false, &mut matched);
         let found: Vec<Vec<i64>> = matched
             .iter()
             .filter(|each| each.sent.is_some())

@@ -72,6 +72,14 @@ pub(super) fn take_apart(sources: &mut Vec<Source>, warnings: &mut Vec<String>) 
     *sources = ends;
 }
 
+/// Whether a packet with these verdicts went no further than its proxy.
+pub(super) fn is_dropped(faults: &[FaultVerdict]) -> bool {
+    use FaultVerdict::{Lost, QueueFull, Refused};
+    faults
+        .iter()
+        .any(|verdict| matches!(verdict, Lost | QueueFull { .. } | Refused))
+}
+
 fn is_proxy(header: &Header, scan: &Scan) -> bool {
     header.engine == Header::PROXY || !scan.relays.is_empty()
 }
