@@ -285,6 +285,39 @@ fn loopback_and_ports_stay_unless_asked() {
 }
 
 #[test]
+fn nearly_all_zeros_in_a_file_are_no_address_and_in_a_packet_they_are() {
+    let mut zeros = [0; 64];
+    zeros[40] = 1;
+    let telling = at("[2001:db8:1:2::3]:7000");
+    let sent = |to, payload| Event::Sent {
+        socket: SOCKET,
+        to,
+        payload,
+    };
+    let events = [sent(at("[::1]:7000"), b"a packet"), sent(telling, &zeros)];
+    let old = reel(&Header::default(), &events);
+    let rules = Redaction {
+        loopback: true,
+        ..rules()
+    };
+    let survey = Survey::new(rules, std::slice::from_ref(&old)).unwrap();
+    let (bytes, report) = copy(&survey, &old);
+    assert_eq!(complaints(&survey, &old, &bytes, &report), [""; 0]);
+    let held: Vec<u64> = report.held_back.iter().map(|each| each.event).collect();
+    assert_eq!(held, [1]);
+    let found = |bytes: &[u8]| {
+        let mut scan = FileScan::new(&survey);
+        scan.feed(bytes);
+        scan.found().is_some()
+    };
+    assert!(!found(&zeros));
+    let std::net::IpAddr::V6(ip) = telling.ip() else {
+        panic!("{telling}")
+    };
+    assert!(found(&[&zeros[..], &ip.octets()].concat()));
+}
+
+#[test]
 fn a_copy_of_a_cut_reel_is_cut() {
     let mut writer = ReelWriter::create(Vec::new(), &Header::default()).unwrap();
     let record = Record {

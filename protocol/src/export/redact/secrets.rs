@@ -10,6 +10,9 @@ use super::{RedactError, Redaction};
 /// Shorter texts are found by chance.
 const TEXT_MIN: usize = 3;
 
+/// IPv6 addresses with fewer bytes that are not 0, such as ::1, are numbers as well.
+const TELLING_BYTES: usize = 4;
+
 /// All that is searched for.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Secrets {
@@ -33,7 +36,7 @@ enum Form {
     /// In digits, which further digits before or behind make another address.
     Digits,
     Binary,
-    /// Four bytes, which numbers are as well.
+    /// Four bytes, or sixteen that are nearly all 0, which numbers are as well.
     Short,
 }
 
@@ -99,7 +102,15 @@ impl Secrets {
                     self.add(form.to_vec(), what, Form::Short);
                 }
             }
-            IpAddr::V6(v6) => self.add(v6.octets().to_vec(), what, Form::Binary),
+            IpAddr::V6(v6) => {
+                let octets = v6.octets().to_vec();
+                let telling = octets.iter().filter(|byte| **byte != 0).count();
+                let form = match telling < TELLING_BYTES {
+                    true => Form::Short,
+                    false => Form::Binary,
+                };
+                self.add(octets, what, form);
+            }
         }
     }
 
@@ -161,9 +172,12 @@ impl Secrets {
                     Form::Short if place == Place::Numbers => {
                         let before = |by| at.checked_sub(by).and_then(|at| bytes.get(at));
                         // The port stands between.
-                        before(1) == Some(&5) || before(3) == Some(&4)
+                        match pattern.bytes.len() {
+                            4 => before(1) == Some(&5) || before(3) == Some(&4),
+                            _ => before(3) == Some(&6),
+                        }
                     }
-                    // In a file four bytes are found by chance: its endpoints were read back and
+                    // In a file they are found by chance: its endpoints were read back and
                     // compared one by one.
                     Form::Short => place == Place::Content,
                 }
