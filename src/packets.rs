@@ -176,6 +176,8 @@ fn only_seen(packet: &Packet) -> bool {
 
 /// What became of a packet: `+1.2 ms`, `lost`.
 pub fn fate(session: &Session, packet: &Packet) -> String {
+    let to = session.nodes.get(usize::from(packet.to.0));
+    let to_group = to.is_some_and(|to| to.group);
     let mut fate = match (packet.fate, packet.sent, packet.received) {
         (Fate::Received, Some(sent), Some(received)) => {
             let late = text::duration(received.time.0 - sent.time.0);
@@ -195,6 +197,7 @@ pub fn fate(session: &Session, packet: &Packet) -> String {
         (Fate::Lost, _, _) => "lost".to_owned(),
         (Fate::SendFailed, _, _) => "send failed".to_owned(),
         (Fate::Unknown, ..) if only_seen(packet) => "seen".to_owned(),
+        (Fate::Unknown, _, _) if to_group => "unknown, sent to a group".to_owned(),
         (Fate::Unknown, _, _) => "unknown".to_owned(),
     };
     if !packet.duplicates.is_empty() {

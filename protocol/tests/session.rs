@@ -452,3 +452,50 @@ fn a_packet_that_the_wire_does_not_explain_is_a_finding() {
         ]
     );
 }
+
+#[test]
+fn what_is_sent_to_a_group_is_a_packet_for_each_node_that_heard_it() {
+    for group in ["239.1.2.3:7", "127.255.255.255:7", "[ff02::1]:7"] {
+        let group: Endpoint = group.parse().unwrap();
+        let sent = |n| Happened::Sent(group, vec![1, n, 9]);
+        let a = Tape::new("A", "boot").event(10, sent(0));
+        let a = a.event(20, sent(1)).event(30, sent(2));
+        let b = Tape::new("B", "boot").received(12, 1, &[1, 0, 9]);
+        let b = b
+            .received(22, 1, &[1, 1, 9])
+            .received(SECOND, 1, &[1, 9, 9]);
+        let c = Tape::new("C", "boot").received(23, 1, &[1, 1, 9]);
+        let c = c.event(SECOND, Happened::Poll);
+        let any: Endpoint = "0.0.0.0:7".parse().unwrap();
+        let session = session(vec![a.on(1), b.reel(any), c.reel(any)]);
+        let group = group.to_string();
+        let told: Vec<(u64, String, Fate)> = session
+            .packets
+            .iter()
+            .map(|packet| {
+                let sent = packet.sequence.map_or(0, |sequence| sequence.value);
+                (sent, session.name(packet.to), packet.fate)
+            })
+            .collect();
+        let expected = [
+            (0, "B".to_owned(), Fate::Received),
+            (1, "B".to_owned(), Fate::Received),
+            (1, "C".to_owned(), Fate::Received),
+            (2, group.clone(), Fate::Unknown),
+            (9, "B".to_owned(), Fate::Received),
+        ];
+        assert_eq!(told, expected);
+        assert!(node(&session, &group).group);
+        assert!(session.warnings.is_empty(), "{:?}", session.warnings);
+    }
+}
+
+#[test]
+fn a_socket_of_both_families_sees_the_same_endpoints_as_one_of_ipv4() {
+    let mapped: Endpoint = "[::ffff:127.0.0.1]:1".parse().unwrap();
+    let a = Tape::new("A", "boot").sent(10, 1, &[1, 0, 9]);
+    let a = a.event(20, Happened::Received(mapped, vec![1, 0, 9]));
+    let session = session(vec![a.on(1)]);
+    assert_eq!((session.nodes.len(), session.packets.len()), (1, 1));
+    assert_eq!(session.packets[0].fate, Fate::Received);
+}

@@ -1,16 +1,17 @@
 //! From reels to a session.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
 use netreel_reel::{Header, Time};
 use netreel_wire::{Context, Keys, PacketFacts, RulesId, Wire};
 
-use super::cast::{Cast, utc_ns};
+use super::cast::{Cast, is_group, utc_ns};
 use super::clock::{Alignment, align};
 use super::connections::{Checkpoints, context, follow};
 use super::cut::trim;
+use super::groups::Listeners;
 use super::matching::{End, Matched, Side, assign, groups, samples, sight, sort};
 use super::meeting::{met, one_meeting, proxied};
 use super::proxied::{is_dropped, take_apart};
@@ -105,6 +106,7 @@ fn ends(cast: &Cast, headers: &[&Header], scans: &[Scan]) -> Result<Vec<End>, Se
         ));
     }
     let mut ends = Vec::new();
+    let listeners = Listeners::new(cast, headers, scans);
     for (reel, (scan, header)) in scans.iter().zip(headers).enumerate() {
         for side in [Side::Send, Side::Receive, Side::Seen] {
             let packets = scan.side(side);
@@ -119,7 +121,17 @@ fn ends(cast: &Cast, headers: &[&Header], scans: &[Scan]) -> Result<Vec<End>, Se
                 let utc = utc_ns(header, raw.time);
                 let peer = cast.member_at(raw.peer, utc).unwrap_or(reel) as u16;
                 let (from, to) = match side {
-                    Side::Send => (reel as u16, peer),
+                    Side::Send => {
+                        let reached = listeners.of(cast, (reel, raw), utc);
+                        for &to in reached {
+                            let (from, to) = (reel as u16, to as u16);
+                            ends.push(End::new(from, to, side, from, place as u32, raw));
+                        }
+                        if !reached.is_empty() {
+                            continue;
+                        }
+                        (reel as u16, peer)
+                    }
                     Side::Receive => (peer, reel as u16),
                     Side::Seen => {
                         let from = scan.source(raw);
@@ -258,6 +270,7 @@ impl<'a> Builder<'a> {
             name: member.name.clone(),
             peer,
             endpoints: member.endpoints.clone(),
+            group: member.reel.is_none() && member.endpoints.iter().any(|each| is_group(*each)),
             rules,
             ..Node::default()
         };
@@ -423,6 +436,7 @@ impl<'a> Builder<'a> {
             let interface = |end: &End| end.raw(&self.scans).map_or(0, |raw| raw.connection);
             sight(seen, first_new, tolerance_ns, time, interface, &mut matched);
         }
+        self.unheard(&mut matched);
         let mut ordered: Vec<(SessionTime, NodeId, Packet, End)> = matched
             .iter()
             .filter_map(|each| self.packet(each))
@@ -430,7 +444,7 @@ impl<'a> Builder<'a> {
         drop(matched);
         ordered.sort_unstable_by_key(|(time, node, packet, _)| {
             let stamp = packet.first().unwrap_or_default();
-            (*time, *node, stamp.number)
+            (*time, *node, stamp.number, packet.to)
         });
         let too_many = |what: &str, count: usize| SessionError::TooLarge {
             what: format!("{count} {what}, and ids go up to {}", u32::MAX),
@@ -460,6 +474,35 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
+    /// Of what was sent to a group there is a packet for each node that heard it. What nobody heard
+    /// is one packet, to the group.
+    fn unheard(&self, matched: &mut Vec<Matched>) {
+        let group = |sent: &End| {
+            let utc = utc_ns(
+                self.sources.get(usize::from(sent.reel))?.reel.header(),
+                sent.raw(&self.scans)?.time,
+            );
+            self.cast.group_at(sent.raw(&self.scans)?.peer, utc)
+        };
+        let mut told: BTreeSet<(u16, u32)> = matched
+            .iter()
+            .filter(|each| !each.received.is_empty())
+            .filter_map(|each| each.sent)
+            .filter(|sent| group(sent).is_some())
+            .map(|sent| (sent.reel, sent.place))
+            .collect();
+        matched.retain_mut(|each| {
+            let Some(sent) = each.sent.as_mut().filter(|_| each.received.is_empty()) else {
+                return true;
+            };
+            let Some(group) = group(sent) else {
+                return true;
+            };
+            sent.to = group as u16;
+            told.insert((sent.reel, sent.place))
+        });
+    }
+
     /// The facts of all packets, where the wire keeps state, so that each node's packets have to be
     /// looked at in the order of its reel; else nothing.
     fn facts_in_order(
@@ -469,16 +512,28 @@ impl<'a> Builder<'a> {
         let Some(wire) = self.session.wire.clone().filter(|wire| wire.has_state()) else {
             return Vec::new();
         };
-        let mut wanted: BTreeMap<(usize, Side, usize), usize> = BTreeMap::new();
+        // Several packets have one end where a group heard what was sent.
+        let mut wanted: BTreeMap<(usize, Side, usize), Vec<usize>> = BTreeMap::new();
         for (place, (_, _, _, end)) in ordered.iter().enumerate() {
-            wanted.insert((usize::from(end.reel), end.side, end.place as usize), place);
+            let end = (usize::from(end.reel), end.side, end.place as usize);
+            wanted.entry(end).or_default().push(place);
         }
         let mut all = Vec::new();
         all.resize_with(ordered.len(), PacketFacts::default);
         for (reel, scan) in self.scans.iter_mut().enumerate() {
             follow(scan, &wire, Checkpoints::default(), |side, place, facts| {
-                let found = wanted.get(&(reel, side, place));
-                if let Some(slot) = found.and_then(|&place| all.get_mut(place)) {
+                let found = wanted
+                    .get(&(reel, side, place))
+                    .map_or(&[][..], Vec::as_slice);
+                let Some((last, others)) = found.split_last() else {
+                    return;
+                };
+                for &other in others {
+                    if let Some(slot) = all.get_mut(other) {
+                        slot.clone_from(facts);
+                    }
+                }
+                if let Some(slot) = all.get_mut(*last) {
                     *slot = std::mem::take(facts);
                 }
             });
@@ -687,12 +742,26 @@ impl<'a> Builder<'a> {
                 },
             ));
         }
+        for packet in &session.packets {
+            // Nothing comes from a group.
+            if let Some(from) = session.nodes.get_mut(usize::from(packet.from.0)) {
+                from.group = false;
+            }
+        }
+        let mut to_groups = BTreeSet::new();
+        for packet in &session.packets {
+            let to = session.nodes.get(usize::from(packet.to.0));
+            if to.is_some_and(|to| to.group) {
+                to_groups.insert(packet.from);
+            }
+        }
         let mut strays = BTreeMap::new();
         let mut early = BTreeMap::new();
         for packet in &session.packets {
             let link = (packet.from, packet.to);
             let from = session.nodes.get(usize::from(packet.from.0));
-            let sender = from.filter(|node| node.recorded);
+            // What went to a group may have been received by anybody.
+            let sender = from.filter(|node| node.recorded && !to_groups.contains(&packet.from));
             match (packet.sent, packet.received) {
                 (None, Some(at)) if sender.is_some_and(|node| covers(node, at.time)) => {
                     *strays.entry(link).or_insert(0u64) += 1;

@@ -1,6 +1,7 @@
 //! Who took part: a node for every reel, and one for every endpoint that no reel owns.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use netreel_reel::{Endpoint, Header, Time};
 
@@ -15,6 +16,7 @@ const TELLING_LENGTH: u32 = 8;
 pub(super) struct Cast {
     /// First the reels' nodes, in the order of the reels.
     pub members: Vec<Member>,
+    /// By canonical endpoints: a socket for both families sees IPv4 as `::ffff:0:0/96`.
     owners: BTreeMap<Endpoint, Vec<usize>>,
 }
 
@@ -62,7 +64,10 @@ impl Cast {
                 if endpoint.ip().is_unspecified() {
                     open_ports.entry(endpoint.port()).or_default().push(reel);
                 } else {
-                    cast.owners.entry(endpoint).or_default().push(reel);
+                    let owners = cast.owners.entry(canonical(endpoint)).or_default();
+                    if !owners.contains(&reel) {
+                        owners.push(reel);
+                    }
                 }
             }
             let utc = headers
@@ -85,7 +90,7 @@ impl Cast {
     /// The node that an endpoint belonged to at a moment; several reels may own it one after the
     /// other.
     pub fn member_at(&self, endpoint: Endpoint, utc_ns: i128) -> Option<usize> {
-        let owners = self.owners.get(&endpoint)?;
+        let owners = self.owners.get(&canonical(endpoint))?;
         if let [only] = owners.as_slice() {
             return Some(*only);
         }
@@ -103,6 +108,14 @@ impl Cast {
             .min_by_key(|&member| distance(member))
     }
 
+    /// The node that stands for a group: everybody who listens to a multicast address, or to a
+    /// broadcast address; several recorded nodes may.
+    pub fn group_at(&self, endpoint: Endpoint, utc_ns: i128) -> Option<usize> {
+        let member = is_group(endpoint).then(|| self.member_at(endpoint, utc_ns))??;
+        let group = self.members.get(member)?.reel.is_none();
+        group.then_some(member)
+    }
+
     /// Finds out who is behind each endpoint that no socket is bound to.
     fn adopt_foreign(
         &mut self,
@@ -114,8 +127,9 @@ impl Cast {
         for scan in scans {
             let mut last = None;
             for packet in scan.sends.iter().chain(&scan.receives) {
-                if last != Some(packet.peer) && !self.owners.contains_key(&packet.peer) {
-                    foreign.insert(packet.peer);
+                let peer = canonical(packet.peer);
+                if last != Some(packet.peer) && !self.owners.contains_key(&peer) {
+                    foreign.insert(peer);
                 }
                 last = Some(packet.peer);
             }
@@ -123,6 +137,7 @@ impl Cast {
             for (local, peer) in seen.filter_map(|each| Some((each.local?, each.peer))) {
                 foreign.extend(
                     [local, peer]
+                        .map(canonical)
                         .iter()
                         .filter(|end| !self.owners.contains_key(end)),
                 );
@@ -134,6 +149,7 @@ impl Cast {
         let translated = translated(scans, &foreign);
         for endpoint in foreign {
             let by_port = open_ports.get(&endpoint.port()).map(Vec::as_slice);
+            let by_port = by_port.filter(|_| !is_certain_group(endpoint));
             if let Some([only]) = by_port {
                 // A socket bound to every address of its machine is reached at each of them.
                 self.own(endpoint, *only);
@@ -189,8 +205,12 @@ fn translated(scans: &[Scan], foreign: &BTreeSet<Endpoint>) -> BTreeMap<Endpoint
     }
     let mut votes: BTreeMap<Endpoint, (usize, BTreeMap<usize, usize>)> = BTreeMap::new();
     for (reel, scan) in scans.iter().enumerate() {
-        for receive in telling(&scan.receives).filter(|each| foreign.contains(&each.peer)) {
-            let (looked_at, votes) = votes.entry(receive.peer).or_default();
+        for receive in telling(&scan.receives) {
+            let peer = canonical(receive.peer);
+            if !foreign.contains(&peer) {
+                continue;
+            }
+            let (looked_at, votes) = votes.entry(peer).or_default();
             if *looked_at >= LOOKED_AT {
                 continue;
             }
@@ -208,6 +228,27 @@ fn translated(scans: &[Scan], foreign: &BTreeSet<Endpoint>) -> BTreeMap<Endpoint
             (most * 2 > looked_at).then_some((endpoint, reel))
         })
         .collect()
+}
+
+/// An endpoint with its IPv4 address where it has one in IPv6.
+fn canonical(endpoint: Endpoint) -> Endpoint {
+    match endpoint.ip().to_canonical() {
+        ip @ IpAddr::V4(_) => SocketAddr::new(ip, endpoint.port()),
+        IpAddr::V6(_) => endpoint,
+    }
+}
+
+/// Whether what is sent there may reach several: no reel knows the masks of networks, so the last
+/// address of every small one may be a broadcast address.
+pub(super) fn is_group(endpoint: Endpoint) -> bool {
+    let last = |ip: IpAddr| matches!(ip, IpAddr::V4(v4) if v4.octets()[3] == 255);
+    is_certain_group(endpoint) || last(endpoint.ip().to_canonical())
+}
+
+/// Whether it is the address of nobody alone.
+fn is_certain_group(endpoint: Endpoint) -> bool {
+    let ip = endpoint.ip().to_canonical();
+    ip.is_multicast() || ip == IpAddr::V4(Ipv4Addr::BROADCAST)
 }
 
 fn telling(packets: &[RawPacket]) -> impl Iterator<Item = &RawPacket> {

@@ -7,6 +7,7 @@ mod connections;
 mod cut;
 mod error;
 mod fate;
+mod groups;
 mod live;
 mod lookup;
 mod matching;
@@ -126,6 +127,10 @@ pub struct Node {
     pub peer: Option<u64>,
     /// Whether the session has its reel.
     pub recorded: bool,
+    /// Whether it is everybody behind a multicast address, or behind one that may be a broadcast
+    /// address. What is sent there is a packet for each recorded node that heard it; what none of
+    /// them heard is a packet to this node.
+    pub group: bool,
     /// Whether an observer saw packets of it. Without a reel its span is that of these packets.
     pub seen: bool,
     /// Whether its reel is that of a proxy that its packets passed. Its times are then those at the

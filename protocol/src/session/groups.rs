@@ -1,0 +1,59 @@
+//! Who heard what was sent to a multicast group or to a broadcast address.
+
+use std::collections::{BTreeSet, HashMap};
+
+use netreel_reel::Header;
+
+use super::cast::{Cast, utc_ns};
+use super::scan::{RawPacket, Scan};
+
+/// The recorded nodes that heard what others sent to groups.
+pub(super) struct Listeners {
+    /// By the sender, the port of the group, the hash and the length of the payload: the reels with
+    /// such a receipt from there, in their order.
+    heard: HashMap<(usize, u16, u64, u32), Vec<usize>>,
+}
+
+impl Listeners {
+    /// Looks at what was received where anything was sent to a group. Where an observer saw packets
+    /// pass it tells of the group, and nobody is looked for.
+    pub fn new(cast: &Cast, headers: &[&Header], scans: &[Scan]) -> Listeners {
+        let mut ports = BTreeSet::new();
+        for (scan, header) in scans.iter().zip(headers) {
+            for raw in &scan.sends {
+                if cast.group_at(raw.peer, utc_ns(header, raw.time)).is_some() {
+                    ports.insert(raw.peer.port());
+                }
+            }
+        }
+        let mut heard: HashMap<_, Vec<usize>> = HashMap::new();
+        if ports.is_empty() || scans.iter().any(|scan| !scan.seen.is_empty()) {
+            return Listeners { heard };
+        }
+        for (reel, (scan, header)) in scans.iter().zip(headers).enumerate() {
+            for raw in &scan.receives {
+                let connection = scan.connections.get(raw.connection as usize);
+                let port = connection.map_or(0, |connection| connection.port);
+                let sender = cast.member_at(raw.peer, utc_ns(header, raw.time));
+                if let Some(sender) = sender.filter(|_| ports.contains(&port)) {
+                    let by = heard
+                        .entry((sender, port, raw.hash, raw.length))
+                        .or_default();
+                    if by.last() != Some(&reel) {
+                        by.push(reel);
+                    }
+                }
+            }
+        }
+        Listeners { heard }
+    }
+
+    /// The reels that received what `reel` sent as `raw`, if that went to a group.
+    pub fn of(&self, cast: &Cast, (reel, raw): (usize, &RawPacket), utc_ns: i128) -> &[usize] {
+        if self.heard.is_empty() || cast.group_at(raw.peer, utc_ns).is_none() {
+            return &[];
+        }
+        let key = (reel, raw.peer.port(), raw.hash, raw.length);
+        self.heard.get(&key).map_or(&[], Vec::as_slice)
+    }
+}
