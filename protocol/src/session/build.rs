@@ -173,6 +173,19 @@ impl<'a> Builder<'a> {
                 .map(|(first, _)| i128::from(first.0) + clock.offset_ns)
         });
         let zero_ns = first.min().unwrap_or(0);
+        let mut warnings = warnings;
+        let spans = sources.iter().zip(&scans);
+        let latest = spans.filter_map(|(source, scan)| {
+            let (_, last) = scan.span?;
+            Some(utc_ns(source.reel.header(), last))
+        });
+        if latest.max().is_some_and(|latest| latest > i64::MAX.into()) {
+            warnings.push(
+                "there are times beyond the year 2262, which stand here as the latest that can be \
+                 told"
+                    .to_owned(),
+            );
+        }
         let anchor = sources.first().map(|source| &source.reel.header().clock);
         let start_utc_ns = anchor.map_or(0, |anchor| {
             let utc_ns = i128::from(anchor.utc_ns) + zero_ns - i128::from(anchor.monotonic.0);
