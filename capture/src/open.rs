@@ -12,7 +12,7 @@ use netreel_reel::{ReadAt, ReadError, Reel, Start};
 use crate::file::FileSource;
 use crate::import::{ImportError, Origin, observe};
 use crate::part_file::{PartFile, PartSource};
-use crate::pcap::is_capture;
+use crate::pcap::{is_capture, is_compressed};
 use crate::recorder::ring_path;
 use crate::rings::RINGS_MAX;
 use crate::series::{base_of, name_number, named_like_parts, named_next};
@@ -172,7 +172,9 @@ fn capture(path: &Path) -> Result<Option<(Reel, Vec<String>)>, OpenWhy> {
     let mut file = File::open(path)?;
     let mut start = [0; 4];
     let read = file.read_at(&mut start, 0)?;
-    if !is_capture(start.get(..read).unwrap_or_default()) {
+    let start = start.get(..read).unwrap_or_default();
+    // What is compressed is refused as a capture would be, and not as something that is no reel.
+    if !is_capture(start) && !is_compressed(start) {
         return Ok(None);
     }
     let origin = Origin::of(path, &mut file).map_err(ImportError::from)?;

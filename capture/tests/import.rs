@@ -273,3 +273,21 @@ fn a_capture_without_udp_is_an_observer_who_saw_nothing() {
     assert_eq!((reel.len(), left_out), (0, Vec::new()));
     assert_eq!(reel.header().engine, netreel_reel::Header::OBSERVER);
 }
+
+#[test]
+fn a_compressed_file_is_refused_as_one_wherever_a_reel_is_read() {
+    let folder = std::env::temp_dir().join(format!("netreel-compressed-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    for (start, format) in [
+        (&b"\x1f\x8b\x08\0"[..], "gzip"),
+        (b"\x28\xb5\x2f\xfd", "zstd"),
+    ] {
+        let path = folder.join("match.pcap.gz");
+        std::fs::write(&path, start).expect("a file");
+        let why = netreel_capture::open(&path).err().map(|error| error.why);
+        let why = why.map(|why| why.to_string()).unwrap_or_default();
+        let expected = format!("the file is compressed ({format}); unpack it first");
+        assert_eq!(why, expected);
+    }
+    std::fs::remove_dir_all(&folder).expect("the folder goes");
+}

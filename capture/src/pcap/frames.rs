@@ -90,9 +90,10 @@ impl<R: Read> Frames<R> {
                 interfaces: Vec::new(),
                 before: 0,
             },
-            [0x1f, 0x8b, ..] => return Err(PcapError::Compressed { format: "gzip" }),
-            [0x28, 0xb5, 0x2f, 0xfd] => return Err(PcapError::Compressed { format: "zstd" }),
             _ => {
+                if let Some(format) = compression(&start) {
+                    return Err(PcapError::Compressed { format });
+                }
                 let length = source.read_more(24)?;
                 match parse_pcap_header(&source.buffer) {
                     Ok((_, header)) => Format::Pcap(header),
@@ -277,6 +278,15 @@ impl<R: Read> Frames<R> {
             self.broken_blocks += 1;
             None
         }))
+    }
+}
+
+/// What a file that starts with these bytes is compressed with.
+pub fn compression(start: &[u8]) -> Option<&'static str> {
+    match start {
+        [0x1f, 0x8b, ..] => Some("gzip"),
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => Some("zstd"),
+        _ => None,
     }
 }
 

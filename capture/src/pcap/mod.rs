@@ -203,6 +203,12 @@ pub fn is_capture(start: &[u8]) -> bool {
             .any(|&each| each == magic || each == magic.swap_bytes())
 }
 
+/// Whether a file that starts with these bytes is compressed with gzip or zstd, as captures often
+/// are.
+pub fn is_compressed(start: &[u8]) -> bool {
+    frames::compression(start).is_some()
+}
+
 impl<R: Read> Iterator for UdpPayloads<R> {
     type Item = UdpPayload;
 
