@@ -64,6 +64,29 @@ fn an_orphan_that_cannot_be_recorded_is_named_once_however_it_was_started() {
 }
 
 #[test]
+fn a_child_of_vfork_is_named_where_it_cannot_be_recorded_and_not_where_it_never_was_one() {
+    let bench = Bench::new();
+    let vforks = bench.compile("vforks");
+    let vforks = text(&vforks);
+    if let Some(idle) = bench.compile_with("idle", "cc", &["-static"]) {
+        let ran = bench.record(&[], &[vforks, text(&idle), "0"]).expect(1);
+        let named = ran.err.matches("is not recorded: it is statically linked");
+        assert_eq!(named.count(), 1, "{}", ran.err);
+        std::fs::remove_dir_all(bench.out()).unwrap();
+    }
+    // There is one, and it cannot be run; then one that can.
+    for program in ["/dev/null", "/", "/bin/true"] {
+        bench.record(&[], &[vforks, program]).expect(0);
+        std::fs::remove_dir_all(bench.out()).unwrap();
+    }
+    let Some(pair) = bench.compile_with("pair", "gcc", &["-fsanitize=address"]) else {
+        return;
+    };
+    let ran = bench.record(&[], &[vforks, text(&pair), "3"]).expect(1);
+    assert!(ran.err.contains("verify_asan_link_order=0"), "{}", ran.err);
+}
+
+#[test]
 fn a_process_that_never_says_a_word_is_named() {
     let bench = Bench::new();
     let children = bench.compile("children");

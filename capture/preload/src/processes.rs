@@ -34,9 +34,18 @@ fn contains(text: &[u8], part: &[u8]) -> bool {
 /// # Safety
 /// `path` is null or a zero-ended string; `list` as for [`is_cleared`].
 unsafe fn starts(call: CallId, result: i32, path: *const c_char, list: *const *const c_char) {
-    if attach::generation().is_none() || attach::is_borrowed() || path.is_null() {
+    if attach::generation().is_none() || path.is_null() {
         return;
     }
+    // Between vfork and exec it is the parent that tells, in whose memory and thread this runs, and
+    // which waits meanwhile.
+    let (call, result) = if result == 0 && attach::is_borrowed() {
+        // SAFETY: asks for a number.
+        (CallId::SPAWN, unsafe { sys::syscall(nr::GETPID, [0; 6]) }
+            as i32)
+    } else {
+        (call, result)
+    };
     let code = errno();
     // SAFETY: the caller vouches for it.
     let (cleared, path) = unsafe { (is_cleared(list), CStr::from_ptr(path).to_bytes()) };

@@ -88,6 +88,11 @@ impl Descendants {
         }
     }
 
+    /// Process `pid` runs no program of its own after all.
+    pub(super) fn forget(&mut self, pid: u32) {
+        self.expected.remove(&pid);
+    }
+
     /// It was told that the process is not recorded.
     pub(super) fn name(&mut self, pid: u32) {
         self.expected.remove(&pid);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 
-use netreel_reel::{CallId, Event, Header, Record};
+use netreel_reel::{CallId, Event, Header, Record, ThreadId};
 use netreel_transport::{Pusher, monotonic_now};
 
 use super::look;
@@ -44,6 +44,8 @@ pub(super) struct Process {
     pub(super) program: Option<PathBuf>,
     /// What it says that it becomes: for a sentence, and the program's file.
     pub(super) becomes: Option<(String, PathBuf)>,
+    /// Which thread started a process latest, and which one.
+    pub(super) started: Option<(ThreadId, u32)>,
     /// Whether it calls processes by the numbers that they have here.
     pub(super) same_numbers: bool,
     /// Whether it was another program than that at the latest look.
@@ -61,14 +63,15 @@ pub(super) enum Doing {
     /// It starts or becomes another program.
     Starts {
         pid: u32,
+        thread: ThreadId,
         /// The process that was started; `None` where it becomes the program itself.
         child: Option<u32>,
         path: PathBuf,
         /// The environment names the recorder no more.
         cleared: bool,
     },
-    /// It has become no other program after all.
-    Stays { pid: u32 },
+    /// It, or the child that this thread has started, has become no other program after all.
+    Stays { pid: u32, thread: ThreadId },
     /// It has a child.
     Forks { pid: u32, child: u32 },
     /// It looks for the kernel's own library.
@@ -140,6 +143,7 @@ impl Process {
             limited: false,
             program: look::path(pid),
             becomes: None,
+            started: None,
             same_numbers: true,
             other: false,
             marked: false,
@@ -247,7 +251,8 @@ fn tell_of_gaps(pid: u32, record: &Record<'_>, doings: &Sender<Doing>) {
         let _ = doings.send(Doing::Forks { pid, child });
     }
     if call == CallId::EXEC && result < 0 {
-        let _ = doings.send(Doing::Stays { pid });
+        let thread = record.thread;
+        let _ = doings.send(Doing::Stays { pid, thread });
     }
     if result < 0 || (call != CallId::EXEC && call != CallId::SPAWN) {
         return;
@@ -260,6 +265,7 @@ fn tell_of_gaps(pid: u32, record: &Record<'_>, doings: &Sender<Doing>) {
         // The receiver outlives every recorder.
         let _ = doings.send(Doing::Starts {
             pid,
+            thread: record.thread,
             child,
             path,
             cleared,

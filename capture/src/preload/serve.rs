@@ -571,10 +571,16 @@ impl Server<'_> {
             match doing {
                 Doing::Starts {
                     pid,
+                    thread,
                     child,
                     path,
                     cleared,
-                } => self.starts(pid, child, &path, cleared),
+                } => {
+                    if let Some(process) = self.processes.get_mut(&pid) {
+                        process.started = child.map(|child| (thread, child));
+                    }
+                    self.starts(pid, child, &path, cleared);
+                }
                 Doing::Forks { pid, child } => {
                     let Some(process) = self.processes.get(&pid) else {
                         continue;
@@ -586,9 +592,16 @@ impl Server<'_> {
                         descendants.expect(child, what, None);
                     }
                 }
-                Doing::Stays { pid } => {
-                    if let Some(process) = self.processes.get_mut(&pid) {
-                        process.becomes = None;
+                Doing::Stays { pid, thread } => {
+                    let Some(process) = self.processes.get_mut(&pid) else {
+                        continue;
+                    };
+                    process.becomes = None;
+                    if let Some((by, child)) = process.started
+                        && by == thread
+                        && let Some(descendants) = &mut self.descendants
+                    {
+                        descendants.forget(child);
                     }
                 }
                 Doing::Vdso { pid } => {
