@@ -9,6 +9,7 @@ mod descendants;
 mod escape;
 mod library;
 mod look;
+mod messages;
 mod process;
 mod serve;
 mod tripwire;

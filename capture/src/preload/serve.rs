@@ -5,9 +5,8 @@ use std::collections::hash_map::RandomState;
 use std::ffi::OsString;
 use std::fs::{self, File, Permissions};
 use std::hash::{BuildHasher, Hasher};
-use std::io::{self, IoSlice, IoSliceMut};
-use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, OwnedFd};
+use std::io;
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -16,15 +15,16 @@ use std::sync::mpsc::{Receiver, Sender};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
+use rustix::net::{self, AddressFamily, SocketFlags, SocketType};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use super::descendants::{Descendants, descends_from_this, why_not_loaded};
 use super::escape::{check_program, find_program, has_system_calls};
 use super::hello::{
-    HELLO_MAGIC, Hello, KIND_ATTACH, KIND_MORE, KIND_TRIPWIRE, KIND_UNMAPPED, VARIABLE, Welcome,
+    HELLO_MAGIC, KIND_ATTACH, KIND_MORE, KIND_TRIPWIRE, KIND_UNMAPPED, VARIABLE, Welcome,
 };
 use super::library::Unpacked;
+use super::messages::{read_hello, write_welcome};
 use super::process::{Doing, Finished, Process, RINGS_MAX};
 use super::tripwire::Tripwire;
 use super::{ADDRESS_SANITIZER, Outcome, PreloadError, Report, Wanted, look};
@@ -444,7 +444,8 @@ impl Server<'_> {
         let name = process.name.clone();
         let sentence = match error.kind() {
             io::ErrorKind::QuotaExceeded if error.raw_os_error().is_none() => format!(
-                "{name}: what further threads do, because {RINGS_MAX} are recorded at a time, and no more"
+                "{name}: what further threads do, because {} are recorded at a time, and no more",
+                RINGS_MAX - 2
             ),
             _ => format!(
                 "{name}: what a thread does, because there is no room for its buffer beside the reel: \
@@ -760,53 +761,4 @@ fn remove(reel: &Path) {
     for file in reel_files(reel).unwrap_or_default() {
         let _ = fs::remove_file(file);
     }
-}
-
-fn read_hello(socket: &OwnedFd) -> Option<(Hello, Option<OwnedFd>)> {
-    let mut bytes = [0u8; size_of::<Hello>()];
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
-    let mut control = net::RecvAncillaryBuffer::new(&mut space);
-    let mut parts = [IoSliceMut::new(&mut bytes)];
-    let flags = RecvFlags::CMSG_CLOEXEC;
-    let received = net::recvmsg(socket, &mut parts, &mut control, flags).ok()?;
-    let mut passed = None;
-    for message in control.drain() {
-        if let net::RecvAncillaryMessage::ScmRights(fds) = message {
-            passed = fds.into_iter().next();
-        }
-    }
-    let number = |at: usize| Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
-    let hello = Hello {
-        magic: number(0)?,
-        kind: number(4)?,
-        pid: number(8)?,
-        flags: number(12)?,
-        identity: 0,
-    };
-    let whole = received.bytes == bytes.len() && hello.magic == HELLO_MAGIC;
-    whole.then_some((hello, passed))
-}
-
-fn write_welcome(socket: &OwnedFd, welcome: &Welcome, file: Option<&File>) {
-    let mut bytes = Vec::with_capacity(size_of::<Welcome>());
-    for number in [
-        welcome.magic,
-        welcome.accepted,
-        welcome.rings,
-        welcome.capacity,
-    ] {
-        bytes.extend_from_slice(&number.to_ne_bytes());
-    }
-    bytes.extend_from_slice(&welcome.identity.to_ne_bytes());
-    bytes.extend_from_slice(&welcome.drop_when_full.to_ne_bytes());
-    bytes.extend_from_slice(&welcome.tripwire.to_ne_bytes());
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
-    let mut control = net::SendAncillaryBuffer::new(&mut space);
-    let fds = file.map(|file| [file.as_fd()]);
-    if let Some(fds) = &fds {
-        control.push(net::SendAncillaryMessage::ScmRights(fds));
-    }
-    let parts = [IoSlice::new(&bytes)];
-    // Whoever asked may be gone.
-    let _ = net::sendmsg(socket, &parts, &mut control, SendFlags::NOSIGNAL);
 }

@@ -1,0 +1,61 @@
+//! What goes over the recorder's socket.
+
+use std::fs::File;
+use std::io::{IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, OwnedFd};
+
+use rustix::net::{self, RecvFlags, SendFlags};
+
+use super::hello::{HELLO_MAGIC, Hello, Welcome};
+
+/// What the process says, with the descriptor that it passes.
+pub(super) fn read_hello(socket: &OwnedFd) -> Option<(Hello, Option<OwnedFd>)> {
+    let mut bytes = [0u8; size_of::<Hello>()];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut control = net::RecvAncillaryBuffer::new(&mut space);
+    let mut parts = [IoSliceMut::new(&mut bytes)];
+    let flags = RecvFlags::CMSG_CLOEXEC;
+    let received = net::recvmsg(socket, &mut parts, &mut control, flags).ok()?;
+    let mut passed = None;
+    for message in control.drain() {
+        if let net::RecvAncillaryMessage::ScmRights(fds) = message {
+            passed = fds.into_iter().next();
+        }
+    }
+    let number = |at: usize| Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
+    let hello = Hello {
+        magic: number(0)?,
+        kind: number(4)?,
+        pid: number(8)?,
+        flags: number(12)?,
+        identity: 0,
+    };
+    let whole = received.bytes == bytes.len() && hello.magic == HELLO_MAGIC;
+    whole.then_some((hello, passed))
+}
+
+/// Answers, with the ring file where there is one.
+pub(super) fn write_welcome(socket: &OwnedFd, welcome: &Welcome, file: Option<&File>) {
+    let mut bytes = Vec::with_capacity(size_of::<Welcome>());
+    for number in [
+        welcome.magic,
+        welcome.accepted,
+        welcome.rings,
+        welcome.capacity,
+    ] {
+        bytes.extend_from_slice(&number.to_ne_bytes());
+    }
+    bytes.extend_from_slice(&welcome.identity.to_ne_bytes());
+    bytes.extend_from_slice(&welcome.drop_when_full.to_ne_bytes());
+    bytes.extend_from_slice(&welcome.tripwire.to_ne_bytes());
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut control = net::SendAncillaryBuffer::new(&mut space);
+    let fds = file.map(|file| [file.as_fd()]);
+    if let Some(fds) = &fds {
+        control.push(net::SendAncillaryMessage::ScmRights(fds));
+    }
+    let parts = [IoSlice::new(&bytes)];
+    // Whoever asked may be gone.
+    let _ = net::sendmsg(socket, &parts, &mut control, SendFlags::NOSIGNAL);
+}
