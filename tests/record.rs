@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 
-use netreel_reel::{CallId, Event, EventKind};
+use netreel_reel::{CallId, Event, EventKind, Reel};
 use support::programs::{Bench, calls, count, notes, records, sent, text};
 use support::{Ran, netreel};
 
@@ -564,4 +565,82 @@ fn hundreds_of_threads_that_begin_at_once_are_recorded_or_named() {
         .map(|(_, reel)| reel.totals().dropped())
         .sum();
     assert_eq!(all(&bench) as u64 + dropped, 900);
+}
+
+/// Records `tests/programs/odd.c` doing `what`: it goes as without a recorder.
+fn odd(what: &str, code: i32) -> (Bench, support::Ran) {
+    let bench = Bench::new();
+    let program = bench.compile("odd");
+    let command = ["timeout", "-k", "1", "60", text(&program), what];
+    let ran = bench.record(&[], &command).expect(code);
+    assert!(ran.out.contains("ok\n"), "{} {}", ran.out, ran.err);
+    (bench, ran)
+}
+
+fn reel_of(bench: &Bench, program: &str) -> Arc<Reel> {
+    let mut reels = bench.reels().into_iter();
+    let found = reels.find(|(name, _)| name == program);
+    found.expect("its reel").1
+}
+
+#[test]
+fn a_descriptor_that_was_a_socket_is_read_as_what_it_is_now() {
+    // That it was also opened as a stream is named.
+    odd("closed", 1);
+}
+
+#[test]
+fn what_a_child_of_vfork_does_with_descriptors_is_not_its_parents() {
+    odd("borrowed", 0);
+}
+
+#[test]
+fn a_thread_with_the_smallest_stack_may_send_and_receive_in_batches() {
+    odd("small", 0);
+}
+
+#[test]
+fn a_batch_of_a_hundred_packets_is_recorded_packet_by_packet() {
+    let (bench, _) = odd("batch", 0);
+    let reel = reel_of(&bench, "odd");
+    let expected: Vec<Vec<u8>> = (0..100u32).map(|at| at.to_le_bytes().into()).collect();
+    assert_eq!(sent(&reel), expected);
+    assert_eq!(count(&reel, EventKind::Received), 100);
+}
+
+#[test]
+fn reads_and_writes_by_the_number_of_the_call_are_recorded() {
+    let (bench, _) = odd("numbers", 0);
+    let reel = reel_of(&bench, "odd");
+    assert_eq!(count(&reel, EventKind::Sent), 1);
+    assert_eq!(count(&reel, EventKind::Received), 1);
+    assert_eq!(calls(&reel)["close"], 1);
+}
+
+#[test]
+fn a_sender_whose_address_was_cut_is_not_made_up() {
+    let (bench, _) = odd("address", 0);
+    let mut senders = Vec::new();
+    reel_of(&bench, "odd").for_each(|record| {
+        if let Event::Received { from, .. } = record.event {
+            senders.push(from.to_string());
+        }
+    });
+    assert_eq!(senders, ["0.0.0.0:0"]);
+}
+
+#[test]
+fn what_goes_through_a_stream_of_c_is_named_as_not_recorded() {
+    let (_, ran) = odd("stream", 1);
+    assert!(
+        ran.err.contains("as a stream of the C library"),
+        "{}",
+        ran.err
+    );
+}
+
+#[test]
+fn packets_that_the_kernel_cuts_are_named() {
+    let (_, ran) = odd("segments", 1);
+    assert!(ran.err.contains("several packets as one"), "{}", ran.err);
 }

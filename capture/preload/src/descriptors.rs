@@ -1,10 +1,12 @@
 //! The life of UDP sockets: made, bound, connected, duplicated, closed.
 
+use core::ffi::{c_char, c_void};
+
 use crate::attach;
-use crate::call::CallId;
+use crate::call::{CallId, PastId};
 use crate::push::pushing;
 use crate::sockets::{self, Endpoint};
-use crate::sys::{errno, hook, set_errno};
+use crate::sys::{self, errno, hook, set_errno};
 
 /// Says what came of a call on a UDP socket. Leaves `errno` as it is.
 fn tell(fd: i32, call: CallId, result: i32, details: &[&[u8]]) {
@@ -31,6 +33,16 @@ fn quietly(run: impl FnOnce()) {
     }
 }
 
+/// Says that the socket is used in a way that no hook sees. Leaves `errno` as it is.
+fn went_past(fd: i32, what: PastId) {
+    quietly(|| {
+        if sockets::udp(fd).is_some() {
+            sockets::past(what);
+        }
+    });
+}
+
+const CLOSE_RANGE_CLOEXEC: i32 = 4;
 const F_DUPFD: i32 = 0;
 const F_DUPFD_CLOEXEC: i32 = 1030;
 
@@ -58,6 +70,10 @@ hook! {
         };
         if let Some(socket) = sockets::udp(fd) {
             sockets::forget_peer(socket);
+            // SAFETY: the call succeeded, so the family is there.
+            if result == 0 && length >= 2 && unsafe { address.cast::<u16>().read_unaligned() } == 0 {
+                sockets::dissolved(socket);
+            }
             let peer = peer.as_ref().map_or(&[][..], Endpoint::bytes);
             tell(fd, CallId::CONNECT, result, &[peer]);
         }
@@ -81,6 +97,9 @@ hook! {
                 core::slice::from_raw_parts(value, length.min(64) as usize)
             };
             tell(fd, CallId::SET_OPTION, result, &[&level.to_le_bytes(), &name.to_le_bytes(), value]);
+            if level == sys::SOL_UDP && matches!(name, sys::UDP_SEGMENT | sys::UDP_GRO) && result == 0 {
+                quietly(|| sockets::past(PastId::SEGMENTS));
+            }
             result
         }
     }
@@ -106,12 +125,53 @@ hook! {
     }
 
     fn close_range[real](first: u32, last: u32, flags: i32) -> i32 {
-        // With a flag nothing is closed now.
-        if flags == 0 {
+        // With this flag nothing is closed before another program is run.
+        if flags & CLOSE_RANGE_CLOEXEC == 0 {
             quietly(|| (first..=last.min(65_535)).for_each(|fd| sockets::closing(fd as i32)));
         }
         // SAFETY: as the program vouches for its own call.
         unsafe { real(first, last, flags) }
+    }
+
+    fn fclose[real](stream: *mut c_void) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        unsafe {
+            if !stream.is_null() {
+                quietly(|| sockets::closing(sys::fileno(stream)));
+            }
+            real(stream)
+        }
+    }
+
+    fn fdopen[real](fd: i32, mode: *const c_char) -> *mut c_void {
+        // SAFETY: as the program vouches for its own call.
+        let stream = unsafe { real(fd, mode) };
+        went_past(fd, PastId::STREAM);
+        stream
+    }
+
+    fn vdprintf[real](fd: i32, format: *const c_char, arguments: *mut c_void) -> i32 {
+        went_past(fd, PastId::STREAM);
+        // SAFETY: as the program vouches for its own call.
+        unsafe { real(fd, format, arguments) }
+    }
+
+    fn sendfile[real](to: i32, from: i32, offset: *mut i64, count: usize) -> isize {
+        went_past(to, PastId::MOVED);
+        // SAFETY: as the program vouches for its own call.
+        unsafe { real(to, from, offset, count) }
+    }
+
+    fn sendfile64[real](to: i32, from: i32, offset: *mut i64, count: usize) -> isize {
+        went_past(to, PastId::MOVED);
+        // SAFETY: as the program vouches for its own call.
+        unsafe { real(to, from, offset, count) }
+    }
+
+    fn splice[real](from: i32, from_offset: *mut i64, to: i32, to_offset: *mut i64, count: usize, flags: u32) -> isize {
+        went_past(to, PastId::MOVED);
+        // SAFETY: as the program vouches for its own call.
+        unsafe { real(from, from_offset, to, to_offset, count, flags) }
     }
 
     fn dup[real](fd: i32) -> i32 {
@@ -163,5 +223,20 @@ hook! {
             quietly(|| sockets::duplicated(fd, result));
         }
         result
+    }
+}
+
+#[unsafe(no_mangle)]
+/// Lets the C library close all descriptors from `first` on.
+///
+/// # Safety
+/// As the call says.
+pub unsafe extern "C" fn closefrom(first: i32) {
+    static REAL: sys::Real = sys::Real::new(c"closefrom");
+    quietly(|| (first.max(0)..65_536).for_each(sockets::closing));
+    let found = REAL.get();
+    if !found.is_null() {
+        // SAFETY: the C library's function has this signature.
+        unsafe { core::mem::transmute::<*mut c_void, unsafe extern "C" fn(i32)>(found)(first) };
     }
 }

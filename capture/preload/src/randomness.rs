@@ -51,6 +51,8 @@ unsafe fn opened(path: *const c_char, fd: i32) -> i32 {
         let path = unsafe { CStr::from_ptr(path) }.to_bytes();
         if path == b"/dev/urandom" || path == b"/dev/random" {
             sockets::set_random_source(fd);
+        } else {
+            sockets::opened(fd);
         }
     }
     fd

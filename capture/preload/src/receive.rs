@@ -95,8 +95,21 @@ unsafe fn tell(fd: i32, taken: &Taken, result: isize, code: i32) -> Option<()> {
     Some(())
 }
 
+/// How long an address is that the program has room for, before a call.
+///
+/// # Safety
+/// `length` is null or leads to a length.
+unsafe fn room_for(length: *const u32) -> u32 {
+    // SAFETY: the caller vouches for it.
+    unsafe { length.as_ref() }.copied().unwrap_or(0)
+}
+
+/// `address_room`: how many bytes of an address there was room for; the kernel says how many it
+/// would have written.
+///
 /// # Safety
 /// As [`after`], for one buffer.
+#[allow(clippy::too_many_arguments)] // as many as the call has
 unsafe fn after_one(
     fd: i32,
     buffer: *mut u8,
@@ -104,6 +117,7 @@ unsafe fn after_one(
     flags: i32,
     address: *const u8,
     address_length: *const u32,
+    address_room: u32,
     result: isize,
 ) {
     let iov = IoVec {
@@ -118,7 +132,7 @@ unsafe fn after_one(
             count: 1,
             address,
             address_length: if known && result >= 0 {
-                (*address_length).min(28)
+                (*address_length).min(address_room).min(28)
             } else {
                 0
             },
@@ -175,6 +189,10 @@ impl Source {
         };
         if result < 0 {
             source.length = 0;
+            if errno() == sys::ENOTSOCK {
+                sockets::forget(fd);
+                return (plain(), source);
+            }
         }
         (result, source)
     }
@@ -216,6 +234,9 @@ impl Source {
         };
         if result >= 0 {
             source.length = message.name_length.min(28);
+        } else if errno() == sys::ENOTSOCK {
+            sockets::forget(fd);
+            return (plain(), source);
         }
         (result, source)
     }
@@ -225,38 +246,45 @@ impl Source {
     unsafe fn tell(&self, fd: i32, buffer: *mut u8, length: usize, flags: i32, result: isize) {
         let (address, length_at) = (self.address.as_ptr(), &raw const self.length);
         // SAFETY: the caller vouches for it.
-        unsafe { after_one(fd, buffer, length, flags, address, length_at, result) };
+        unsafe { after_one(fd, buffer, length, flags, address, length_at, 28, result) };
     }
 }
 
-/// How many messages of one `recvmmsg` are lent a place for their source: 7 KiB of stack.
-const LENT_MAX: usize = 256;
+/// How many messages of one `recvmmsg` have their sources looked at.
+const SOURCES_MAX: usize = 256;
 
-/// Lends a place for the source to each of the first [`LENT_MAX`] messages that has none, and
-/// takes it back after `receive`, whose messages `tell` is shown before that.
+/// Receives by `receive` with a place for the source of each of the first `N` messages that has
+/// none, shows them to `tell` with the room that each has for its source, and takes the places
+/// back.
 ///
 /// # Safety
 /// `messages` are the program's own, for the call that `receive` makes.
-#[inline(never)]
-unsafe fn with_sources(
+#[inline(never)] // only what needs so many has so much on its stack
+unsafe fn with_sources<const N: usize>(
     messages: &mut [MMsgHdr],
     receive: impl FnOnce(*mut MMsgHdr) -> i32,
-    tell: impl FnOnce(&[MMsgHdr], i32),
+    tell: impl FnOnce(&[MMsgHdr], &[u32], i32),
 ) -> i32 {
-    let mut addresses = [[0u8; 28]; LENT_MAX];
-    let mut asked = [None; LENT_MAX];
-    let places = addresses.iter_mut().zip(&mut asked);
-    for (message, (address, asked)) in messages.iter_mut().zip(places) {
+    let mut addresses = [[0u8; 28]; N];
+    let (mut rooms, mut lent) = ([28u32; N], [false; N]);
+    let mut asked = [0u32; N];
+    let places = addresses.iter_mut().zip(&mut rooms).zip(&mut lent);
+    for ((message, ((address, room), lent)), asked) in
+        messages.iter_mut().zip(places).zip(&mut asked)
+    {
         let header = &mut message.header;
+        *asked = header.name_length;
         if header.name.is_null() {
-            *asked = Some(header.name_length);
+            *lent = true;
             (header.name, header.name_length) = (address.as_mut_ptr(), 28);
+        } else {
+            *room = header.name_length;
         }
     }
     let result = receive(messages.as_mut_ptr());
-    tell(messages, result);
-    for (message, asked) in messages.iter_mut().zip(asked) {
-        if let Some(asked) = asked {
+    tell(messages, &rooms, result);
+    for (message, (lent, asked)) in messages.iter_mut().zip(lent.into_iter().zip(asked)) {
+        if lent {
             message.header.name = core::ptr::null_mut();
             message.header.name_length = asked;
         }
@@ -264,11 +292,11 @@ unsafe fn with_sources(
     result
 }
 
-/// Says what came of a `recvmmsg`.
+/// Says what came of a `recvmmsg`; `rooms` is how long an address each message has room for.
 ///
 /// # Safety
 /// As [`after`], for each of the messages.
-unsafe fn after_many(fd: i32, messages: &[MMsgHdr], flags: i32, result: i32) {
+unsafe fn after_many(fd: i32, messages: &[MMsgHdr], rooms: &[u32], flags: i32, result: i32) {
     let none = Taken {
         iov: core::ptr::null(),
         count: 0,
@@ -281,8 +309,12 @@ unsafe fn after_many(fd: i32, messages: &[MMsgHdr], flags: i32, result: i32) {
         unsafe { after(fd, &none, -1) };
         return;
     };
-    for message in messages.iter().take(got) {
-        let taken = taken_by(&message.header, flags);
+    for (index, message) in messages.iter().take(got).enumerate() {
+        let taken = taken_by(
+            &message.header,
+            rooms.get(index).copied().unwrap_or(0),
+            flags,
+        );
         // SAFETY: the caller vouches for it.
         unsafe { after(fd, &taken, message.length as isize) };
     }
@@ -315,8 +347,9 @@ hook! {
                 source.tell(fd, buffer, length, flags, result);
                 return result;
             }
+            let address_room = room_for(address_length);
             let result = real(fd, buffer, length, flags, address, address_length);
-            after_one(fd, buffer, length, flags, address, address_length, result);
+            after_one(fd, buffer, length, flags, address, address_length, address_room, result);
             result
         }
     }
@@ -329,8 +362,9 @@ hook! {
                 source.tell(fd, buffer, length, flags, result);
                 return result;
             }
+            let address_room = room_for(address_length);
             let result = real(fd, buffer, length, room, flags, address, address_length);
-            after_one(fd, buffer, length, flags, address, address_length, result);
+            after_one(fd, buffer, length, flags, address, address_length, address_room, result);
             result
         }
     }
@@ -379,8 +413,9 @@ hook! {
             };
             let many = sockets::udp(fd).is_some_and(|socket| !sockets::has_peer(fd, socket));
             if !many || !asked.name.is_null() {
+                let room = asked.name_length;
                 let result = real(fd, message, flags);
-                after(fd, &taken_by(asked, flags), result);
+                after(fd, &taken_by(asked, room, flags), result);
                 return result;
             }
             let mut address = [0u8; 28];
@@ -390,7 +425,7 @@ hook! {
             let result = real(fd, &raw mut ours, flags);
             asked.control_length = ours.control_length;
             asked.flags = ours.flags;
-            after(fd, &taken_by(&ours, flags), result);
+            after(fd, &taken_by(&ours, 28, flags), result);
             result
         }
     }
@@ -403,45 +438,72 @@ hook! {
             }
             let list = core::slice::from_raw_parts_mut(messages, count as usize);
             let many = sockets::udp(fd).is_some_and(|socket| !sockets::has_peer(fd, socket));
-            if many && list.iter().any(|message| message.header.name.is_null()) {
-                let receive = |messages| real(fd, messages, count, flags, timeout);
-                return with_sources(list, receive, |list, result| after_many(fd, list, flags, result));
+            let receive = |messages| real(fd, messages, count, flags, timeout);
+            if !many {
+                let result = receive(messages);
+                // All come from the one peer.
+                after_many(fd, list, &[], flags, result);
+                return result;
             }
-            let result = real(fd, messages, count, flags, timeout);
-            after_many(fd, list, flags, result);
-            result
+            let tell = |list: &[MMsgHdr], rooms: &[u32], result| after_many(fd, list, rooms, flags, result);
+            match list.len() {
+                0..=16 => with_sources::<16>(list, receive, tell),
+                17..=64 => with_sources::<64>(list, receive, tell),
+                _ => with_sources::<SOURCES_MAX>(list, receive, tell),
+            }
         }
     }
 
     fn syscall[real](number: isize, a: usize, b: usize, c: usize, d: usize, e: usize, f: usize) -> isize {
         use crate::sys::nr;
+        use crate::{clocks, descriptors, processes, randomness, send, waits};
         // SAFETY: each is the C library's function for that system call.
         unsafe {
+            let fd = a as i32;
             match usize::try_from(number).unwrap_or(usize::MAX) {
-                nr::SENDTO => crate::send::sendto(a as i32, b as *const u8, c, d as i32, e as *const u8, f as u32),
-                nr::SENDMSG => crate::send::sendmsg(a as i32, b as *const MsgHdr, c as i32),
-                nr::SENDMMSG => crate::send::sendmmsg(a as i32, b as *mut MMsgHdr, c as u32, d as i32) as isize,
-                nr::RECVFROM => recvfrom(a as i32, b as *mut u8, c, d as i32, e as *mut u8, f as *mut u32),
-                nr::RECVMSG => recvmsg(a as i32, b as *mut MsgHdr, c as i32),
-                nr::RECVMMSG => recvmmsg(a as i32, b as *mut MMsgHdr, c as u32, d as i32, e as *mut TimeSpec) as isize,
-                nr::SOCKET => crate::descriptors::socket(a as i32, b as i32, c as i32) as isize,
-                nr::CLOSE => crate::descriptors::close(a as i32) as isize,
-                nr::CONNECT => crate::descriptors::connect(a as i32, b as *const u8, c as u32) as isize,
-                nr::EXECVE => crate::processes::execve(a as *const _, b as *const _, c as *const _) as isize,
-                nr::GETRANDOM => crate::randomness::getrandom(a as *mut c_void, b, c as u32),
-                nr::CLOCK_GETTIME => crate::clocks::clock_gettime(a as i32, b as *mut TimeSpec) as isize,
+                nr::SENDTO => send::sendto(fd, b as *const u8, c, d as i32, e as *const u8, f as u32),
+                nr::SENDMSG => send::sendmsg(fd, b as *const MsgHdr, c as i32),
+                nr::SENDMMSG => send::sendmmsg(fd, b as *mut MMsgHdr, c as u32, d as i32) as isize,
+                nr::WRITE => send::write(fd, b as *const u8, c),
+                nr::WRITEV => send::writev(fd, b as *const IoVec, c as i32),
+                nr::RECVFROM => recvfrom(fd, b as *mut u8, c, d as i32, e as *mut u8, f as *mut u32),
+                nr::RECVMSG => recvmsg(fd, b as *mut MsgHdr, c as i32),
+                nr::RECVMMSG => recvmmsg(fd, b as *mut MMsgHdr, c as u32, d as i32, e as *mut TimeSpec) as isize,
+                nr::READ => read(fd, b as *mut u8, c),
+                nr::READV => readv(fd, b as *const IoVec, c as i32),
+                nr::SOCKET => descriptors::socket(fd, b as i32, c as i32) as isize,
+                nr::BIND => descriptors::bind(fd, b as *const u8, c as u32) as isize,
+                nr::CONNECT => descriptors::connect(fd, b as *const u8, c as u32) as isize,
+                nr::SHUTDOWN => descriptors::shutdown(fd, b as i32) as isize,
+                nr::SETSOCKOPT => descriptors::setsockopt(fd, b as i32, c as i32, d as *const u8, e as u32) as isize,
+                nr::IOCTL => descriptors::ioctl(fd, b as u64, c as *mut i32) as isize,
+                nr::CLOSE => descriptors::close(fd) as isize,
+                nr::CLOSE_RANGE => descriptors::close_range(a as u32, b as u32, c as i32) as isize,
+                nr::DUP => descriptors::dup(fd) as isize,
+                #[cfg(target_arch = "x86_64")]
+                nr::DUP2 => descriptors::dup2(fd, b as i32) as isize,
+                nr::DUP3 => descriptors::dup3(fd, b as i32, c as i32) as isize,
+                nr::FCNTL => descriptors::fcntl(fd, b as i32, c) as isize,
+                #[cfg(target_arch = "x86_64")]
+                nr::POLL => waits::poll(a as *mut _, b as u64, c as i32) as isize,
+                #[cfg(target_arch = "x86_64")]
+                nr::EPOLL_WAIT => waits::epoll_wait(fd, b as *mut _, c as i32, d as i32) as isize,
+                nr::EPOLL_CTL => waits::epoll_ctl(fd, b as i32, c as i32, d as *mut _) as isize,
+                nr::EXECVE => processes::execve(a as *const _, b as *const _, c as *const _) as isize,
+                nr::GETRANDOM => randomness::getrandom(a as *mut c_void, b, c as u32),
+                nr::CLOCK_GETTIME => clocks::clock_gettime(fd, b as *mut TimeSpec) as isize,
                 _ => real(number, a, b, c, d, e, f),
             }
         }
     }
 }
 
-fn taken_by(message: &MsgHdr, flags: i32) -> Taken {
+fn taken_by(message: &MsgHdr, room: u32, flags: i32) -> Taken {
     Taken {
         iov: message.iov,
         count: message.iov_count,
         address: message.name,
-        address_length: message.name_length.min(28),
+        address_length: message.name_length.min(room).min(28),
         flags,
     }
 }

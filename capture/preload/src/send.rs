@@ -1,8 +1,9 @@
 //! Every way to send on a UDP socket.
 
+use crate::call::PastId;
 use crate::push::{now, pushing};
 use crate::sockets::{self, Endpoint};
-use crate::sys::{IoVec, MMsgHdr, MsgHdr, errno, hook, set_errno};
+use crate::sys::{self, IoVec, MMsgHdr, MsgHdr, errno, hook, set_errno};
 
 const SENT: u8 = 3;
 const SEND_RESULT: u8 = 4;
@@ -82,6 +83,33 @@ fn after(fd: i32, pending: Option<Pending>, result: isize) {
     set_errno(code);
 }
 
+/// Says so where what stands beside the packet has the kernel cut it into several.
+fn look_for_segments(message: &MsgHdr) {
+    /// Of a piece of control data before its content: length, level, kind.
+    const HEAD: usize = 16;
+    if message.control.is_null() {
+        return;
+    }
+    // SAFETY: the program gave this memory for the call.
+    let mut left = unsafe { core::slice::from_raw_parts(message.control, message.control_length) };
+    while let Some((head, _)) = left.split_first_chunk::<HEAD>() {
+        let word = |at: usize| {
+            head.get(at..at + 4)
+                .map_or([0; 4], |four| [four[0], four[1], four[2], four[3]])
+        };
+        let length = u32::from_ne_bytes(word(0)) as usize;
+        if i32::from_ne_bytes(word(8)) == sys::SOL_UDP
+            && i32::from_ne_bytes(word(12)) == sys::UDP_SEGMENT
+        {
+            sockets::past(PastId::SEGMENTS);
+            return;
+        }
+        left = left
+            .get(length.max(HEAD).next_multiple_of(8)..)
+            .unwrap_or(&[]);
+    }
+}
+
 fn vector(buffer: *const u8, length: usize) -> IoVec {
     IoVec {
         base: buffer.cast_mut(),
@@ -116,6 +144,9 @@ hook! {
         let iov = vector(buffer, length);
         // SAFETY: as the program vouches for its own call.
         unsafe {
+            if sockets::udp(fd).is_some() && !sockets::is_still_udp(fd) {
+                return real(fd, buffer, length);
+            }
             let pending = before(fd, &raw const iov, 1, core::ptr::null(), 0);
             let result = real(fd, buffer, length);
             after(fd, pending, result);
@@ -126,6 +157,9 @@ hook! {
     fn writev[real](fd: i32, iov: *const IoVec, count: i32) -> isize {
         // SAFETY: as the program vouches for its own call.
         unsafe {
+            if sockets::udp(fd).is_some() && !sockets::is_still_udp(fd) {
+                return real(fd, iov, count);
+            }
             let pending = before(fd, iov, count.max(0) as usize, core::ptr::null(), 0);
             let result = real(fd, iov, count);
             after(fd, pending, result);
@@ -137,7 +171,12 @@ hook! {
         // SAFETY: as the program vouches for its own call.
         unsafe {
             let pending = match message.as_ref() {
-                Some(m) => before(fd, m.iov, m.iov_count, m.name, m.name_length),
+                Some(m) => {
+                    if m.control_length > 0 && sockets::udp(fd).is_some() {
+                        look_for_segments(m);
+                    }
+                    before(fd, m.iov, m.iov_count, m.name, m.name_length)
+                }
                 None => None,
             };
             let result = real(fd, message, flags);
@@ -152,31 +191,54 @@ hook! {
             if sockets::udp(fd).is_none() || messages.is_null() {
                 return real(fd, messages, count, flags);
             }
-            // The kernel takes no more at once, and there is no memory for more numbers.
-            let count = count.min(BATCH_MAX as u32);
-            let list = core::slice::from_raw_parts(messages, count as usize);
-            let mut pending = [const { None }; BATCH_MAX];
-            for (message, place) in list.iter().zip(&mut pending) {
-                let m = &message.header;
-                *place = before(fd, m.iov, m.iov_count, m.name, m.name_length);
+            // The kernel takes no more at once.
+            let count = count.min(1024);
+            let mut sent = 0;
+            for part in core::slice::from_raw_parts_mut(messages, count as usize).chunks_mut(PART) {
+                let result = send_part(fd, part, |first, count| real(fd, first, count, flags));
+                // An error after others were taken comes again with the next call.
+                if result < 0 {
+                    return if sent > 0 { sent } else { result };
+                }
+                sent += result;
+                if (result as usize) < part.len() {
+                    break;
+                }
             }
-            let result = real(fd, messages, count, flags);
-            for (index, place) in pending.iter_mut().enumerate().take(count as usize) {
-                let done = usize::try_from(result).unwrap_or(0);
-                let taken = if index < done {
-                    list[index].length as isize
-                } else if index == 0 {
-                    -1
-                } else {
-                    0
-                };
-                after(fd, place.take(), taken);
-            }
-            result
+            sent
         }
     }
 }
 
-/// So many packets one call of sendmmsg sends while it is recorded. A program must cope with
-/// fewer than it asked for, as the call's own documentation says.
-const BATCH_MAX: usize = 1024;
+/// So many packets of a `sendmmsg` are handed to the kernel at once: more would need more numbers
+/// on a stack that may be small.
+const PART: usize = 32;
+
+/// # Safety
+/// `messages` are the program's own, for the call that `send` makes.
+unsafe fn send_part(
+    fd: i32,
+    messages: &mut [MMsgHdr],
+    send: impl FnOnce(*mut MMsgHdr, u32) -> i32,
+) -> i32 {
+    let mut pending = [const { None }; PART];
+    for (message, place) in messages.iter().zip(&mut pending) {
+        let m = &message.header;
+        look_for_segments(m);
+        // SAFETY: the caller vouches for it.
+        *place = unsafe { before(fd, m.iov, m.iov_count, m.name, m.name_length) };
+    }
+    let result = send(messages.as_mut_ptr(), messages.len() as u32);
+    let done = usize::try_from(result).unwrap_or(0);
+    for (index, (message, place)) in messages.iter().zip(&mut pending).enumerate() {
+        let taken = if index < done {
+            message.length as isize
+        } else if index == 0 {
+            -1
+        } else {
+            0
+        };
+        after(fd, place.take(), taken);
+    }
+    result
+}

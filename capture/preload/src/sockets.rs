@@ -3,7 +3,7 @@
 use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 use crate::attach;
-use crate::call::CallId;
+use crate::call::{CallId, PastId};
 use crate::push::{Pushing, now, pushing};
 use crate::sys::{self, nr};
 
@@ -107,7 +107,9 @@ pub fn is_random_source(fd: i32) -> bool {
 
 /// Remembers that the descriptor reads random bytes.
 pub fn set_random_source(fd: i32) {
-    set(fd, RANDOM_SOURCE);
+    if !attach::is_borrowed() {
+        set(fd, RANDOM_SOURCE);
+    }
 }
 
 fn set(fd: i32, class: u32) {
@@ -123,7 +125,7 @@ fn classify(fd: i32) -> Option<u16> {
         set(fd, OTHER);
         return None;
     }
-    let socket = add(fd);
+    let socket = add(fd)?;
     let mut pushing = pushing()?;
     let (number, fd_bytes) = (socket.to_le_bytes(), fd.to_le_bytes());
     pushing.called(CallId::SOCKET, fd, &[&fd_bytes, &number]);
@@ -147,31 +149,81 @@ fn option(fd: i32, name: i32) -> Option<i32> {
     (result == 0).then_some(value)
 }
 
-fn add(fd: i32) -> u16 {
-    let number = match attach::generation() {
-        Some(_) => attach::control().sockets.0.fetch_add(1, Ordering::Relaxed),
-        None => u32::from(u16::MAX),
+/// Numbers a socket; `None` where there is no number left, or no room for the descriptor.
+fn add(fd: i32) -> Option<u16> {
+    attach::generation()?;
+    let place = usize::try_from(fd).is_ok_and(|fd| fd < FDS);
+    let number = attach::control().sockets.0.fetch_add(1, Ordering::Relaxed);
+    let socket = u16::try_from(number).ok().filter(|_| place);
+    let Some(socket) = socket.filter(|&socket| socket != u16::MAX) else {
+        set(fd, OTHER);
+        past(PastId::UNNUMBERED);
+        return None;
     };
-    let socket = number.min(u32::from(u16::MAX)) as u16;
     let index = usize::from(socket);
     REFERENCES[index].store(1, Ordering::Relaxed);
     ANNOUNCED[index].store(UNBOUND, Ordering::Relaxed);
     forget_peer(socket);
     set(fd, UDP + u32::from(socket));
-    socket
+    Some(socket)
+}
+
+/// Says that the program does something that no hook sees: once for each process.
+#[cold]
+pub fn past(what: PastId) {
+    /// For each of them, where it was told last.
+    static TOLD: [AtomicU32; 8] = [const { AtomicU32::new(0) }; 8];
+    let Some(generation) = attach::generation() else {
+        return;
+    };
+    let told = TOLD.get(usize::from(what.0));
+    if told.is_none_or(|told| told.swap(generation, Ordering::Relaxed) == generation) {
+        return;
+    }
+    if let Some(mut pushing) = pushing() {
+        pushing.called(CallId::PAST, 0, &[&[what.0]]);
+    }
+}
+
+/// The descriptor is another one than was known: it was closed where no hook sees it.
+#[cold]
+pub fn forget(fd: i32) {
+    set(fd, UNKNOWN);
+}
+
+/// The descriptor was opened, and is no socket.
+pub fn opened(fd: i32) {
+    let entry = usize::try_from(fd).ok().and_then(|fd| TABLE.get(fd));
+    let known = entry.is_some_and(|entry| entry.load(Ordering::Relaxed) > OTHER);
+    if known && !attach::is_borrowed() {
+        set(fd, OTHER);
+    }
+}
+
+/// Whether the descriptor is still a socket, for calls that others have too.
+pub fn is_still_udp(fd: i32) -> bool {
+    let still = is_udp(fd);
+    if !still {
+        forget(fd);
+    }
+    still
 }
 
 /// A socket was made by the program: `fd`, a UDP socket or not.
 pub fn made(fd: i32) {
+    if attach::is_borrowed() {
+        return;
+    }
     if fd < 0 || !is_udp(fd) {
         set(fd, OTHER);
         return;
     }
-    let Some(mut pushing) = pushing() else {
-        set(fd, UNKNOWN);
+    set(fd, UNKNOWN);
+    if pushing().is_none() {
         return;
-    };
-    let socket = add(fd);
+    }
+    let Some(socket) = add(fd) else { return };
+    let Some(mut pushing) = pushing() else { return };
     CONNECTED[usize::from(socket)].store(0, Ordering::Relaxed);
     let (number, fd_bytes) = (socket.to_le_bytes(), fd.to_le_bytes());
     pushing.called(CallId::SOCKET, fd, &[&fd_bytes, &number]);
@@ -267,6 +319,11 @@ fn ask_peer(fd: i32, socket: u16) -> Endpoint {
     endpoint
 }
 
+/// The socket has no peer any more, and with it no address of its own perhaps.
+pub fn dissolved(socket: u16) {
+    ANNOUNCED[usize::from(socket)].store(UNBOUND, Ordering::Relaxed);
+}
+
 /// The socket was connected anew.
 pub fn forget_peer(socket: u16) {
     CONNECTED[usize::from(socket)].store(1, Ordering::Relaxed);
@@ -277,6 +334,9 @@ pub fn forget_peer(socket: u16) {
 
 /// `to` is a second descriptor of the socket behind `from`.
 pub fn duplicated(from: i32, to: i32) {
+    if attach::is_borrowed() {
+        return;
+    }
     let Some(socket) = udp(from) else {
         set(to, UNKNOWN);
         return;
@@ -289,6 +349,10 @@ pub fn duplicated(from: i32, to: i32) {
     if let Some(mut pushing) = pushing() {
         let (from, to) = (from.to_le_bytes(), to.to_le_bytes());
         pushing.called(CallId::DUP, 0, &[&from, &to, &socket.to_le_bytes()]);
+    }
+    if (0..=2).contains(&to) {
+        // `printf` writes there, and `echo` of a shell.
+        past(PastId::STREAM);
     }
 }
 

@@ -12,6 +12,9 @@ pub const SOCK_CLOEXEC: c_int = 0o2000000;
 pub const SOL_SOCKET: c_int = 1;
 pub const SO_TYPE: c_int = 3;
 pub const SO_DOMAIN: c_int = 39;
+pub const SOL_UDP: c_int = 17;
+pub const UDP_SEGMENT: c_int = 103;
+pub const UDP_GRO: c_int = 104;
 pub const SO_MEMINFO: c_int = 55;
 pub const SCM_RIGHTS: c_int = 1;
 pub const MSG_PEEK: c_int = 0x2;
@@ -19,6 +22,7 @@ pub const MSG_CMSG_CLOEXEC: c_int = 0x4000_0000;
 pub const MSG_NOSIGNAL: c_int = 0x4000;
 pub const MSG_ERRQUEUE: c_int = 0x2000;
 pub const EAGAIN: c_int = 11;
+pub const ENOTSOCK: c_int = 88;
 pub const CLOCK_MONOTONIC: c_int = 1;
 pub const PROT_READ_WRITE: usize = 3;
 pub const MAP_SHARED: usize = 1;
@@ -90,6 +94,7 @@ unsafe extern "C" {
     pub fn abort() -> !;
     pub fn dlsym(handle: *mut c_void, symbol: *const c_char) -> *mut c_void;
     pub fn __errno_location() -> *mut c_int;
+    pub fn fileno(stream: *mut c_void) -> c_int;
     pub fn pthread_key_create(
         key: *mut u32,
         destructor: Option<unsafe extern "C" fn(*mut c_void)>,
@@ -102,7 +107,23 @@ unsafe extern "C" {
 /// The numbers of system calls.
 #[cfg(target_arch = "x86_64")]
 pub mod nr {
+    pub const READ: usize = 0;
+    pub const WRITE: usize = 1;
     pub const CLOSE: usize = 3;
+    pub const READV: usize = 19;
+    pub const WRITEV: usize = 20;
+    pub const DUP: usize = 32;
+    pub const DUP2: usize = 33;
+    pub const DUP3: usize = 292;
+    pub const BIND: usize = 49;
+    pub const SHUTDOWN: usize = 48;
+    pub const SETSOCKOPT: usize = 54;
+    pub const IOCTL: usize = 16;
+    pub const FCNTL: usize = 72;
+    pub const CLOSE_RANGE: usize = 436;
+    pub const POLL: usize = 7;
+    pub const EPOLL_WAIT: usize = 232;
+    pub const EPOLL_CTL: usize = 233;
     pub const MMAP: usize = 9;
     pub const NANOSLEEP: usize = 35;
     pub const FUTEX: usize = 202;
@@ -134,7 +155,20 @@ pub mod nr {
 /// The numbers of system calls.
 #[cfg(target_arch = "aarch64")]
 pub mod nr {
+    pub const READ: usize = 63;
+    pub const WRITE: usize = 64;
     pub const CLOSE: usize = 57;
+    pub const READV: usize = 65;
+    pub const WRITEV: usize = 66;
+    pub const DUP: usize = 23;
+    pub const DUP3: usize = 24;
+    pub const BIND: usize = 200;
+    pub const SHUTDOWN: usize = 210;
+    pub const SETSOCKOPT: usize = 208;
+    pub const IOCTL: usize = 29;
+    pub const FCNTL: usize = 25;
+    pub const CLOSE_RANGE: usize = 436;
+    pub const EPOLL_CTL: usize = 21;
     pub const MMAP: usize = 222;
     pub const NANOSLEEP: usize = 101;
     pub const FUTEX: usize = 98;

@@ -74,4 +74,40 @@ calls! {
     22 ERROR_QUEUE "error queue" "Read a UDP socket's error queue.";
     23 SHUTDOWN "shutdown" "Shut a UDP socket down.";
     24 VDSO "vdso" "Asked where the kernel's own library lies, to call it past the C library.";
+    25 PAST "past" "Does something that no hook sees.";
+}
+
+/// What a program does that no hook sees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PastId(pub u8);
+
+#[allow(dead_code)] // as above
+impl PastId {
+    /// Reads or writes a UDP socket through the C library's streams.
+    pub const STREAM: PastId = PastId(1);
+    /// Hands the kernel several packets as one, or has it join them (`UDP_SEGMENT`, `UDP_GRO`).
+    pub const SEGMENTS: PastId = PastId(2);
+    /// Has the kernel move bytes from a file or pipe into a UDP socket.
+    pub const MOVED: PastId = PastId(3);
+    /// Has a UDP socket for which there is no number left, or whose descriptor is too large.
+    pub const UNNUMBERED: PastId = PastId(4);
+
+    /// The end of a sentence that begins with the program's name.
+    pub const fn sentence(self) -> &'static str {
+        match self {
+            PastId::STREAM => {
+                "it uses a UDP socket as a stream of the C library (fdopen, printf); what goes that way is not recorded"
+            }
+            PastId::SEGMENTS => {
+                "it hands the kernel several packets as one (UDP_SEGMENT, UDP_GRO); they are recorded as one packet"
+            }
+            PastId::MOVED => {
+                "it has the kernel move bytes into a UDP socket (sendfile, splice); those packets are not recorded"
+            }
+            PastId::UNNUMBERED => {
+                "it has had more than 65535 UDP sockets, or descriptors above 65535; what goes through those is not recorded"
+            }
+            _ => "it does something that is not recorded",
+        }
+    }
 }

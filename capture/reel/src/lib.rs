@@ -32,7 +32,7 @@ mod trigger;
 mod varint;
 mod writer;
 
-pub use call::{CallId, ClockId};
+pub use call::{CallId, ClockId, PastId};
 pub use decode::{BlockProblem, Records};
 pub use ending::{CutWhy, Damage, Ending, Gap, GapWhy, LIMIT_NOTE, Recovery};
 pub use event::{Event, EventKind, Record, SendOutcome};

@@ -1,12 +1,13 @@
 //! One recorded process.
 
+use std::collections::BTreeSet;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 
-use netreel_reel::{CallId, Event, Header, Record, ThreadId};
+use netreel_reel::{CallId, Event, Header, PastId, Record, ThreadId};
 use netreel_transport::{Pusher, monotonic_now};
 
 use super::look;
@@ -23,7 +24,10 @@ Not covered, so that a replay may part where they steer the network loop: \
 waits with a time-out on locks and conditions, signals, \
 processor instructions for time and randomness (RDTSC, RDRAND), \
 reads of files, pipes and TCP sockets, random bytes read through stdio, \
-name lookups inside the C library, the time left over that select writes back";
+name lookups inside the C library, the time left over that select writes back, \
+what stands beside a packet (control data), timerfd, eventfd and signalfd, \
+getsockname and getsockopt, the 65th and later descriptors that one wait finds ready, \
+packets that are sent in parts (MSG_MORE)";
 
 /// A process that pushes into a ring file, and its reel under way.
 pub(super) struct Process {
@@ -35,6 +39,7 @@ pub(super) struct Process {
     pub(super) tripwire: Option<Tripwire>,
     /// Marks that were made, each once.
     pub(super) io_uring: bool,
+    pub(super) past: BTreeSet<PastId>,
     pub(super) drops: u64,
     /// Whether it was told that a thread has no ring.
     pub(super) ringless: bool,
@@ -76,6 +81,8 @@ pub(super) enum Doing {
     Forks { pid: u32, child: u32 },
     /// It looks for the kernel's own library.
     Vdso { pid: u32 },
+    /// It does something that no hook sees.
+    Past { pid: u32, what: PastId },
 }
 
 /// So many threads may have a ring at a time.
@@ -138,6 +145,7 @@ impl Process {
             ended,
             tripwire: None,
             io_uring: false,
+            past: BTreeSet::new(),
             drops: 0,
             ringless: false,
             limited: false,
@@ -253,6 +261,10 @@ fn tell_of_gaps(pid: u32, record: &Record<'_>, doings: &Sender<Doing>) {
     if call == CallId::EXEC && result < 0 {
         let thread = record.thread;
         let _ = doings.send(Doing::Stays { pid, thread });
+    }
+    if let (CallId::PAST, [what]) = (call, details) {
+        let what = PastId(*what);
+        let _ = doings.send(Doing::Past { pid, what });
     }
     if result < 0 || (call != CallId::EXEC && call != CallId::SPAWN) {
         return;

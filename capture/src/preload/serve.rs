@@ -14,6 +14,7 @@ use std::process::{Child, Command};
 use std::sync::mpsc::{Receiver, Sender};
 use std::time::{Duration, Instant};
 
+use netreel_reel::PastId;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{self, AddressFamily, SocketFlags, SocketType};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
@@ -605,6 +606,7 @@ impl Server<'_> {
                         descendants.forget(child);
                     }
                 }
+                Doing::Past { pid, what } => self.goes_past(pid, what),
                 Doing::Vdso { pid } => {
                     let name = self.processes.get(&pid).map(|process| process.name.clone());
                     let name = name.unwrap_or_else(|| format!("process {pid}"));
@@ -616,6 +618,17 @@ impl Server<'_> {
                     );
                 }
             }
+        }
+    }
+
+    /// Named once for each process.
+    fn goes_past(&mut self, pid: u32, what: PastId) {
+        let Some(process) = self.processes.get_mut(&pid) else {
+            return;
+        };
+        if process.past.insert(what) {
+            let sentence = format!("{}: {}", process.name, what.sentence());
+            self.gap(pid, &sentence);
         }
     }
 

@@ -107,7 +107,8 @@ pub(super) fn searched(call: CallId, details: &[u8]) -> [(&[u8], Place); 2] {
         | CallId::IOCTL
         | CallId::ERROR_QUEUE
         | CallId::SHUTDOWN
-        | CallId::VDSO => details.len(),
+        | CallId::VDSO
+        | CallId::PAST => details.len(),
         _ => 2,
     };
     let content = details.get(head..).unwrap_or_default();
