@@ -134,9 +134,7 @@ fn classify(fd: i32) -> Option<u16> {
 }
 
 fn is_udp(fd: i32) -> bool {
-    let domain = option(fd, sys::SO_DOMAIN);
-    matches!(domain, Some(sys::AF_INET | sys::AF_INET6))
-        && option(fd, sys::SO_TYPE) == Some(sys::SOCK_DGRAM)
+    option(fd, sys::SO_PROTOCOL) == Some(sys::SOL_UDP)
 }
 
 fn option(fd: i32, name: i32) -> Option<i32> {
