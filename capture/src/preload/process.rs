@@ -27,7 +27,7 @@ reads of files, pipes and TCP sockets, random bytes read through stdio, \
 name lookups inside the C library, the time left over that select writes back, \
 what stands beside a packet (control data), timerfd, eventfd and signalfd, \
 getsockname and getsockopt, the 65th and later descriptors that one wait finds ready, \
-packets that are sent in parts (MSG_MORE), pwritev and preadv, \
+packets that are sent in parts (MSG_MORE), pwritev, preadv and dprintf, \
 calls of the C library that are looked up past this library, \
 read and write instructions of the program's own";
 
