@@ -173,6 +173,18 @@ fn observed(observer: &Observer, out: &mut dyn Write) -> Result<(), Failure> {
         let kept = "kept the first bytes alone of";
         writeln!(out, "           {kept} {}", observer.cut)?;
     }
+    for interface in &observer.interfaces {
+        let name = match interface.name.as_str() {
+            "" => "an interface without a name",
+            name => name,
+        };
+        let link_type = match interface.link_type {
+            Some(link_type) => format!(", link type {link_type}"),
+            None => String::new(),
+        };
+        let packets = text::count(interface.packets, "packet");
+        writeln!(out, "           at {name}: {packets}{link_type}")?;
+    }
     for note in &observer.notes {
         writeln!(out, "           {note}")?;
     }

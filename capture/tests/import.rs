@@ -47,6 +47,10 @@ fn lines(reel: &Reel) -> Vec<String> {
             Event::SendResult { of, .. } => format!("taken {of}"),
             Event::Cut { of, length } => format!("cut {of} of {length}"),
             Event::CaptureDrops { count } => format!("missed {count}"),
+            Event::Interface { link_type, name } => {
+                let thread = record.thread.0;
+                format!("interface {thread} {} of link type {link_type}", text(name))
+            }
             other => format!("{other:?}"),
         };
         lines.push(format!("{utc} {event}"));
@@ -143,9 +147,9 @@ fn an_observer_says_at_which_interface_it_saw_a_packet() {
         &file.concat(),
         &[
             "1000 note imported from match.pcapng",
-            "1000 note interface 0: eth0 (link type 1)",
+            "1000 interface 0 eth0 of link type 1",
             &format!("1000 seen {ends} at 0"),
-            "2000 note interface 1: tun0 (link type 101)",
+            "2000 interface 1 tun0 of link type 101",
             &format!("2000 seen {ends} at 1"),
             &format!("3000 seen {ends} at 0"),
         ],
@@ -163,9 +167,9 @@ fn frames_of_several_linux_interfaces_at_once_are_told_apart() {
         &pcap(276, &[frame(3), frame(7), frame(3)]),
         &[
             "3000005000 note imported from match.pcapng",
-            "3000005000 note interface 0: 3 (link type 276)",
+            "3000005000 interface 0 3 of link type 276",
             &format!("3000005000 seen {ends} at 0"),
-            "3000005000 note interface 1: 7 (link type 276)",
+            "3000005000 interface 1 7 of link type 276",
             &format!("3000005000 seen {ends} at 1"),
             &format!("3000005000 seen {ends} at 0"),
         ],
@@ -185,7 +189,7 @@ fn what_was_cut_or_missed_is_in_the_reel() {
         &file,
         &[
             "3000005000 note imported from match.pcapng",
-            "3000005000 note interface 0 (link type 1)",
+            "3000005000 interface 0  of link type 1",
             &format!("3000005000 seen {ends} payl at 0"),
             "3000005000 cut 2 of 7",
             "3000005000 note 1 packet was cut by the capture's snap length: its first bytes alone \

@@ -279,6 +279,7 @@ impl BlockEncoder {
             | Event::Cut { .. }
             | Event::Fault { .. }
             | Event::Relay { .. }
+            | Event::Interface { .. }
             | Event::Triggered { .. } => self.plain(record),
         }
     }

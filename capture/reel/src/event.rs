@@ -104,6 +104,10 @@ pub enum Event<'a> {
         listener: SocketId,
         client: Endpoint,
     },
+    /// What this thread sees from here on passes the interface that the capture calls `name` (UTF-8,
+    /// shown lossily; empty where the capture says nothing). `link_type` is a `LINKTYPE_` number of
+    /// the tcpdump group's registry.
+    Interface { link_type: u32, name: &'a [u8] },
 }
 
 /// What a send call returned.
@@ -145,13 +149,14 @@ pub enum EventKind {
     Fault = 21,
     CaptureDrops = 22,
     Triggered = 23,
+    Interface = 24,
     Cut = 28,
     Relay = 29,
 }
 
 impl EventKind {
     /// Every kind, in the order of its number.
-    pub const ALL: [EventKind; 25] = [
+    pub const ALL: [EventKind; 26] = [
         EventKind::SocketOpened,
         EventKind::SocketClosed,
         EventKind::Sent,
@@ -175,6 +180,7 @@ impl EventKind {
         EventKind::Fault,
         EventKind::CaptureDrops,
         EventKind::Triggered,
+        EventKind::Interface,
         EventKind::Cut,
         EventKind::Relay,
     ];
@@ -215,6 +221,7 @@ impl Event<'_> {
             Event::Cut { .. } => EventKind::Cut,
             Event::Fault { .. } => EventKind::Fault,
             Event::Relay { .. } => EventKind::Relay,
+            Event::Interface { .. } => EventKind::Interface,
             Event::Triggered { .. } => EventKind::Triggered,
         }
     }

@@ -148,6 +148,10 @@ pub fn plain_parts<'a>(event: &Event<'a>) -> (PlainHead, &'a [u8]) {
             head.put(&listener.0.to_le_bytes());
             head.put_endpoint(client);
         }
+        Event::Interface { link_type, name } => {
+            head.put(&link_type.to_le_bytes());
+            tail = name;
+        }
         Event::Triggered { trigger, text } => {
             head.put(&[trigger.cause.0, u8::from(trigger.from_peer)]);
             head.put(&trigger.id.to_le_bytes());
@@ -262,6 +266,10 @@ fn read_known<'a>(kind: EventKind, from: &mut Cursor<'a>) -> Option<Event<'a>> {
             socket: socket(from)?,
             listener: socket(from)?,
             client: endpoint(from)?,
+        },
+        EventKind::Interface => Event::Interface {
+            link_type: from.u32()?,
+            name: from.rest(),
         },
         EventKind::Triggered => Event::Triggered {
             trigger: Trigger {
@@ -471,6 +479,10 @@ mod tests {
                 socket,
                 listener: SocketId(u16::MAX),
                 client: v6,
+            },
+            Event::Interface {
+                link_type: 276,
+                name: b"eth0",
             },
             Event::Triggered {
                 trigger: Trigger {

@@ -225,6 +225,7 @@ impl Reel {
             }
             Event::Input { call: bytes }
             | Event::Note { text: bytes }
+            | Event::Interface { name: bytes, .. }
             | Event::Snapshot { state: bytes }
             | Event::Called { details: bytes, .. }
             | Event::Triggered { text: bytes, .. } => payload_bytes += bytes.len() as u64,

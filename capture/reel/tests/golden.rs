@@ -181,8 +181,8 @@ fn a_part_that_goes_on_in_the_next_one_says_so_at_both_ends() {
     );
 }
 
-/// What an observer and a proxy tell: kinds 20, 28, 22, 21 and 29.
-fn told_from_outside() -> [(u64, Event<'static>); 5] {
+/// What an observer and a proxy tell: kinds 20, 28, 22, 21, 29 and 24.
+fn told_from_outside() -> [(u64, Event<'static>); 6] {
     let of = EventNumber(0);
     let at = |port| ([127, 0, 0, 1], port).into();
     let (from, to) = (at(7000), at(7001));
@@ -193,12 +193,14 @@ fn told_from_outside() -> [(u64, Event<'static>); 5] {
         listener: SocketId(0),
         client: at(7002),
     };
+    let (link_type, name) = (1, &b"eth0"[..]);
     [
         (1000, Event::Seen { from, to, payload }),
         (1000, Event::Cut { of, length: 1200 }),
         (1010, Event::CaptureDrops { count: 3 }),
         (1010, Event::Fault { of, verdict }),
         (1010, relay),
+        (1010, Event::Interface { link_type, name }),
     ]
 }
 
@@ -215,7 +217,8 @@ fn record((number, (time, event)): (u64, (u64, Event<'static>))) -> Record<'stat
 const PLAIN: &str = "9c 00 0c  00 00 00 00 00 00 00 00  b0 04 00 00
      96 14 08  03 00 00 00 00 00 00 00
      95 00 11  00 00 00 00 00 00 00 00  01  40 4b 4c 00 00 00 00 00
-     9d 00 0b  01 00  00 00  04 5a 1b 7f 00 00 01";
+     9d 00 0b  01 00  00 00  04 5a 1b 7f 00 00 01
+     98 00 08  01 00 00 00  65 74 68 30";
 
 #[test]
 fn the_bytes_of_what_observers_and_proxies_tell_are_those_of_the_page() {
@@ -227,7 +230,7 @@ fn the_bytes_of_what_observers_and_proxies_tell_are_those_of_the_page() {
     writer.seal().unwrap();
     let bytes = &writer.out()[header_end..];
     let expected = format!(
-        "f7 42 6c 6b  50 00 00 00  4c 52 ce 40  00  e8 07
+        "f7 42 6c 6b  5b 00 00 00  b9 d1 a3 bc  00  e8 07
          05 7f 00 00 01 58 1b  07 59 1b  4d 00 00 01 02 68 69
          {PLAIN}"
     );

@@ -8,8 +8,6 @@ mod told;
 mod track;
 
 pub use names::{NamedNode, NodeNameError};
-#[cfg(feature = "pcap")]
-pub(crate) use told::interface;
 pub use told::left_out;
 pub(crate) use track::{Scribe, Track};
 
@@ -156,8 +154,8 @@ pub fn import<R: Read, W: Append>(
                     let text = format!("imported from {}", origin.name);
                     writing.note(latest, &text)?;
                 }
-                for (place, interface) in fresh {
-                    writing.note(latest, &told::interface(place, interface))?;
+                for interface in fresh {
+                    track.interface(interface, latest, writing)?;
                 }
                 track.packet(&udp, writing)
             };

@@ -64,7 +64,7 @@ pub fn left_out(counts: &Counts, ending: &Ending) -> Vec<String> {
 
 /// What is known of an interface: `interface 0: eth0 (link type 1)`, or without a name, which pcap
 /// files do not have, `interface 0 (link type 1)`.
-pub(crate) fn interface(place: usize, interface: &Interface) -> String {
+pub(super) fn interface(place: usize, interface: &Interface) -> String {
     let name = match interface.name.as_str() {
         "" => String::new(),
         name => format!(": {name}"),

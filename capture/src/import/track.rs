@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use netreel_reel::{Endpoint, Event, EventNumber, SendOutcome, SocketId, ThreadId, Time};
 
-use super::NamedNode;
-use crate::pcap::UdpPayload;
+use super::{NamedNode, told};
+use crate::pcap::{Interface, UdpPayload};
 
 /// Where the events of a reel go.
 pub(crate) trait Scribe {
@@ -53,6 +53,32 @@ impl Track {
     pub fn concerns(&self, udp: &UdpPayload) -> bool {
         let owns = |node: &NamedNode| node.owns(udp.source) || node.owns(udp.destination);
         self.node.as_ref().is_none_or(owns)
+    }
+
+    /// Says where the packets of a place among the capture's interfaces come from. To a node they
+    /// come by its sockets: there the interface is a note.
+    pub fn interface<S: Scribe>(
+        &self,
+        (place, interface): (usize, &Interface),
+        time: Time,
+        to: &mut S,
+    ) -> Result<(), S::Error> {
+        let text = told::interface(place, interface);
+        let (thread, event) = match &self.node {
+            Some(_) => {
+                let text = text.as_bytes();
+                (ThreadId(0), Event::Note { text })
+            }
+            None => {
+                let event = Event::Interface {
+                    link_type: interface.link_type as u32,
+                    name: interface.name.as_bytes(),
+                };
+                (ThreadId(u16::try_from(place).unwrap_or(u16::MAX)), event)
+            }
+        };
+        to.write(time, thread, event)?;
+        Ok(())
     }
 
     /// Writes what a packet is to this reel: seen; sent and received; or nothing.

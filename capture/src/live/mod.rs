@@ -4,21 +4,23 @@
 //! what the kernel still has: at most [`HANDED_OVER_MS`] of packets.
 
 mod clock;
+mod threads;
 
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use netreel_reel::{Event, EventNumber, Header, ThreadId, Time, WireText};
+use netreel_reel::{Event, Header, Time, WireText};
 use pcap::{Active, Capture, Device, Linktype, Precision};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use crate::import::{NamedNode, Scribe, Track, left_out};
+use crate::import::{NamedNode, Track, left_out};
 use crate::pcap::{Counts, Ending, Frame, Sorter};
 use crate::progress::Progress;
-use crate::{Options, Pusher, RecordError, Recorder, Summary, clock_anchor};
+use crate::{Options, RecordError, Recorder, Summary, clock_anchor};
 
 use clock::Calendar;
+use threads::Threads;
 
 /// What is to be recorded.
 #[derive(Clone, Debug)]
@@ -272,7 +274,7 @@ struct Live {
     link_type: i32,
     interface: String,
     sorter: Sorter,
-    tracks: Vec<(Track, Recorder, Pusher)>,
+    tracks: Vec<(Track, Threads)>,
     calendar: Calendar,
     frames: u64,
     nobodys: u64,
@@ -324,14 +326,14 @@ impl Live {
                 ..Header::default()
             };
             let recorder = Recorder::create(path, &header, options.clone())?;
-            let mut pusher = recorder.pusher()?;
+            let mut threads = Threads::new(recorder)?;
             let text = format!(
                 "captured at {} with the filter `{filter}`",
                 wanted.interface
             );
             let text = text.as_bytes();
-            pusher.push(clock.monotonic, Event::Note { text });
-            tracks.push((Track::new(node), recorder, pusher));
+            threads.push(clock.monotonic, Event::Note { text });
+            tracks.push((Track::new(node), threads));
         }
         Ok(Live {
             link_type: capture.get_datalink().0,
@@ -369,14 +371,11 @@ impl Live {
         }
         let interfaces = self.sorter.interfaces();
         let fresh = interfaces.get(self.known_interfaces..).unwrap_or_default();
-        for (track, _, pusher) in &mut self.tracks {
-            for (place, interface) in (self.known_interfaces..).zip(fresh) {
-                let text = crate::import::interface(place, interface);
-                let text = text.as_bytes();
-                pusher.push(Time(udp.time), Event::Note { text });
+        for (track, threads) in &mut self.tracks {
+            for interface in (self.known_interfaces..).zip(fresh) {
+                let Ok(()) = track.interface(interface, Time(udp.time), threads);
             }
-            // What is not taken is counted in the reel.
-            let Ok(()) = track.packet(&udp, pusher);
+            let Ok(()) = track.packet(&udp, threads);
         }
         self.known_interfaces = interfaces.len();
     }
@@ -386,6 +385,9 @@ impl Live {
         let before = self.calendar.latest();
         self.calendar = Calendar::now();
         self.progress.time = time;
+        for (_, threads) in &mut self.tracks {
+            threads.look();
+        }
         let Ok(stats) = capture.stats() else { return };
         let (kernel, interface) = self.dropped;
         let fresh = u64::from(stats.dropped.wrapping_sub(kernel))
@@ -396,17 +398,17 @@ impl Live {
         }
         self.progress.kernel_drops += fresh;
         let now = self.calendar.latest();
-        for (_, _, pusher) in &mut self.tracks {
+        for (_, threads) in &mut self.tracks {
             // Says since when: nothing was dropped before the last look.
-            pusher.push(before, Event::CaptureDrops { count: 0 });
-            pusher.push(now, Event::CaptureDrops { count: fresh });
+            threads.push(before, Event::CaptureDrops { count: 0 });
+            threads.push(now, Event::CaptureDrops { count: fresh });
         }
     }
 
     fn is_recording(&self) -> bool {
         self.tracks
             .iter()
-            .any(|(_, recorder, _)| recorder.is_recording())
+            .any(|(_, threads)| threads.recorder.is_recording())
     }
 
     fn end(mut self, ended: Option<String>) -> Outcome {
@@ -420,17 +422,16 @@ impl Live {
             left_out.push(format!("capturing on {} ended: {why}", self.interface));
         }
         let (mut reels, mut empty) = (Vec::new(), Vec::new());
-        for (track, recorder, mut pusher) in self.tracks {
+        for (track, mut threads) in self.tracks {
             for sentence in &left_out {
                 let text = sentence.as_bytes();
-                pusher.push(now, Event::Note { text });
+                threads.push(now, Event::Note { text });
             }
-            let path = recorder.path().to_owned();
+            let path = threads.recorder.path().to_owned();
             if track.is_named() && track.packets() == 0 {
                 empty.push(path.clone());
             }
-            drop(pusher);
-            let finished = recorder.finish();
+            let finished = threads.finish();
             if let Ok(summary) = &finished {
                 self.progress.dropped += summary.dropped;
             }
@@ -447,18 +448,5 @@ impl Live {
             nobodys: self.nobodys,
             empty,
         }
-    }
-}
-
-impl Scribe for Pusher {
-    type Error = std::convert::Infallible;
-
-    fn write(
-        &mut self,
-        time: Time,
-        _: ThreadId,
-        event: Event<'_>,
-    ) -> Result<EventNumber, Self::Error> {
-        Ok(self.push(time, event).unwrap_or_default())
     }
 }

@@ -105,6 +105,7 @@ impl Step {
             | Event::Called { .. }
             // These are an observer's, who takes no part.
             | Event::Seen { .. }
+            | Event::Interface { .. }
             | Event::CaptureDrops { .. }
             | Event::Cut { .. } => return None,
         })

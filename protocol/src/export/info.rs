@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::check::Counts;
 use crate::history::{History, Link};
-use crate::session::{Fate, Hole, Node, NodeId, Observer, Session, Triggered, Way};
+use crate::session::{Fate, Hole, Interface, Node, NodeId, Observer, Session, Triggered, Way};
 
 /// The answer of `netreel info --json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -105,6 +105,8 @@ pub struct ObserverJson {
     pub cut: u64,
     /// How many more it is known to have missed.
     pub missed: u64,
+    /// Where it saw them.
+    pub interfaces: Vec<InterfaceJson>,
     /// Stretches that its reel does not hold.
     pub holes: Vec<HoleJson>,
     /// Whether its reel is the window that a trigger kept of a recording which went on.
@@ -115,6 +117,17 @@ pub struct ObserverJson {
     pub triggers: Vec<TriggerJson>,
     /// What stands in its reel for people.
     pub notes: Vec<String>,
+}
+
+/// An interface of an observer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct InterfaceJson {
+    /// What the capture calls it; `null` where it does not.
+    pub name: Option<String>,
+    /// A `LINKTYPE_` number of the tcpdump group's registry; `null` where the reel does not say.
+    pub link_type: Option<u32>,
+    /// Packets that it saw there.
+    pub packets: u64,
 }
 
 /// A moment around which a node kept its recording.
@@ -290,10 +303,19 @@ fn observer(observer: &Observer) -> ObserverJson {
         packets: observer.packets,
         cut: observer.cut,
         missed: observer.missed,
+        interfaces: observer.interfaces.iter().map(interface).collect(),
         holes: holes(&observer.holes),
         window: observer.window,
         triggers: triggers(&observer.triggers),
         notes: observer.notes.clone(),
+    }
+}
+
+fn interface(interface: &Interface) -> InterfaceJson {
+    InterfaceJson {
+        name: Some(interface.name.clone()).filter(|name| !name.is_empty()),
+        link_type: interface.link_type,
+        packets: interface.packets,
     }
 }
 

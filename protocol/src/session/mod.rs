@@ -8,6 +8,7 @@ mod cut;
 mod error;
 mod fate;
 mod groups;
+mod interfaces;
 mod live;
 mod lookup;
 mod matching;
@@ -20,6 +21,8 @@ mod watched;
 pub(crate) use build::packets;
 pub use connections::Connection;
 pub use error::SessionError;
+pub use interfaces::Interface;
+pub(crate) use interfaces::Interfaces;
 pub use live::{Live, LiveEvent, LiveWay, LiveWhat};
 pub use source::ReelInput;
 pub(crate) use source::is_closed;
@@ -218,6 +221,8 @@ pub struct Observer {
     pub cut: u64,
     /// How many more it is known to have missed.
     pub missed: u64,
+    /// Where it saw them, in the order of the reel.
+    pub interfaces: Vec<Interface>,
     /// See [`Node::window`].
     pub window: bool,
     /// See [`Node::triggers`].

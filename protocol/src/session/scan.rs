@@ -8,6 +8,7 @@ use netreel_reel::{
 };
 
 use super::connections::Connection;
+use super::interfaces::Interfaces;
 use super::proxied::RawRelay;
 
 /// What one reel holds of packets, on its own clock.
@@ -27,6 +28,8 @@ pub(super) struct Scan {
     pub receives: Vec<RawPacket>,
     /// Packets that passed by, in the reel's order.
     pub seen: Vec<RawPacket>,
+    /// Where an observer saw them.
+    pub interfaces: Interfaces,
     /// Whether the reel is that of an observer, who is no node.
     pub observer: bool,
     /// How many packets an observer is known to have missed.
@@ -330,6 +333,10 @@ impl Pass {
                 let mut packet = self.packet(record, (to, connection), payload);
                 packet.forward = forward;
                 self.scan.seen.push(packet);
+                self.scan.interfaces.seen(record.thread);
+            }
+            Event::Interface { link_type, name } => {
+                self.scan.interfaces.told(record.thread, link_type, name);
             }
             Event::Cut { of, length } => self.cut(of, length),
             Event::CaptureDrops { count } => {

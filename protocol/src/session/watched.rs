@@ -26,6 +26,7 @@ pub(super) fn observers(
                 packets: scan.seen.len() as u64,
                 cut: cut.count() as u64,
                 missed: scan.missed,
+                interfaces: scan.interfaces.list().to_vec(),
                 window: node.window,
                 triggers: node.triggers,
                 notes: scan.notes.clone(),

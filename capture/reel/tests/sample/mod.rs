@@ -260,6 +260,14 @@ pub fn sample(payload: &[u8]) -> Vec<(u64, u16, Event<'_>)> {
                 length: 1400,
             },
         ),
+        (
+            16_869_900,
+            4,
+            Event::Interface {
+                link_type: 1,
+                name: b"eth0",
+            },
+        ),
         (16_869_900, 0, Event::CaptureDrops { count: 12 }),
     ]
 }

@@ -45,6 +45,10 @@ pub(super) fn words(event: &Event<'_>) -> Option<String> {
             "socket {} stands for {client} at socket {}",
             socket.0, listener.0
         ),
+        Event::Interface { link_type, name } => format!(
+            "interface {} of link type {link_type}",
+            String::from_utf8_lossy(name)
+        ),
         _ => return None,
     })
 }

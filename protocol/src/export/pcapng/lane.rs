@@ -11,7 +11,9 @@ use netreel_reel::{
 
 use super::extra;
 use super::proxies::Proxies;
-use crate::session::{Crossing, NodeId, ObserverId, PacketId, Session, SessionTime, Stamp, Way};
+use crate::session::{
+    Crossing, Interfaces, NodeId, ObserverId, PacketId, Session, SessionTime, Stamp, Way,
+};
 
 /// One thing that becomes a frame.
 pub(super) struct Item {
@@ -28,6 +30,8 @@ pub(super) struct Item {
     pub missed: u64,
     /// The events that tell of them.
     pub missed_at: Vec<EventNumber>,
+    /// Of what passed an observer, at which of its interfaces.
+    pub interface: u16,
     start: usize,
     end: usize,
 }
@@ -71,6 +75,8 @@ pub(super) struct Lane<'a> {
     sockets: BTreeMap<SocketId, Endpoint>,
     /// The first port that the reel tells of each socket: its first send may be what binds it.
     ports: BTreeMap<SocketId, u16>,
+    /// Found as the session found them, from the same events.
+    interfaces: Interfaces,
     /// See [`Item::missed`].
     missed: u64,
     missed_at: Vec<EventNumber>,
@@ -108,6 +114,7 @@ impl<'a> Lane<'a> {
                 extra,
                 sockets: BTreeMap::new(),
                 ports: ports(reel),
+                interfaces: Interfaces::default(),
                 missed: 0,
                 missed_at: Vec::new(),
                 next_block: 0,
@@ -160,6 +167,7 @@ impl<'a> Lane<'a> {
     }
 
     fn record(&mut self, record: &Record<'_>) {
+        let mut interface = 0;
         let bound = |socket| self.bound(socket);
         let (what, payload) = match record.event {
             Event::Sent {
@@ -178,7 +186,10 @@ impl<'a> Lane<'a> {
                 let bound = bound(socket);
                 (What::In { bound, from }, payload)
             }
-            Event::Seen { from, to, payload } => (What::Seen { from, to }, payload),
+            Event::Seen { from, to, payload } => {
+                interface = self.interfaces.seen(record.thread);
+                (What::Seen { from, to }, payload)
+            }
             Event::SendResult { of, outcome: came } => {
                 if let Some(What::Out { outcome, .. }) = self.find(of).map(|item| &mut item.what) {
                     *outcome = Some(came);
@@ -189,6 +200,9 @@ impl<'a> Lane<'a> {
                 match event {
                     Event::SocketOpened { socket, local } => {
                         self.sockets.insert(socket, local);
+                    }
+                    Event::Interface { link_type, name } => {
+                        self.interfaces.told(record.thread, link_type, name);
                     }
                     Event::CaptureDrops { count } => {
                         self.missed = self.missed.saturating_add(count);
@@ -233,6 +247,9 @@ impl<'a> Lane<'a> {
         };
         let crossing = known.map(|(crossing, _)| crossing);
         self.push(record.number, time, what, crossing, payload);
+        if let Some(item) = self.ahead.items.back_mut() {
+            item.interface = interface;
+        }
     }
 
     /// Where a socket is bound; with the port that it was to get, where it has none yet.
@@ -266,6 +283,7 @@ impl<'a> Lane<'a> {
             faults: Vec::new(),
             missed: std::mem::take(&mut self.missed),
             missed_at: std::mem::take(&mut self.missed_at),
+            interface: 0,
             start,
             end: start + payload.len(),
         });

@@ -1,7 +1,8 @@
 //! A session as a pcapng file for Wireshark, tshark, tcpdump.
 //!
-//! One interface for each reel, named after its node or its proxy. A frame for each packet that a node sent, at
-//! its own interface, outbound, and one for each that it received, inbound. Reels hold no IP and
+//! One interface for each reel, named after its node or its proxy, and those of a packet capture. A
+//! frame for each packet that a node sent, at its own interface, outbound, and one for each that it
+//! received, inbound. Reels hold no IP and
 //! UDP headers: they are made up around the payloads. Times are UTC, by the session's one clock, to
 //! the nanosecond. Findings, and what became of a packet, are comments on the frames. `epb_packetid`
 //! is the number of the packet, the same at both ends.
@@ -11,6 +12,7 @@ mod blocks;
 mod comments;
 mod datagram;
 mod extra;
+mod interfaces;
 mod lane;
 mod proxies;
 
@@ -23,7 +25,7 @@ use addresses::{Addresses, Names};
 use blocks::{Direction, FrameHead};
 use comments::Commenter;
 use lane::{Item, Lane, What, Whose};
-use proxies::{Proxies, Proxy};
+use proxies::Proxies;
 
 use crate::history::{History, Level, length};
 use crate::session::{NodeId, PacketId, Session, SessionTime};
@@ -107,13 +109,10 @@ pub fn pcapng(
     let application = concat!("netreel ", env!("CARGO_PKG_VERSION"));
     blocks::section(out, application, &about(session, history, &proxies))?;
     let mut lanes = Lane::all(session, &proxies, options.extra);
-    for lane in &lanes {
-        let (name, description) = match lane.whose {
-            Whose::Node(node) => interface(session, node),
-            Whose::Proxy(place) => passed(session, proxies.get(place)),
-            Whose::Observer(_) => watched(session, lane.whose),
-        };
-        blocks::interface(out, &name, &description)?;
+    let whose = lanes.iter().map(|lane| lane.whose);
+    let (interfaces, first) = interfaces::all(session, &proxies, whose);
+    for (name, description) in &interfaces {
+        blocks::interface(out, name, description)?;
     }
     blocks::names(out, &addresses.stations(), &named)?;
     let mut exporter = Exporter {
@@ -136,13 +135,13 @@ pub fn pcapng(
         before_1970: 0,
     };
     // For each interface its frames, and what it lost.
-    let mut counts = vec![(0u64, 0u64); lanes.len()];
+    let mut counts = vec![(0u64, 0u64); interfaces.len()];
     let mut last = session.span.start;
     while let Some(next) = next_lane(&mut lanes) {
         let Some(lane) = lanes.get_mut(next) else {
             break;
         };
-        let Some(counts) = counts.get_mut(next) else {
+        let Some(&first) = first.get(next) else {
             break;
         };
         let whose = lane.whose;
@@ -150,12 +149,21 @@ pub fn pcapng(
             break;
         };
         last = last.max(item.time);
-        counts.0 += u64::from(exporter.item(next as u32, whose, &item, payload)?);
+        let interface = first + usize::from(item.interface);
+        let Some(counts) = counts.get_mut(interface) else {
+            break;
+        };
+        counts.0 += u64::from(exporter.item(interface as u32, whose, &item, payload)?);
         counts.1 = counts.1.saturating_add(item.missed);
     }
-    for (interface, ((frames, missed), lane)) in (0..).zip(counts.into_iter().zip(&lanes)) {
+    // What an observer missed last was to pass one of its interfaces; which, nobody knows.
+    for (lane, &first) in lanes.iter().zip(&first) {
+        if let Some(counts) = counts.get_mut(first) {
+            counts.1 = counts.1.saturating_add(lane.missed());
+        }
+    }
+    for (interface, (frames, missed)) in (0..).zip(counts) {
         let utc_ns = utc_ns(session, last).unwrap_or(0);
-        let missed = missed.saturating_add(lane.missed());
         blocks::statistics(exporter.out, interface, utc_ns, (frames, missed))?;
     }
     let mut summary = exporter.summary;
@@ -332,61 +340,6 @@ fn about(session: &Session, history: &History, proxies: &Proxies<'_>) -> Vec<Str
 const COMMENTS_MAX: usize = 100;
 /// More names are counted.
 const LIST_MAX: usize = 16;
-
-/// The name and the description of an observer's interface.
-fn watched(session: &Session, whose: Whose) -> (String, String) {
-    let Whose::Observer(id) = whose else {
-        return (String::new(), String::new());
-    };
-    let known = session.observers.get(usize::from(id.0));
-    let mut description = "an observer; it took no part".to_owned();
-    if known.is_some_and(|known| !known.complete) {
-        description.push_str("; its reel is not complete");
-    }
-    (session.observer_name(id), description)
-}
-
-/// The name and the description of a proxy's interface.
-fn passed(session: &Session, proxy: Option<&Proxy<'_>>) -> (String, String) {
-    let Some(proxy) = proxy else {
-        return (String::new(), String::new());
-    };
-    let ends: Vec<String> = proxy.ends.iter().map(|&end| session.name(end)).collect();
-    let ends: Vec<&str> = ends.iter().map(String::as_str).collect();
-    let mut description = format!("a proxy; it tells of {}", list(&ends));
-    let first = proxy.ends.first();
-    let known = first.and_then(|end| session.nodes.get(usize::from(end.0)));
-    if known.is_some_and(|known| !known.complete) {
-        description.push_str("; its reel is not complete");
-    }
-    (proxy.name().to_owned(), description)
-}
-
-/// The name and the description of a node's interface.
-fn interface(session: &Session, node: NodeId) -> (String, String) {
-    let Some(known) = session.nodes.get(usize::from(node.0)) else {
-        return (session.name(node), String::new());
-    };
-    let endpoints: Vec<String> = known.endpoints.iter().map(ToString::to_string).collect();
-    let endpoints: Vec<&str> = endpoints.iter().map(String::as_str).collect();
-    let mut description = match endpoints.as_slice() {
-        [] => "address unknown".to_owned(),
-        some => list(some),
-    };
-    description.push_str(match known.complete {
-        true => "; its reel is complete",
-        false => "; its reel is not complete",
-    });
-    match known.clock_error_ns {
-        0 => {}
-        u64::MAX => description.push_str("; its clock is placed by the calendar"),
-        error_ns => {
-            let error_ns = i64::try_from(error_ns).unwrap_or(i64::MAX);
-            description.push_str(&format!("; its clock may be off by {}", length(error_ns)));
-        }
-    }
-    (known.name.clone(), description)
-}
 
 /// `A, B and X`
 fn list(names: &[&str]) -> String {

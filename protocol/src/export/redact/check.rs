@@ -241,6 +241,7 @@ impl<'s> Checker<'s> {
             | Event::Input { call: bytes }
             | Event::Snapshot { state: bytes }
             | Event::Note { text: bytes }
+            | Event::Interface { name: bytes, .. }
             | Event::Triggered { text: bytes, .. } => self.survey.stands_in(bytes),
             Event::Called { call, details, .. } => self.survey.stands_in_call(*call, details),
             _ => None,
@@ -420,6 +421,19 @@ impl<'s> Checker<'s> {
                     is_held || self.text(notes, text, text_now),
                     "its text changed elsewhere",
                 )
+            }
+            (
+                Event::Interface { link_type, name },
+                Event::Interface {
+                    link_type: link_type_now,
+                    name: name_now,
+                },
+            ) if link_type == link_type_now => {
+                let is_held = held && bytes_fit(doubtful, name, name_now);
+                let is_right = name_now.is_empty() && name.is_empty()
+                    || is_held
+                    || self.text(notes, name, name_now);
+                unless(is_right, "its name changed elsewhere")
             }
             (Event::Random { value }, Event::Random { value: value_now }) => {
                 let right = if random == Bytes::Keep { value } else { 0 };

@@ -158,6 +158,7 @@ impl Survey {
             | Event::Input { call: bytes }
             | Event::Snapshot { state: bytes }
             | Event::Note { text: bytes }
+            | Event::Interface { name: bytes, .. }
             | Event::Triggered { text: bytes, .. }
             | Event::Called { details: bytes, .. }
                 if changed =>
@@ -220,9 +221,11 @@ impl Survey {
                 (rules.snapshots, Removed::Snapshots),
                 report,
             ),
-            Event::Note { text } | Event::Triggered { text, .. } => {
-                self.note((number, text), report)
-            }
+            // A capture that said no name has none to take away.
+            Event::Interface { name: [], .. } => None,
+            Event::Note { text }
+            | Event::Triggered { text, .. }
+            | Event::Interface { name: text, .. } => self.note((number, text), report),
             Event::Random { value } => {
                 let new = rules.random.of(&value.to_le_bytes())?;
                 report.count(Removed::Random);

@@ -132,11 +132,16 @@ fn event(found: &mut Found, rules: &Redaction, event: &Event<'_>) {
                 found.text(path);
             }
         }
-        Event::Note { text } | Event::Triggered { text, .. } if rules.notes != Texts::Keep => {
+        Event::Note { text }
+        | Event::Triggered { text, .. }
+        | Event::Interface { name: text, .. }
+            if rules.notes != Texts::Keep =>
+        {
             found.text(&String::from_utf8_lossy(text));
         }
         Event::Note { .. }
         | Event::Triggered { .. }
+        | Event::Interface { .. }
         | Event::SocketClosed { .. }
         | Event::SendResult { .. }
         | Event::PollEmpty { .. }

@@ -1,0 +1,94 @@
+//! The interfaces of the file: one for each node and each proxy, and those of an observer.
+
+use std::collections::BTreeSet;
+
+use super::lane::Whose;
+use super::list;
+use super::proxies::{Proxies, Proxy};
+use crate::history::length;
+use crate::session::{NodeId, ObserverId, Session};
+
+/// The name and the description of every interface, and for each reel the place of its first.
+pub(super) fn all(
+    session: &Session,
+    proxies: &Proxies<'_>,
+    reels: impl Iterator<Item = Whose>,
+) -> (Vec<(String, String)>, Vec<usize>) {
+    let (mut all, mut first) = (Vec::new(), Vec::new());
+    for whose in reels {
+        first.push(all.len());
+        match whose {
+            Whose::Node(node) => all.push(interface(session, node)),
+            Whose::Proxy(place) => all.push(passed(session, proxies.get(place))),
+            Whose::Observer(id) => watched(session, id, &mut all),
+        }
+    }
+    (all, first)
+}
+
+/// An observer's interfaces: under their own names where nobody else has them, and they have any.
+fn watched(session: &Session, id: ObserverId, all: &mut Vec<(String, String)>) {
+    let observer = session.observer_name(id);
+    let known = session.observers.get(usize::from(id.0));
+    let incomplete = match known.is_some_and(|known| !known.complete) {
+        true => "; its reel is not complete",
+        false => "",
+    };
+    let interfaces = known.map_or(&[][..], |known| &known.interfaces);
+    if interfaces.len() < 2 && interfaces.iter().all(|it| it.name.is_empty()) {
+        let description = format!("an observer; it took no part{incomplete}");
+        return all.push((observer, description));
+    }
+    let taken: BTreeSet<String> = all.iter().map(|(name, _)| name.clone()).collect();
+    for (place, interface) in interfaces.iter().enumerate() {
+        let name = match interface.name.as_str() {
+            "" => format!("{observer} interface {place}"),
+            name if taken.contains(name) => format!("{observer} {name}"),
+            name => name.to_owned(),
+        };
+        let description = format!("of the observer {observer}; it took no part{incomplete}");
+        all.push((name, description));
+    }
+}
+
+/// The name and the description of a proxy's interface.
+fn passed(session: &Session, proxy: Option<&Proxy<'_>>) -> (String, String) {
+    let Some(proxy) = proxy else {
+        return (String::new(), String::new());
+    };
+    let ends: Vec<String> = proxy.ends.iter().map(|&end| session.name(end)).collect();
+    let ends: Vec<&str> = ends.iter().map(String::as_str).collect();
+    let mut description = format!("a proxy; it tells of {}", list(&ends));
+    let first = proxy.ends.first();
+    let known = first.and_then(|end| session.nodes.get(usize::from(end.0)));
+    if known.is_some_and(|known| !known.complete) {
+        description.push_str("; its reel is not complete");
+    }
+    (proxy.name().to_owned(), description)
+}
+
+/// The name and the description of a node's interface.
+fn interface(session: &Session, node: NodeId) -> (String, String) {
+    let Some(known) = session.nodes.get(usize::from(node.0)) else {
+        return (session.name(node), String::new());
+    };
+    let endpoints: Vec<String> = known.endpoints.iter().map(ToString::to_string).collect();
+    let endpoints: Vec<&str> = endpoints.iter().map(String::as_str).collect();
+    let mut description = match endpoints.as_slice() {
+        [] => "address unknown".to_owned(),
+        some => list(some),
+    };
+    description.push_str(match known.complete {
+        true => "; its reel is complete",
+        false => "; its reel is not complete",
+    });
+    match known.clock_error_ns {
+        0 => {}
+        u64::MAX => description.push_str("; its clock is placed by the calendar"),
+        error_ns => {
+            let error_ns = i64::try_from(error_ns).unwrap_or(i64::MAX);
+            description.push_str(&format!("; its clock may be off by {}", length(error_ns)));
+        }
+    }
+    (known.name.clone(), description)
+}
