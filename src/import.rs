@@ -54,7 +54,16 @@ pub fn run(arguments: &Import, out: &mut dyn Write) -> Result<Answer, Failure> {
             other => failed(&other),
         }
     })?;
-    for sentence in import::left_out(&imported.counts, &imported.ending) {
+    let left_out = import::left_out(&imported.counts, &imported.ending);
+    let counts = &imported.counts;
+    if counts.frames > 0 && counts.unknown_links.values().sum::<u64>() == counts.frames {
+        remove(&reels);
+        if !was_there {
+            let _ = std::fs::remove_dir(&arguments.out);
+        }
+        return Err(failed(&left_out.join("; ")));
+    }
+    for sentence in left_out {
         anstream::eprintln!("netreel: {}: {sentence}", path.display());
     }
     let empty = told(&imported, &reels, !arguments.node.is_empty(), out)?;

@@ -404,3 +404,17 @@ fn unmount(at: &Path) -> bool {
         .status()
         .is_ok_and(|status| status.success())
 }
+
+#[test]
+fn a_capture_of_a_link_that_is_not_read_says_which_and_what_to_do() {
+    let folder = Folder::new();
+    let mut bytes = pcap(&TALK, 100);
+    bytes[20] = 127;
+    let capture = folder.file("air.pcap", &bytes);
+    let out = folder.path("reels");
+    let ran = netreel(&["import", &capture, "--out", &out]).expect(2);
+    let told = "3 frames are 802.11 with a radio's header (link type 127), which is not read: \
+                capture at the access point's wired side";
+    assert!(ran.err.contains(told), "{}", ran.err);
+    assert!(!Path::new(&out).exists());
+}

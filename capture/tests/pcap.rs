@@ -222,6 +222,12 @@ fn links_that_carry_ip() {
         (0, [&[2, 0, 0, 0][..], &v4].concat(), four),
         (0, [&[0, 0, 0, 30][..], &v6].concat(), six),
         (108, [&[0, 0, 0, 2][..], &v4].concat(), four),
+        (12, v4.clone(), four),
+        (14, v6.clone(), six),
+        (9, [&[0xff, 3, 0, 0x21][..], &v4].concat(), four),
+        (9, [&[0, 0x57][..], &v6].concat(), six),
+        (9, [&[0x21][..], &v4].concat(), four),
+        (50, [&[0xff, 3, 0, 0x57][..], &v6].concat(), six),
     ];
     for (link, frame, ends) in cases {
         check(
@@ -229,6 +235,95 @@ fn links_that_carry_ip() {
             &format!("0 3000005000 {ends} payload\n"),
         );
     }
+}
+
+/// A session frame of PPPoE around what PPP's protocol says.
+fn pppoe(protocol: u16, packet: &[u8]) -> Vec<u8> {
+    let length = u16::try_from(2 + packet.len()).expect("fits");
+    let head = [&[0x11, 0, 0, 9][..], &length.to_be_bytes()].concat();
+    [&head, &protocol.to_be_bytes()[..], packet].concat()
+}
+
+#[test]
+fn pppoe_sessions_carry_ip() {
+    let four = pppoe(0x21, &ipv4(17, 0, &udp(DATA)));
+    let six = pppoe(0x57, &ipv6(17, &udp(DATA)));
+    let vlan = [&[0, 7, 0x88, 0x64][..], &four].concat();
+    let sll = [&[0; 14][..], &[0x88, 0x64], &four].concat();
+    let sll2 = [&[0x88, 0x64][..], &[0; 18], &six].concat();
+    let v4 = "10.0.0.1:5000 > 10.0.0.2:6000";
+    let v6 = "[fe80::1]:5000 > [fe80::2]:6000";
+    let cases = [
+        (1, ethernet(0x8864, &four), v4),
+        (1, ethernet(0x8864, &six), v6),
+        (1, ethernet(0x8100, &vlan), v4),
+        (113, sll, v4),
+        (276, sll2, v6),
+        (51, six, v6),
+    ];
+    for (link, frame, ends) in cases {
+        let line = format!("0 3000005000 {ends} payload\n");
+        check(&pcap(link, &[frame]), &line);
+    }
+}
+
+#[test]
+fn what_pppoe_says_for_itself_is_no_ip() {
+    let echo = pppoe(0xc021, &[9, 1, 0, 8, 0, 0, 0, 0]);
+    let discovery = [0x11, 9, 0, 0, 0, 0];
+    let file = pcap(
+        ETHERNET,
+        &[ethernet(0x8864, &echo), ethernet(0x8863, &discovery)],
+    );
+    let expected = Counts {
+        frames: 2,
+        not_ip: 2,
+        ..Counts::default()
+    };
+    check_counts(&file, expected);
+}
+
+#[test]
+fn ip_in_ip_is_read_to_the_datagram_inside() {
+    let four = ipv4(17, 0, &udp(DATA));
+    let six = ipv6(17, &udp(DATA));
+    let v4 = "10.0.0.1:5000 > 10.0.0.2:6000";
+    let v6 = "[fe80::1]:5000 > [fe80::2]:6000";
+    let cases = [
+        (ipv6(4, &four), v4),
+        (ipv4(41, 0, &six), v6),
+        (ipv4(4, 0, &four), v4),
+        (ipv6(41, &ipv6(4, &four)), v4),
+    ];
+    for (packet, ends) in cases {
+        let line = format!("0 3000005000 {ends} payload\n");
+        check(&pcap(101, &[packet]), &line);
+    }
+}
+
+#[test]
+fn ip_in_ip_without_end_is_not_followed() {
+    let deep = (0..200).fold(ipv4(17, 0, &udp(DATA)), |packet, _| ipv4(4, 0, &packet));
+    let expected = Counts {
+        frames: 1,
+        unreadable: 1,
+        ..Counts::default()
+    };
+    check_counts(&pcap(101, &[deep]), expected);
+}
+
+#[test]
+fn fragments_of_a_tunnel_are_put_together() {
+    let inner = ipv4(17, 0, &udp(b"0123456789abcdef"));
+    let part = |from: usize, to: usize| {
+        let offset = u16::try_from(from).expect("fits") | u16::from(to < inner.len());
+        let header = [&[4, 0][..], &offset.to_be_bytes(), &[0, 0, 0, 9]].concat();
+        ipv6(44, &[&header, &inner[from..to]].concat())
+    };
+    check(
+        &pcap(101, &[part(0, 24), part(24, inner.len())]),
+        "1 3000005000 10.0.0.1:5000 > 10.0.0.2:6000 0123456789abcdef\n",
+    );
 }
 
 #[test]
@@ -279,7 +374,7 @@ fn what_is_no_udp_is_counted() {
     check_counts(&file, expected);
     let expected = Counts {
         frames: 1,
-        unknown_link: 1,
+        unknown_links: [(147, 1)].into(),
         ..Counts::default()
     };
     check_counts(&pcap(147, &[vec![0; 40]]), expected);

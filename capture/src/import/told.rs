@@ -26,11 +26,6 @@ pub fn left_out(counts: &Counts, ending: &Ending) -> Vec<String> {
             "frames could not be read: their headers are cut or broken",
         ),
         (
-            counts.unknown_link,
-            "frame is of a kind of link that is not known here",
-            "frames are of a kind of link that is not known here",
-        ),
-        (
             counts.oversized,
             "frame of more than 1 MiB was stepped over",
             "frames of more than 1 MiB were stepped over",
@@ -46,6 +41,11 @@ pub fn left_out(counts: &Counts, ending: &Ending) -> Vec<String> {
         .filter(|(count, ..)| *count > 0)
         .map(|(count, one, many)| format!("{count} {}", if count == 1 { one } else { many }))
         .collect();
+    words.extend(counts.unknown_links.iter().map(|(&link_type, &count)| {
+        let (is, what) = unknown_link(link_type);
+        let frames = if count == 1 { "frame is" } else { "frames are" };
+        format!("{count} {frames} {is} (link type {link_type}), which is not read: {what}")
+    }));
     match ending {
         Ending::Open | Ending::Whole => {}
         Ending::Cut { offset } => words.push(format!(
@@ -60,6 +60,21 @@ pub fn left_out(counts: &Counts, ending: &Ending) -> Vec<String> {
         )),
     }
     words
+}
+
+/// What a kind of link that is not read is called, and what to do about it.
+fn unknown_link(link_type: i32) -> (&'static str, &'static str) {
+    let wired = "capture at the access point's wired side, or at a station's interface without \
+                 monitor mode";
+    match link_type {
+        105 => ("802.11 as it is on the air", wired),
+        119 | 127 | 163 | 192 => ("802.11 with a radio's header", wired),
+        189 | 220 | 249 => ("of USB", "capture at the interface that the adapter is"),
+        _ => (
+            "of another kind of link",
+            "capture at an Ethernet interface, or at `any`",
+        ),
+    }
 }
 
 /// What is known of an interface: `interface 0: eth0 (link type 1)`, or without a name, which pcap

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use etherparse::IpNumber;
 use etherparse::defrag::IpDefragBuf;
 
 use super::layers::Fragment;
@@ -28,6 +27,7 @@ struct Key {
     destination: IpAddr,
     identification: u32,
     vlan: Vec<u16>,
+    protocol: u8,
 }
 
 #[derive(Debug)]
@@ -45,6 +45,7 @@ impl Fragments {
             destination: fragment.destination,
             identification: fragment.identification,
             vlan: fragment.vlan.clone(),
+            protocol: fragment.protocol.0,
         };
         // The number comes round again: what has waited for too long is another packet's.
         let stale = |waiting: &Waiting| time.saturating_sub(waiting.since) > WAIT_NS;
@@ -64,7 +65,7 @@ impl Fragments {
         let waiting = self.waiting.entry(key.clone()).or_insert_with(|| Waiting {
             since: time,
             number,
-            buffer: IpDefragBuf::new(IpNumber::UDP, Vec::new(), Vec::new()),
+            buffer: IpDefragBuf::new(fragment.protocol, Vec::new(), Vec::new()),
         });
         let added = waiting
             .buffer

@@ -26,18 +26,24 @@ pub(super) struct Datagram<'a> {
     pub length: u32,
 }
 
-/// A part of an IP packet that carries UDP.
+/// A part of an IP packet that carries UDP, or another IP packet.
 pub(super) struct Fragment<'a> {
     pub source: IpAddr,
     pub destination: IpAddr,
     pub identification: u32,
     pub vlan: Vec<u16>,
+    /// What the packet carries.
+    pub protocol: IpNumber,
+    /// How many IP packets it is in.
+    pub tunnels: usize,
     pub offset: IpFragOffset,
     pub more: bool,
     pub payload: &'a [u8],
 }
 
 const LINUX_SLL2: i32 = 276;
+/// An IP packet in more IP packets than this is not looked for.
+const TUNNELS_MAX: usize = 4;
 
 /// Linux's number of the interface of a frame that was captured at several at once.
 pub(super) fn linux_interface(link_type: i32, frame: &[u8]) -> Option<u32> {
@@ -49,42 +55,95 @@ pub(super) fn linux_interface(link_type: i32, frame: &[u8]) -> Option<u32> {
 pub(super) fn slice(link_type: i32, frame: &[u8]) -> Sliced<'_> {
     const NULL: i32 = 0;
     const ETHERNET: i32 = 1;
+    const PPP: [i32; 2] = [9, 50];
+    const PPPOE: i32 = 51;
     const RAW: [i32; 5] = [12, 14, 101, 228, 229];
     const LOOP: i32 = 108;
     const LINUX_SLL: i32 = 113;
 
     // The two "cooked" headers of Linux differ in where the ether type stands.
     let cooked = |type_at: usize, header: usize| {
-        let ether_type = frame.get(type_at..type_at + 2)?;
-        let ether_type = u16::from_be_bytes(ether_type.try_into().ok()?);
-        let packet = frame.get(header..)?;
-        Some(LaxSlicedPacket::from_ether_type(
-            EtherType(ether_type),
-            packet,
-        ))
+        let ether_type = frame.get(type_at..)?.first_chunk::<2>()?;
+        let ether_type = EtherType(u16::from_be_bytes(*ether_type));
+        Some((ether_type, frame.get(header..)?))
     };
-    let raw = |packet| LaxSlicedPacket::from_ip(packet).ok();
-    let packet = match link_type {
-        ETHERNET => LaxSlicedPacket::from_ethernet(frame).ok(),
+    let cooked = match link_type {
         LINUX_SLL => cooked(14, 16),
         LINUX_SLL2 => cooked(0, 20),
+        ETHERNET => {
+            let packet = LaxSlicedPacket::from_ethernet(frame);
+            return packet.map_or(Sliced::Unreadable, |packet| sort(&packet, &[], 0));
+        }
         // An address family in the byte order of the machine that captured. Its number for IPv6
         // differs between systems; the packet says itself which version it is.
-        NULL | LOOP => match frame.split_at_checked(4) {
-            Some((_, packet)) if matches!(packet.first().map(|byte| byte >> 4), Some(4 | 6)) => {
-                raw(packet)
-            }
-            Some(_) => return Sliced::NotIp,
-            None => None,
-        },
-        link if RAW.contains(&link) => raw(frame),
+        NULL | LOOP => {
+            return match frame.split_at_checked(4) {
+                Some((_, packet @ [first, ..])) if matches!(first >> 4, 4 | 6) => {
+                    ip(packet, &[], 0)
+                }
+                Some(_) => Sliced::NotIp,
+                None => Sliced::Unreadable,
+            };
+        }
+        PPPOE => return pppoe(frame, &[]),
+        link if PPP.contains(&link) => return ppp(frame, &[]),
+        link if RAW.contains(&link) => return ip(frame, &[], 0),
         _ => return Sliced::UnknownLink,
     };
-    packet.map_or(Sliced::Unreadable, |packet| sort(&packet))
+    match cooked {
+        Some((PPPOE_SESSION, session)) => pppoe(session, &[]),
+        Some((ether_type, packet)) => sort(
+            &LaxSlicedPacket::from_ether_type(ether_type, packet),
+            &[],
+            0,
+        ),
+        None => Sliced::Unreadable,
+    }
+}
+
+/// What an IP packet carries that was put together from fragments.
+pub(super) fn whole<'a>(fragment: &Fragment<'_>, payload: &'a [u8]) -> Sliced<'a> {
+    let (source, destination) = (fragment.source, fragment.destination);
+    match fragment.protocol {
+        IpNumber::UDP => {
+            udp(source, destination, payload, false).map_or(Sliced::Unreadable, Sliced::Udp)
+        }
+        _ => ip(payload, &fragment.vlan, fragment.tunnels + 1),
+    }
+}
+
+/// An IP packet by itself.
+fn ip<'a>(packet: &'a [u8], vlan: &[u16], tunnels: usize) -> Sliced<'a> {
+    match LaxSlicedPacket::from_ip(packet) {
+        Ok(packet) if tunnels <= TUNNELS_MAX => sort(&packet, vlan, tunnels),
+        _ => Sliced::Unreadable,
+    }
+}
+
+/// The ether type of PPPoE's frames that carry data (RFC 2516); those of its discovery have none.
+const PPPOE_SESSION: EtherType = EtherType(0x8864);
+
+/// Version, type and code, session, length; then as [`ppp`].
+fn pppoe<'a>(session: &'a [u8], vlan: &[u16]) -> Sliced<'a> {
+    match session.split_at_checked(6) {
+        Some(([0x11, 0, ..], frame)) => ppp(frame, vlan),
+        Some(_) => Sliced::NotIp,
+        None => Sliced::Unreadable,
+    }
+}
+
+/// A frame of PPP (RFC 1661): its protocol in two bytes, or one where that was agreed on, with
+/// address and control before it or not (RFC 1662).
+fn ppp<'a>(frame: &'a [u8], vlan: &[u16]) -> Sliced<'a> {
+    match frame.strip_prefix(&[0xff, 0x03]).unwrap_or(frame) {
+        [0, 0x21 | 0x57, packet @ ..] | [0x21 | 0x57, packet @ ..] => ip(packet, vlan, 0),
+        [] | [0] => Sliced::Unreadable,
+        _ => Sliced::NotIp,
+    }
 }
 
 /// The datagram in an IP payload. None: not even its header is whole.
-pub(super) fn udp(
+fn udp(
     source: IpAddr,
     destination: IpAddr,
     payload: &[u8],
@@ -105,8 +164,15 @@ pub(super) fn udp(
     })
 }
 
-fn sort<'a>(packet: &LaxSlicedPacket<'a>) -> Sliced<'a> {
+fn sort<'a>(packet: &LaxSlicedPacket<'a>, outer_vlan: &[u16], tunnels: usize) -> Sliced<'a> {
+    let own = packet.vlan_ids().into_iter().map(|id| id.value());
+    let vlan: Vec<u16> = outer_vlan.iter().copied().chain(own).collect();
     let Some(net) = &packet.net else {
+        if let Some(ether) = packet.ether_payload()
+            && ether.ether_type == PPPOE_SESSION
+        {
+            return pppoe(ether.payload, &vlan);
+        }
         return match packet.stop_err {
             Some(_) => Sliced::Unreadable,
             None => Sliced::NotIp,
@@ -132,7 +198,11 @@ fn sort<'a>(packet: &LaxSlicedPacket<'a>) -> Sliced<'a> {
         }
         LaxNetSlice::Arp(_) => return Sliced::NotIp,
     };
-    if ip.ip_number != IpNumber::UDP {
+    let is_tunnel = matches!(ip.ip_number, IpNumber::IPV4 | IpNumber::IPV6);
+    if is_tunnel && !ip.fragmented {
+        return self::ip(ip.payload, &vlan, tunnels + 1);
+    }
+    if ip.ip_number != IpNumber::UDP && !is_tunnel {
         // Where an extension header is cut, the number is that of the header, not of what it hides.
         return match packet.stop_err {
             Some(_) if !matches!(ip.ip_number, IpNumber::TCP | IpNumber::ICMP) => {
@@ -147,7 +217,9 @@ fn sort<'a>(packet: &LaxSlicedPacket<'a>) -> Sliced<'a> {
                 source,
                 destination,
                 identification,
-                vlan: packet.vlan_ids().iter().map(|id| id.value()).collect(),
+                vlan,
+                protocol: ip.ip_number,
+                tunnels,
                 offset,
                 more,
                 payload: ip.payload,

@@ -57,7 +57,7 @@ pub struct Interface {
 }
 
 /// What a capture held, so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Frames of the file, whatever was in them.
     pub frames: u64,
@@ -71,8 +71,8 @@ pub struct Counts {
     pub reassembled: u64,
     /// Packets of which not all fragments came, or that waited for too long.
     pub incomplete: u64,
-    /// Frames of a kind of link that is not known.
-    pub unknown_link: u64,
+    /// Frames of kinds of links that are not read, by their `LINKTYPE_` number.
+    pub unknown_links: BTreeMap<i32, u64>,
     /// Frames without an IP packet.
     pub not_ip: u64,
     /// IP packets of another protocol.
@@ -247,19 +247,23 @@ pub(crate) struct Sorter {
 impl Sorter {
     /// Takes a frame; the payload, where one is whole with it.
     pub fn take(&mut self, frame: &Frame<'_>) -> Option<UdpPayload> {
-        let count = match layers::slice(frame.link_type, frame.bytes) {
+        self.sort(frame, layers::slice(frame.link_type, frame.bytes))
+    }
+
+    fn sort(&mut self, frame: &Frame<'_>, sliced: Sliced<'_>) -> Option<UdpPayload> {
+        let count = match sliced {
             Sliced::Udp(datagram) => return Some(self.payload(frame, &datagram)),
             Sliced::Fragment(fragment) => {
                 self.counts.fragments += 1;
                 let whole = self.fragments.add(&fragment, frame.time)?;
                 self.counts.reassembled += 1;
-                let (source, destination) = (fragment.source, fragment.destination);
-                match layers::udp(source, destination, &whole, false) {
-                    Some(datagram) => return Some(self.payload(frame, &datagram)),
-                    None => &mut self.counts.unreadable,
-                }
+                // What it carries may be a part of another packet; how deep that goes is limited.
+                return self.sort(frame, layers::whole(&fragment, &whole));
             }
-            Sliced::UnknownLink => &mut self.counts.unknown_link,
+            Sliced::UnknownLink => {
+                let links = &mut self.counts.unknown_links;
+                links.entry(frame.link_type).or_default()
+            }
             Sliced::NotIp => &mut self.counts.not_ip,
             Sliced::NotUdp => &mut self.counts.not_udp,
             Sliced::Unreadable => &mut self.counts.unreadable,
@@ -275,7 +279,7 @@ impl Sorter {
 
     /// What was counted here; the reader of the frames counts the rest.
     pub fn counts(&self) -> Counts {
-        let mut counts = self.counts;
+        let mut counts = self.counts.clone();
         counts.incomplete = self.fragments.given_up() + self.fragments.waiting();
         counts
     }
