@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use netreel_protocol::export;
-use netreel_protocol::session::{Fate, Packet, PacketId, Session};
+use netreel_protocol::session::{Fate, Packet, PacketId, ProxyFault, Session};
 use netreel_reel::FaultVerdict;
 use netreel_wire::{Kind, MessageFacts};
 
@@ -203,8 +203,12 @@ pub fn fate(session: &Session, packet: &Packet) -> String {
     if !packet.duplicates.is_empty() {
         fate += &format!(", {} more", packet.duplicates.len());
     }
-    for verdict in &packet.faults {
-        fate += &format!("; proxy: {}", fault(*verdict));
+    for ProxyFault { proxy, verdict } in &packet.faults {
+        // With one proxy nobody asks which.
+        let several = session.proxies.len() > 1;
+        let name = session.proxies.get(usize::from(proxy.0));
+        let name = name.filter(|_| several).map_or("proxy", String::as_str);
+        fate += &format!("; {name}: {}", fault(*verdict));
     }
     fate
 }

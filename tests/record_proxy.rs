@@ -3,7 +3,7 @@
 mod support;
 
 use std::io::{BufRead, BufReader, Read};
-use std::net::UdpSocket;
+use std::net::{SocketAddr, UdpSocket};
 use std::path::Path;
 use std::process::{Child, ChildStderr, Command, Stdio};
 use std::time::Duration;
@@ -30,6 +30,15 @@ impl Running {
     fn start(out: &Path, flags: &[&str]) -> Running {
         let server = socket();
         let target = server.local_addr().unwrap();
+        Running {
+            server,
+            ..Running::towards(target, out, flags)
+        }
+    }
+
+    /// Towards somebody else than its own server.
+    fn towards(target: SocketAddr, out: &Path, flags: &[&str]) -> Running {
+        let server = socket();
         let mut child = Command::new(env!("CARGO_BIN_EXE_netreel"))
             .args(["record", "--out", out.to_str().unwrap()])
             .args(["--proxy", &format!("127.0.0.1:0={target}")])
@@ -117,7 +126,8 @@ fn control_c_ends_it_in_order_and_the_session_is_that_of_client_and_server() {
             (&from.as_str().into(), &to.as_str().into())
         );
         assert_eq!(packet["fate"], "received");
-        let delayed = serde_json::json!([{"verdict": "delayed", "time_ns": 1_000_000}]);
+        let delayed =
+            serde_json::json!([{"proxy": "proxy", "verdict": "delayed", "time_ns": 1_000_000}]);
         let nothing = serde_json::json!([]);
         assert_eq!(packet["faults"], [delayed, nothing][place % 2]);
         assert!(place % 2 == 1 || packet["late_ns"].as_i64() >= Some(1_000_000));
@@ -215,4 +225,42 @@ fn a_reel_that_a_limit_ends_is_told_with_the_limit_and_packets_still_pass() {
     assert!(line.contains(why), "{line}");
     proxy.round(b"still");
     proxy.interrupt().expect(0);
+}
+
+#[test]
+fn a_second_recording_into_one_folder_is_told_to_take_another() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("session");
+    let first = Running::start(&out, &[]);
+    let to = out.to_str().unwrap();
+    let ran = netreel(&["record", "--out", to, "--proxy", "127.0.0.1:0=127.0.0.1:9"]).expect(2);
+    let told = "there is a recording of a proxy already; give this one a folder of its own";
+    assert!(ran.err.contains(told), "{}", ran.err);
+    first.round(b"still");
+    first.interrupt().expect(0);
+}
+
+#[test]
+fn of_two_proxies_on_one_way_the_one_that_dropped_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let (far, near) = (folder.path().join("far"), folder.path().join("near"));
+    let far_running = Running::start(&far, &["--faults", "up:loss=100%"]);
+    let beyond = far_running.client.peer_addr().unwrap();
+    let (far, near) = (far.to_str().unwrap(), near.to_str().unwrap());
+    let near_running = Running::towards(beyond, near.as_ref(), &["--faults", "up:delay=1ms"]);
+    near_running.client.send(b"lost at the far one").unwrap();
+    // It is in the far reel once the near one has passed it on.
+    let patience = std::time::Instant::now();
+    while !netreel(&["packets", far]).out.contains("dropped") {
+        assert!(
+            patience.elapsed() < Duration::from_secs(60),
+            "it never came"
+        );
+    }
+    near_running.interrupt().expect(0);
+    far_running.interrupt().expect(0);
+    let packets = netreel(&["packets", near, far]).expect(0).out;
+    let dropped = format!("proxy at {beyond}: dropped");
+    assert!(packets.contains("delayed 1.0 ms"), "{packets}");
+    assert!(packets.contains(&dropped), "{packets}");
 }

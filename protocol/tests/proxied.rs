@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use netreel_protocol::session::{Fate, PacketId, ReelInput, Session};
+use netreel_protocol::session::{Fate, Packet, PacketId, ProxyFault, ReelInput, Session};
 use netreel_reel::{
     ClockAnchor, Endpoint, Event, EventNumber, FaultVerdict, Header, Record, Reel, ReelWriter,
     SendOutcome, SocketId, ThreadId, Time, WireText,
@@ -236,6 +236,11 @@ fn two_clients() -> World {
     World::new(&[(at(10), at(10)), (at(11), at(11))]).play()
 }
 
+/// What was done to a packet, whoever did it.
+fn verdicts(packet: &Packet) -> Vec<FaultVerdict> {
+    packet.faults.iter().map(|fault| fault.verdict).collect()
+}
+
 fn names(session: &Session) -> Vec<&str> {
     let mut names: Vec<&str> = session
         .nodes
@@ -267,12 +272,12 @@ fn check(session: &Session, expected: [&str; 3]) {
         assert_eq!(packet.fate == Fate::Lost, lost, "packet {place}");
         assert_eq!(packet.received.is_some(), !lost, "packet {place}");
         assert!(packet.sent.is_some() && packet.duplicates.is_empty());
-        let verdicts: &[FaultVerdict] = match place % 4 {
+        let expected: &[FaultVerdict] = match place % 4 {
             0 if lost => &[FaultVerdict::Lost],
             1 => &[FaultVerdict::Delayed { nanos: 2 * MS }],
             _ => &[],
         };
-        assert_eq!(packet.faults, verdicts, "packet {place}");
+        assert_eq!(verdicts(packet), expected, "packet {place}");
         let id = PacketId(place as u32);
         let payload = session.payload(id).expect("the packet's bytes");
         assert_eq!(payload.last(), Some(&(b'0' + n as u8)));
@@ -342,8 +347,8 @@ fn a_client_that_was_refused_never_reached_the_server() {
     assert_eq!(names(&session), ["127.0.0.1:10", "127.0.0.1:12", "game:90"]);
     let refused = &session.packets[1];
     assert_eq!(
-        (refused.fate, &refused.faults[..]),
-        (Fate::Lost, &[verdict][..])
+        (refused.fate, verdicts(refused)),
+        (Fate::Lost, vec![verdict])
     );
 }
 
@@ -433,12 +438,37 @@ fn of_two_proxies_on_the_way_each_says_what_it_did() {
     assert_eq!(names(&session), ["client", "server"]);
     assert_eq!(session.packets.len(), 4);
     for (place, packet) in session.packets.iter().enumerate() {
-        let (fate, faults) = match place {
-            1 => (Fate::Lost, &[delayed, FaultVerdict::Lost][..]),
-            _ => (Fate::Received, &[delayed][..]),
+        let (fate, expected) = match place {
+            1 => (
+                Fate::Lost,
+                &[("near", delayed), ("far", FaultVerdict::Lost)][..],
+            ),
+            _ => (Fate::Received, &[("near", delayed)][..]),
         };
-        assert_eq!((packet.fate, &packet.faults[..]), (fate, faults), "{place}");
+        let by = |fault: &ProxyFault| &session.proxies[usize::from(fault.proxy.0)][..];
+        let faults = packet.faults.iter().map(|fault| (by(fault), fault.verdict));
+        let faults: Vec<(&str, FaultVerdict)> = faults.collect();
+        assert_eq!((packet.fate, &faults[..]), (fate, expected), "{place}");
     }
+}
+
+#[test]
+fn proxies_of_one_name_are_told_apart_by_where_they_listen() {
+    let mut near = relay("proxy", 70, 40, 10, 80);
+    let mut far = relay("proxy", 80, 50, 40, 90);
+    near.received(MS, LISTENER, at(10), b"\x01a packet");
+    near.sent(MS, SocketId(1), at(80), b"\x01a packet");
+    far.received(2 * MS, LISTENER, at(40), b"\x01a packet");
+    far.sent(2 * MS, SocketId(1), at(90), b"\x01a packet");
+    let inputs = [near, far].map(|tape| ReelInput {
+        name: "proxy.reel".to_owned(),
+        reel: Arc::new(Reel::from_bytes(tape.writer.finish().unwrap()).unwrap()),
+    });
+    let session = Session::build(inputs.into(), None).unwrap();
+    assert_eq!(
+        session.proxies,
+        ["proxy at 127.0.0.1:70", "proxy at 127.0.0.1:80"]
+    );
 }
 
 #[test]

@@ -5,8 +5,8 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
-use netreel_capture::Signals;
-use netreel_capture::proxy::{Outcome, Proxy, Report, Wanted};
+use netreel_capture::proxy::{Outcome, Proxy, ProxyError, Report, Wanted};
+use netreel_capture::{RecordError, Signals};
 
 use super::line::{LiveLine, came_to};
 use crate::arguments::Record;
@@ -47,7 +47,14 @@ pub fn run(arguments: &Record, folder: &Path, out: &mut dyn Write) -> Result<Ans
     };
     // Before anything is there that a signal should end in order.
     let signals = Signals::catch();
-    let proxy = Proxy::open(wanted).map_err(Failure::new)?;
+    let proxy = Proxy::open(wanted).map_err(|error| match error {
+        ProxyError::Reel(RecordError::Exists { path }) => Failure::new(format!(
+            "{}: there is a recording of a proxy already; give this one a folder of its own with \
+             --out. Of two proxies on one way, name both folders to the command that reads them",
+            path.display()
+        )),
+        error => Failure::new(error),
+    })?;
     let mut line = LiveLine::new(armed);
     if !faults.is_clean() {
         line.say(&format!("faults on every link: {faults}, seed {seed}"));

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::history::History;
 use crate::query::effect_name;
-use crate::session::{Fate, MessageId, PacketId, Session};
+use crate::session::{Fate, MessageId, PacketId, ProxyFault, Session};
 
 /// One line of `netreel packets --json`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -59,6 +59,8 @@ pub struct SightingJson {
 /// Something that a proxy did to a packet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FaultJson {
+    /// Which.
+    pub proxy: String,
     /// `lost`, `delayed`, `reordered`, `duplicated`, `queued`, `queue full`, `refused`.
     pub verdict: &'static str,
     /// How long it was held back, or would have been; `null` where that means nothing.
@@ -141,7 +143,11 @@ pub fn packet(session: &Session, history: &History, id: PacketId) -> Option<Pack
             Fate::SendFailed => "send-failed",
             Fate::Unknown => "unknown",
         },
-        faults: packet.faults.iter().copied().map(fault).collect(),
+        faults: packet
+            .faults
+            .iter()
+            .map(|each| fault(session, each))
+            .collect(),
         length: packet.length,
         cut: packet.cut,
         sequence: packet.sequence.map(|sequence| sequence.value),
@@ -189,7 +195,8 @@ fn effects(session: &Session, history: &History, id: MessageId) -> Vec<EffectJso
         .collect()
 }
 
-fn fault(verdict: FaultVerdict) -> FaultJson {
+fn fault(session: &Session, fault: &ProxyFault) -> FaultJson {
+    let verdict = fault.verdict;
     let time_ns = match verdict {
         FaultVerdict::Lost | FaultVerdict::Refused => None,
         FaultVerdict::Delayed { nanos }
@@ -198,7 +205,9 @@ fn fault(verdict: FaultVerdict) -> FaultJson {
         | FaultVerdict::Queued { nanos }
         | FaultVerdict::QueueFull { nanos } => Some(nanos),
     };
+    let proxy = session.proxies.get(usize::from(fault.proxy.0));
     FaultJson {
+        proxy: proxy.cloned().unwrap_or_default(),
         verdict: verdict.name(),
         time_ns,
     }

@@ -56,7 +56,7 @@ impl Session {
             false => wire.map(|wire| Arc::new(Arc::unwrap_or_clone(wire).with_keys(keys))),
         };
         drop_copies(&mut sources, &mut warnings);
-        take_apart(&mut sources, &mut warnings);
+        let proxies = take_apart(&mut sources, &mut warnings);
         let scans: Vec<Scan> = sources
             .iter_mut()
             .map(|each| std::mem::take(&mut each.scan))
@@ -74,6 +74,7 @@ impl Session {
         one_meeting(&sources, &scans, &met, &mut warnings)?;
 
         let mut builder = Builder::new(&sources, scans, cast, clocks, wire, warnings);
+        builder.session.proxies = proxies;
         builder.nodes();
         builder.packets(&ends)?;
         builder.connections();

@@ -81,6 +81,8 @@ pub struct Session {
     pub connections: Vec<Vec<Connection>>,
     /// Who watched packets pass without taking part, in the order of their reels.
     pub observers: Vec<Observer>,
+    /// What people call the proxies; no two have one name.
+    pub proxies: Vec<String>,
     /// Each node's ticks, by the node's place, in the order of its own events.
     pub turns: Vec<Vec<Turn>>,
     /// The bytes that fragments carry, so that a joined message can be read without its packets.
@@ -239,6 +241,19 @@ pub struct Observer {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObserverId(pub u16);
 
+/// A proxy of the session, by its place in [`Session::proxies`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ProxyId(pub u16);
+
+/// What a proxy did to a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProxyFault {
+    /// Which proxy.
+    pub proxy: ProxyId,
+    /// What it did.
+    pub verdict: FaultVerdict,
+}
+
 /// A moment at which an observer saw a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sighting {
@@ -277,8 +292,8 @@ pub struct Packet {
     pub seen: Vec<Sighting>,
     /// What became of it.
     pub fate: Fate,
-    /// What a proxy did to it on its way.
-    pub faults: Vec<FaultVerdict>,
+    /// What proxies did to it on its way.
+    pub faults: Vec<ProxyFault>,
     /// Bytes of payload.
     pub length: u32,
     /// How many of these bytes are known, where a capture kept the first ones only.

@@ -13,6 +13,7 @@ use netreel_reel::{Endpoint, EventNumber, FaultVerdict, Header, SocketId};
 use super::connections::Connection;
 use super::scan::{RawPacket, Scan};
 use super::source::Source;
+use super::{ProxyFault, ProxyId};
 
 /// How many packets of an end are compared to see whether a reel is that end's.
 const LOOKED_AT: usize = 256;
@@ -42,14 +43,15 @@ impl Side {
     }
 }
 
-/// Puts in the place of each proxy the ends that it tells of.
-pub(super) fn take_apart(sources: &mut Vec<Source>, warnings: &mut Vec<String>) {
+/// Puts in the place of each proxy the ends that it tells of; the names of the proxies.
+pub(super) fn take_apart(sources: &mut Vec<Source>, warnings: &mut Vec<String>) -> Vec<String> {
     let (proxies, mut ends): (Vec<Source>, Vec<Source>) = std::mem::take(sources)
         .into_iter()
         .partition(|source| is_proxy(source.reel.header(), &source.scan));
-    for proxy in proxies {
+    let names = proxy_names(&proxies);
+    for (id, proxy) in (0..).map(ProxyId).zip(proxies) {
         let mut told = Vec::new();
-        for (own, part) in parts(proxy) {
+        for (own, part) in parts(id, proxy) {
             match same_end(own, &part, &ends) {
                 Some(place) => {
                     if let Some(end) = ends.get_mut(place) {
@@ -70,14 +72,38 @@ pub(super) fn take_apart(sources: &mut Vec<Source>, warnings: &mut Vec<String>) 
         ends.extend(told);
     }
     *sources = ends;
+    names
+}
+
+/// What their reels call them; where several have one name, with where each listens.
+fn proxy_names(proxies: &[Source]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for proxy in proxies {
+        let own = &proxy.node;
+        let same = proxies.iter().filter(|other| other.node == *own);
+        let mut name = match (same.count(), proxy.scan.sockets.values().next()) {
+            (0 | 1, _) | (_, None) => own.clone(),
+            (_, Some(listens)) => format!("{own} at {listens}"),
+        };
+        // Every address of two machines is told alike.
+        let counted = format!("{name} (");
+        let taken = |known: &&String| **known == name || known.starts_with(&counted);
+        let taken = names.iter().filter(taken);
+        match taken.count() {
+            0 => {}
+            before => name += &format!(" ({})", before + 1),
+        }
+        names.push(name);
+    }
+    names
 }
 
 /// Whether a packet with these verdicts went no further than its proxy.
-pub(super) fn is_dropped(faults: &[FaultVerdict]) -> bool {
+pub(super) fn is_dropped(faults: &[ProxyFault]) -> bool {
     use FaultVerdict::{Lost, QueueFull, Refused};
     faults
         .iter()
-        .any(|verdict| matches!(verdict, Lost | QueueFull { .. } | Refused))
+        .any(|fault| matches!(fault.verdict, Lost | QueueFull { .. } | Refused))
 }
 
 fn is_proxy(header: &Header, scan: &Scan) -> bool {
@@ -85,7 +111,7 @@ fn is_proxy(header: &Header, scan: &Scan) -> bool {
 }
 
 /// The ends that a proxy's reel tells of, each with its address; clients first.
-fn parts(proxy: Source) -> Vec<(Endpoint, Source)> {
+fn parts(id: ProxyId, proxy: Source) -> Vec<(Endpoint, Source)> {
     let scan = &proxy.scan;
     let relays: BTreeMap<SocketId, RawRelay> = scan
         .relays
@@ -145,7 +171,7 @@ fn parts(proxy: Source) -> Vec<(Endpoint, Source)> {
             },
         };
         let part = parts.entry(own).or_default();
-        part.take(scan, raw, (socket, own.endpoint(), other), from_end);
+        part.take((id, scan), raw, (socket, own.endpoint(), other), from_end);
     }
     let names = names(proxy.reel.header(), scan, &targets);
     let parts = parts.into_iter().map(|(side, mut part)| {
@@ -216,7 +242,7 @@ impl Part {
     /// one that `own` sent.
     fn take(
         &mut self,
-        proxy: &Scan,
+        (id, proxy): (ProxyId, &Scan),
         raw: &RawPacket,
         (socket, own, other): (SocketId, Endpoint, Endpoint),
         out: bool,
@@ -238,7 +264,12 @@ impl Part {
         };
         if out {
             if let Some(verdicts) = proxy.faults.get(&raw.number) {
-                scan.faults.insert(raw.number, verdicts.clone());
+                let by_it = |fault: &ProxyFault| ProxyFault {
+                    proxy: id,
+                    ..*fault
+                };
+                let verdicts = verdicts.iter().map(by_it).collect();
+                scan.faults.insert(raw.number, verdicts);
             }
             scan.sends.push(raw);
         } else {
@@ -272,7 +303,7 @@ impl Scan {
             let packets = fates.entry((raw.hash, raw.length)).or_default();
             packets.push_back(raw.number);
         }
-        let mut faults: BTreeMap<EventNumber, Vec<FaultVerdict>> = part.faults;
+        let mut faults: BTreeMap<EventNumber, Vec<ProxyFault>> = part.faults;
         for raw in &self.sends {
             let at_proxy = fates.get_mut(&(raw.hash, raw.length));
             let number = at_proxy.and_then(VecDeque::pop_front);
@@ -281,7 +312,7 @@ impl Scan {
                 // asks, but that nothing comes after the end.
                 let known = self.faults.entry(raw.number).or_default();
                 known.extend(verdicts);
-                known.sort_by_key(|verdict| verdict.ends());
+                known.sort_by_key(|fault| fault.verdict.ends());
             }
         }
     }

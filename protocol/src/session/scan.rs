@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use netreel_reel::{
-    BlockError, Damage, Endpoint, Event, EventNumber, FaultVerdict, Header, LIMIT_NOTE, Record,
-    Reel, SendOutcome, SocketId, ThreadId, Time, Trigger, Walk,
+    BlockError, Damage, Endpoint, Event, EventNumber, Header, LIMIT_NOTE, Record, Reel,
+    SendOutcome, SocketId, ThreadId, Time, Trigger, Walk,
 };
 
 use super::connections::Connection;
 use super::interfaces::Interfaces;
 use super::proxied::RawRelay;
+use super::{ProxyFault, ProxyId};
 
 /// What one reel holds of packets, on its own clock.
 #[derive(Default)]
@@ -21,7 +22,7 @@ pub(super) struct Scan {
     /// The sockets that a proxy opened for clients.
     pub relays: Vec<RawRelay>,
     /// What a proxy did to packets, by the events with which they came.
-    pub faults: BTreeMap<EventNumber, Vec<FaultVerdict>>,
+    pub faults: BTreeMap<EventNumber, Vec<ProxyFault>>,
     /// In the reel's order.
     pub sends: Vec<RawPacket>,
     /// In the reel's order.
@@ -367,7 +368,10 @@ impl Pass {
                 client,
             }),
             Event::Fault { of, verdict } => {
-                self.scan.faults.entry(of).or_default().push(verdict);
+                // Which proxy it is shows where the reel is taken apart.
+                let proxy = ProxyId::default();
+                let faults = self.scan.faults.entry(of).or_default();
+                faults.push(ProxyFault { proxy, verdict });
             }
             Event::Triggered { trigger, text } => {
                 let text = String::from_utf8_lossy(text).into_owned();
