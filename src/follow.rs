@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::arguments::Read;
 use crate::open;
 use crate::outcome::{Answer, Failure};
-use crate::packets::{json, kinds_of};
+use crate::packets::{MESSAGES_MAX, json, kinds_of};
 use crate::text;
 
 /// So long nothing is looked for after a look that found nothing.
@@ -30,19 +30,19 @@ pub fn run(arguments: &Read, out: &mut dyn Write) -> Result<Answer, Failure> {
         recordings: BTreeSet::new(),
         start_utc_ns: None,
     };
-    if !arguments.json {
-        writeln!(
-            out,
-            "{:>11}  {:<8}  {:<8}  {:<12}  {:<24}  {:>5}  {:>5}",
-            "time s", "node", "", "link", "messages", "seq", "bytes"
-        )?;
-    }
+    let mut columns = Columns::default();
     loop {
         let unopened = following.find(&source.paths)?;
         let mut events = following.look()?;
         events.sort_by_key(|event| (event.utc_ns, event.node, event.event));
-        for event in &events {
-            following.print(event, arguments.json, out)?;
+        if arguments.json {
+            for event in &events {
+                let time = following.time(event);
+                json(&following.row(event, time), out)?;
+            }
+        } else {
+            let lines = events.iter().map(|event| following.line(event));
+            columns.print(&lines.collect::<Vec<_>>(), out)?;
         }
         out.flush()?;
         if !events.is_empty() {
@@ -137,19 +137,16 @@ impl Following {
         Ok(events)
     }
 
-    fn print(
-        &mut self,
-        event: &LiveEvent,
-        as_json: bool,
-        out: &mut dyn Write,
-    ) -> Result<(), Failure> {
+    /// When it was, in ns from the first event.
+    fn time(&mut self, event: &LiveEvent) -> i64 {
         let start = *self.start_utc_ns.get_or_insert(event.utc_ns);
-        let time = i64::try_from(event.utc_ns - start).unwrap_or(i64::MAX);
-        if as_json {
-            return json(&self.row(event, time), out);
-        }
-        let (time, node) = (text::time(SessionTime(time)), self.live.name(event.node));
-        match &event.what {
+        i64::try_from(event.utc_ns - start).unwrap_or(i64::MAX)
+    }
+
+    fn line(&mut self, event: &LiveEvent) -> Line {
+        let time = text::time(SessionTime(self.time(event)));
+        let node = self.live.name(event.node).to_owned();
+        let rest = match &event.what {
             LiveWhat::Packet {
                 way,
                 from,
@@ -159,24 +156,20 @@ impl Following {
             } => {
                 let kinds = self.live.wire().map_or(&[][..], |wire| wire.kinds());
                 let sequence = facts.sequence.map(|sequence| sequence.value.to_string());
-                writeln!(
-                    out,
-                    "{time:>11}  {node:<8}  {:<8}  {:<12}  {:<24}  {:>5}  {length:>5}",
-                    way.name(),
+                Rest::Packet([
+                    way.name().to_owned(),
                     format!("{from} -> {to}"),
                     kinds_of(kinds, facts.messages.iter()),
                     sequence.unwrap_or_default(),
-                )?;
+                    length.to_string(),
+                ])
             }
             LiveWhat::SendFailed { of, why } => {
-                writeln!(
-                    out,
-                    "{time:>11}  {node:<8}  the send of event {of} failed: {why}"
-                )?;
+                Rest::Words(format!("the send of event {of} failed: {why}"))
             }
-            LiveWhat::Lacks(why) => writeln!(out, "{time:>11}  {node:<8}  {why}")?,
-        }
-        Ok(())
+            LiveWhat::Lacks(why) => Rest::Words(why.clone()),
+        };
+        Line { time, node, rest }
     }
 
     fn row(&self, event: &LiveEvent, time_ns: i64) -> Row {
@@ -220,6 +213,77 @@ impl Following {
     }
 }
 
+/// One line of `packets --follow`.
+struct Line {
+    time: String,
+    node: String,
+    rest: Rest,
+}
+
+enum Rest {
+    /// Which way, the link, messages, sequence, bytes.
+    Packet([String; 5]),
+    Words(String),
+}
+
+/// How wide columns are: as wide as what has come so far. What is wider moves the lines behind it.
+#[derive(Default)]
+struct Columns {
+    widths: [usize; 7],
+    begun: bool,
+}
+
+impl Columns {
+    /// Prints what came together, and before the first of it the heads.
+    fn print(&mut self, lines: &[Line], out: &mut dyn Write) -> Result<(), Failure> {
+        if lines.is_empty() {
+            return Ok(());
+        }
+        for line in lines {
+            self.fit(line);
+        }
+        if !self.begun {
+            self.begun = true;
+            let rest = ["", "link", "messages", "seq", "bytes"].map(str::to_owned);
+            let heads = Line {
+                time: "time s".to_owned(),
+                node: "node".to_owned(),
+                rest: Rest::Packet(rest),
+            };
+            self.fit(&heads);
+            self.line(&heads, out)?;
+        }
+        lines.iter().try_for_each(|line| self.line(line, out))
+    }
+
+    fn fit(&mut self, line: &Line) {
+        let [time, node, rest @ ..] = &mut self.widths;
+        let widen = |width: &mut usize, cell: &str| *width = (*width).max(cell.chars().count());
+        widen(time, &line.time);
+        widen(node, &line.node);
+        if let Rest::Packet(cells) = &line.rest {
+            let fitting = cells.iter().zip(rest);
+            let fitting = fitting.filter(|(cell, _)| cell.chars().count() <= MESSAGES_MAX);
+            fitting.for_each(|(cell, width)| widen(width, cell));
+        }
+    }
+
+    fn line(&self, line: &Line, out: &mut dyn Write) -> Result<(), Failure> {
+        let [times, nodes, ways, links, lists, sequences, lengths] = self.widths;
+        let Line { time, node, rest } = line;
+        write!(out, "{time:>times$}  {node:<nodes$}  ")?;
+        match rest {
+            Rest::Packet([way, link, messages, sequence, bytes]) => writeln!(
+                out,
+                "{way:<ways$}  {link:<links$}  {messages:<lists$}  {sequence:>sequences$}  \
+                 {bytes:>lengths$}",
+            )?,
+            Rest::Words(words) => writeln!(out, "{words}")?,
+        }
+        Ok(())
+    }
+}
+
 /// One line of `packets --follow --json`.
 #[derive(Default, Serialize)]
 struct Row {
@@ -254,4 +318,33 @@ fn files(path: &Path) -> std::io::Result<Vec<PathBuf>> {
     }
     files.sort();
     Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(time: &str, node: &str, cells: [&str; 5]) -> Line {
+        let (time, node) = (time.to_owned(), node.to_owned());
+        let rest = Rest::Packet(cells.map(str::to_owned));
+        Line { time, node, rest }
+    }
+
+    #[test]
+    fn columns_are_as_wide_as_what_has_come() {
+        let mut columns = Columns::default();
+        let mut out = Vec::new();
+        let first = line("0.1", "A", ["sent", "A -> B", "ping", "1", "9"]);
+        columns.print(&[first], &mut out).unwrap();
+        let node = "10.0.0.31:49152";
+        let cells = ["received", "A -> 10.0.0.31:49152", "ping", "1", "9"];
+        let second = line("12345.000001", node, cells);
+        let third = line("2.0", "A", ["sent", "A -> B", "ping", "2", "9"]);
+        columns.print(&[second, third], &mut out).unwrap();
+        let expected = "time s  node        link    messages  seq  bytes\n   \
+             0.1  A     sent  A -> B  ping        1      9\n\
+             12345.000001  10.0.0.31:49152  received  A -> 10.0.0.31:49152  ping        1      9\n\
+             \x20        2.0  A                sent      A -> B                ping        2      9\n";
+        assert_eq!(String::from_utf8(out).unwrap(), expected);
+    }
 }

@@ -41,18 +41,38 @@ pub fn run(arguments: &Objects, out: &mut dyn Write) -> Result<Answer, Failure> 
         json(&export::objects(&session, &history, at), out)?;
         return Ok(Answer::Clean);
     }
+    let widths = Widths::new(&session);
     for (id, object) in &history.objects {
         writeln!(out, "object {id}")?;
         match at {
-            Some(at) => moment(&session, &history, *id, at, out)?,
+            Some(at) => moment((&session, &history), *id, at, &widths, out)?,
             None => {
                 for (node, spans) in &object.lanes {
-                    lane(&session, *node, spans, out)?;
+                    lane(&session, (*node, spans), &widths, out)?;
                 }
             }
         }
     }
     Ok(Answer::Clean)
+}
+
+/// How wide columns are.
+struct Widths {
+    node: usize,
+    time: usize,
+}
+
+impl Widths {
+    fn new(session: &Session) -> Widths {
+        let nodes = (0..).map(NodeId).take(session.nodes.len());
+        let names = nodes.map(|node| text::node(session, node).chars().count());
+        let ends = [session.span.start, session.span.end];
+        let times = ends.map(|end| text::time(end).len());
+        Widths {
+            node: names.max().unwrap_or(0),
+            time: times.into_iter().max().unwrap_or(0),
+        }
+    }
 }
 
 /// Whether one of the messages about an object fits.
@@ -64,10 +84,10 @@ fn fits(query: &Query, session: &Session, history: &History, object: &Object) ->
 
 /// What each recorded node believed of an object at one time.
 fn moment(
-    session: &Session,
-    history: &History,
+    (session, history): (&Session, &History),
     object: u64,
     at: SessionTime,
+    widths: &Widths,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
     for (place, node) in session
@@ -89,21 +109,23 @@ fn moment(
                 )
             }
         };
-        writeln!(out, "  {:<6} {believed}", node.name)?;
+        let width = widths.node;
+        writeln!(out, "  {:<width$}  {believed}", node.name)?;
     }
     Ok(())
 }
 
 fn lane(
     session: &Session,
-    node: NodeId,
-    spans: &[Span],
+    (node, spans): (NodeId, &[Span]),
+    widths: &Widths,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
+    let Widths { node: names, time } = *widths;
     for span in spans {
         writeln!(
             out,
-            "  {:<6} {:>11} to {:>11} s  {}{}",
+            "  {:<names$}  {:>time$} to {:>time$} s  {}{}",
             text::node(session, node),
             text::time(span.time.start),
             text::time(span.time.end),
@@ -131,5 +153,44 @@ fn belief(session: &Session, belief: Belief) -> String {
         }
         Belief::Destroyed => "destroyed".to_owned(),
         Belief::Unknown => "unknown".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use netreel_protocol::session::Node;
+
+    #[test]
+    fn columns_are_as_wide_as_the_longest_name() {
+        let nodes = ["A", "10.0.0.31:49152"].map(|name| Node {
+            name: name.to_owned(),
+            ..Node::default()
+        });
+        let session = Session {
+            nodes: nodes.into(),
+            span: SessionTime(0)..SessionTime(12_000_000_000),
+            ..Session::default()
+        };
+        let span = Span {
+            time: SessionTime(0)..SessionTime(1_500_000_000),
+            belief: Belief::Destroyed,
+            counter: None,
+            because: 0,
+        };
+        let widths = Widths::new(&session);
+        let mut out = Vec::new();
+        for node in [NodeId(0), NodeId(1)] {
+            lane(
+                &session,
+                (node, std::slice::from_ref(&span)),
+                &widths,
+                &mut out,
+            )
+            .unwrap();
+        }
+        let expected = "  A                 0.000000 to  1.500000 s  destroyed\n  \
+             10.0.0.31:49152   0.000000 to  1.500000 s  destroyed\n";
+        assert_eq!(String::from_utf8(out).unwrap(), expected);
     }
 }

@@ -60,7 +60,7 @@ struct Widths {
 /// So many packets are looked at for what a packet's messages look like.
 const LOOKED_AT: usize = 4096;
 /// A list of messages that is longer stands out of its column.
-const MESSAGES_MAX: usize = 48;
+pub const MESSAGES_MAX: usize = 48;
 
 impl Widths {
     fn new(session: &Session) -> Widths {

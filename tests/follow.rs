@@ -130,7 +130,6 @@ fn a_line_comes_before_the_recording_ends() {
             .collect::<Vec<_>>()
             .join(" ")
     };
-    assert!(line().starts_with("time s node link"));
     pusher.push(
         Time(0),
         Event::SocketOpened {
@@ -149,6 +148,7 @@ fn a_line_comes_before_the_recording_ends() {
             },
         );
     }
+    assert!(line().starts_with("time s node link"));
     assert_eq!(line(), "0.000000 A received 127.0.0.1:9 -> A 3");
     assert_eq!(line(), "0.000000 A received 127.0.0.1:10 -> A 5");
     let (to, payload) = (at(9), &b"four"[..]);
