@@ -1,0 +1,374 @@
+//! The loop around a recorded program: who comes, who goes, and what their reels came to.
+
+mod launch;
+mod past;
+mod welcome;
+
+use std::collections::BTreeMap;
+use std::collections::hash_map::RandomState;
+use std::fs;
+use std::hash::{BuildHasher, Hasher};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::process::Child;
+use std::sync::mpsc::{Receiver, Sender};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::Pid;
+
+use super::descendants::{Descendants, why_not_loaded};
+use super::escape::{check_program, find_program};
+use super::library::Unpacked;
+use super::process::{Doing, Finished, Process};
+use super::{ADDRESS_SANITIZER, Outcome, PreloadError, Report, Wanted, look};
+use crate::open::reel_files;
+use crate::progress::Progress;
+use crate::recorder::{RecordError, Summary};
+use crate::signals::Signals;
+
+use launch::{listen, start};
+
+/// How often the recording's state is told.
+const LIVE_EVERY: Duration = Duration::from_millis(100);
+/// How often the processes' descriptors are looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+/// The same when nothing is left but to see whether anybody lives.
+const LAST_LOOK_EVERY: Duration = Duration::from_millis(50);
+/// A program that does not load the library within this time never will.
+const LOAD_MAX: Duration = Duration::from_secs(5);
+/// So long the last events of a process that has ended are waited for.
+const SETTLE: Duration = Duration::from_millis(50);
+
+pub(super) fn record(
+    wanted: &Wanted,
+    report: &mut dyn FnMut(Report),
+) -> Result<Outcome, PreloadError> {
+    if !Unpacked::exists() {
+        return Err(PreloadError::NoLibrary);
+    }
+    let name = wanted
+        .command
+        .first()
+        .map(PathBuf::from)
+        .unwrap_or_default();
+    let shown = name.display().to_string();
+    let program = find_program(&name).ok_or_else(|| PreloadError::NotFound(shown.clone()))?;
+    check_program(&program).map_err(|why| PreloadError::Escapes {
+        program: shown.clone(),
+        why,
+    })?;
+    let out = &wanted.out;
+    let at_out = |what: &str| format!("{what} {}", out.display());
+    fs::create_dir_all(out).map_err(failed(at_out("make the folder")))?;
+    let unpacked = Unpacked::new(out).map_err(failed(at_out("write into")))?;
+    let listener = listen(&unpacked.socket).map_err(failed("listen for the program".to_owned()))?;
+    let signals = Signals::catch();
+    let library = unpacked.library.file_name().unwrap_or_default();
+    let library = library.to_string_lossy();
+    let descendants = wanted.children.then(|| Descendants::adopt(&library));
+    let mut child = start(wanted, &unpacked).map_err(failed(format!("start {shown}")))?;
+    let (sender, doings) = std::sync::mpsc::channel();
+    let mut server = Server {
+        wanted,
+        report,
+        main: child.id(),
+        session: session_id(),
+        begun: Instant::now(),
+        processes: BTreeMap::new(),
+        descendants,
+        left: 0,
+        held: None,
+        sender,
+        doings,
+        loaded: false,
+        refused: None,
+        ended: Progress::default(),
+        gaps: 0,
+        failed: 0,
+        not_followed: 0,
+        reels: Vec::new(),
+    };
+    let status = server.run(&listener, &signals, &mut child);
+    let everybody: Vec<u32> = server.processes.keys().copied().collect();
+    for pid in everybody {
+        server.finish(pid, Why::Ended);
+    }
+    server.hear();
+    server.look_at_descendants();
+    server.release();
+    let live = server.live();
+    let outcome = Outcome {
+        status: status.map_err(failed("wait for the program".to_owned()))?,
+        live,
+        gaps: server.gaps,
+        failed: server.failed,
+        not_followed: server.not_followed,
+        outlived: server.left,
+        reels: server.reels,
+    };
+    if let Some(error) = server.refused {
+        return Err(error.into());
+    }
+    if !server.loaded {
+        let why = match look::has_address_sanitizer(&program) {
+            true => ADDRESS_SANITIZER,
+            false => "Is LD_PRELOAD forbidden for it, or its folder mounted noexec?",
+        };
+        return Err(PreloadError::NotLoaded(shown, why));
+    }
+    Ok(outcome)
+}
+
+/// A name for the recording, drawn at random.
+fn session_id() -> [u8; 16] {
+    let half = || RandomState::new().build_hasher().finish();
+    (u128::from(half()) << 64 | u128::from(half()) | 1).to_le_bytes()
+}
+
+fn failed(what: String) -> impl FnOnce(io::Error) -> PreloadError {
+    |error| PreloadError::Io { what, error }
+}
+
+struct Server<'a> {
+    wanted: &'a Wanted,
+    report: &'a mut dyn FnMut(Report),
+    main: u32,
+    /// In the reels of all processes.
+    session: [u8; 16],
+    begun: Instant,
+    processes: BTreeMap<u32, Process>,
+    /// `None` where children are not followed.
+    descendants: Option<Descendants>,
+    /// How many of them live.
+    left: u64,
+    /// The program's reel, which has nothing to see in it but may be the only one.
+    held: Option<(Finished, Summary)>,
+    sender: Sender<Doing>,
+    doings: Receiver<Doing>,
+    /// Whether the library was loaded into the program.
+    loaded: bool,
+    /// Why the program's first reel could not be made.
+    refused: Option<RecordError>,
+    /// What the processes that have ended came to.
+    ended: Progress,
+    gaps: u64,
+    failed: u64,
+    not_followed: u64,
+    reels: Vec<PathBuf>,
+}
+
+/// Why a reel is ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Why {
+    /// The process has ended, or recording has.
+    Ended,
+    /// It runs another program now.
+    Replaced,
+}
+
+/// What is to be looked at.
+enum Ready {
+    Listener,
+    Ended(u32),
+    Tripwire(u32),
+}
+
+impl Server<'_> {
+    fn run(
+        &mut self,
+        listener: &OwnedFd,
+        signals: &Signals,
+        child: &mut Child,
+    ) -> io::Result<Option<std::process::ExitStatus>> {
+        let (mut lived, mut looked) = (Instant::now(), Instant::now());
+        let mut status = None;
+        // When the program had ended, and how often it had been asked to stop by then.
+        let mut over: Option<(Instant, u32)> = None;
+        // How often in a row nobody was left.
+        let mut quiet = 0;
+        loop {
+            for ready in self.wait(listener)? {
+                match ready {
+                    Ready::Listener => self.welcome(listener),
+                    Ready::Tripwire(pid) => self.tripped(pid),
+                    Ready::Ended(pid) => self.finish(pid, Why::Ended),
+                }
+            }
+            self.hear();
+            let last = over.is_some() && self.processes.is_empty();
+            let every = if last { LAST_LOOK_EVERY } else { LOOK_EVERY };
+            if looked.elapsed() >= every {
+                looked = Instant::now();
+                self.look();
+                self.look_at_descendants();
+                // A process that starts another one and ends may slip past one look.
+                quiet = if last && self.left == 0 { quiet + 1 } else { 0 };
+            }
+            if lived.elapsed() >= LIVE_EVERY {
+                lived = Instant::now();
+                let live = self.live();
+                (self.report)(Report::Live(live));
+                if over.is_some_and(|(since, _)| since.elapsed() > LOOK_EVERY) && self.left > 0 {
+                    (self.report)(Report::Outlived(self.left));
+                }
+            }
+            if let Some(signal) = signals.to_forward() {
+                let pid = Pid::from_child(child);
+                let signal = rustix::process::Signal::from_named_raw(signal);
+                if let Some(signal) = signal.filter(|_| status.is_none()) {
+                    let _ = rustix::process::kill_process(pid, signal);
+                }
+            }
+            if status.is_none() {
+                status = child.try_wait()?;
+                if status.is_some() {
+                    over = Some((Instant::now(), signals.asked()));
+                }
+            }
+            let alone = self.descendants.is_none() || quiet >= 2;
+            let stopped = over.is_some_and(|(_, before)| signals.asked() > before);
+            if over.is_some() && self.processes.is_empty() && alone {
+                return Ok(status);
+            }
+            if stopped || signals.asked() >= 2 {
+                return Ok(status);
+            }
+            let late = !self.loaded && self.begun.elapsed() > LOAD_MAX;
+            if late || self.refused.is_some() {
+                // It must not go on as if it were recorded.
+                child.kill()?;
+                return Ok(Some(child.wait()?));
+            }
+        }
+    }
+
+    fn wait(&self, listener: &OwnedFd) -> io::Result<Vec<Ready>> {
+        let mut fds = vec![PollFd::new(listener, PollFlags::IN)];
+        let mut meanings = vec![Ready::Listener];
+        for process in self.processes.values() {
+            if let Some(tripwire) = &process.tripwire {
+                fds.push(PollFd::new(tripwire.fd(), PollFlags::IN));
+                meanings.push(Ready::Tripwire(process.pid));
+            }
+            fds.push(PollFd::new(&process.ended, PollFlags::IN));
+            meanings.push(Ready::Ended(process.pid));
+        }
+        let timeout = Timespec {
+            tv_sec: 0,
+            tv_nsec: 20_000_000,
+        };
+        match poll(&mut fds, Some(&timeout)) {
+            Ok(_) => {}
+            Err(rustix::io::Errno::INTR) => return Ok(Vec::new()),
+            Err(error) => return Err(error.into()),
+        }
+        let ready = fds.iter().zip(meanings);
+        let ready = ready.filter(|(fd, _)| fd.revents().contains(PollFlags::IN));
+        Ok(ready.map(|(_, meaning)| meaning).collect())
+    }
+
+    fn finish(&mut self, pid: u32, why: Why) {
+        let Some(process) = self.processes.get(&pid) else {
+            return;
+        };
+        // What its last events tell of gaps is noted before the reel ends.
+        process.recorder().settle(SETTLE);
+        self.hear();
+        let Some(mut process) = self.processes.remove(&pid) else {
+            return;
+        };
+        let drops_seen = process.drops;
+        if let Some((what, program)) = process.becomes.take().filter(|_| why == Why::Ended) {
+            // That program has never come.
+            let sentence = format!("{what} is not recorded: {}", why_not_loaded(&program));
+            process.note(&sentence);
+            process.marked = true;
+            self.gaps += 1;
+            (self.report)(Report::Gap(sentence));
+        }
+        let done = process.finish();
+        self.ended.packets += done.counts.packets;
+        self.ended.bytes += done.counts.bytes;
+        self.ended.kernel_drops += drops_seen;
+        if let Some(past) = &done.past {
+            let name = &done.name;
+            self.gaps += 1;
+            (self.report)(Report::Gap(format!(
+                "{name}: past the recorder it called {past}"
+            )));
+        }
+        let summary = match done.summary {
+            Ok(ref summary) => *summary,
+            Err(error) => {
+                self.failed += 1;
+                self.reels.push(done.path);
+                (self.report)(Report::Failed(error));
+                return;
+            }
+        };
+        self.ended.dropped += summary.dropped;
+        if done.counts.sockets > 0 || done.marked {
+            self.keep(done, &summary);
+        } else if done.pid == self.main && why == Why::Ended {
+            self.held = Some((done, summary));
+        } else {
+            remove(&done.path);
+        }
+    }
+
+    /// A reel that has ended is one of the recording's.
+    fn keep(&mut self, done: Finished, summary: &Summary) {
+        if let Some(code) = summary.rotation_failed {
+            let (name, error) = (done.name.clone(), io::Error::from_raw_os_error(code));
+            (self.report)(Report::RotationFailed { name, error });
+        }
+        if let Some(reached) = summary.limit.filter(|_| !done.limited) {
+            let name = done.name.clone();
+            (self.report)(Report::Limit { name, reached });
+        }
+        self.reels.push(done.path.clone());
+        (self.report)(Report::Ended {
+            name: done.name,
+            reel: done.path,
+            size: (
+                summary.events.saturating_sub(summary.events_deleted),
+                summary.bytes,
+            ),
+            deleted: summary.events_deleted,
+            dropped: summary.dropped,
+        });
+    }
+
+    /// The program's empty reel is kept where there is no other: a shell beside what it started
+    /// has nothing to see in its reel.
+    fn release(&mut self) {
+        match self.held.take() {
+            Some((done, summary)) if self.reels.is_empty() => self.keep(done, &summary),
+            Some((done, _)) => remove(&done.path),
+            None => {}
+        }
+    }
+
+    fn live(&self) -> Progress {
+        let mut live = Progress {
+            time: self.begun.elapsed(),
+            ..self.ended
+        };
+        for process in self.processes.values() {
+            let counts = process.counts();
+            live.packets += counts.packets;
+            live.bytes += counts.bytes;
+            live.dropped += counts.dropped;
+            live.kernel_drops += process.drops;
+        }
+        live
+    }
+}
+
+fn remove(reel: &Path) {
+    for file in reel_files(reel).unwrap_or_default() {
+        let _ = fs::remove_file(file);
+    }
+}

@@ -1,0 +1,194 @@
+//! What is seen past the hooks, and is named: a gap must never be silent.
+
+use std::path::Path;
+
+use netreel_reel::PastId;
+
+use super::super::escape::{check_program, find_program};
+use super::super::process::Doing;
+use super::super::{Escape, Report, look};
+use super::Server;
+
+impl Server<'_> {
+    pub(super) fn tripped(&mut self, pid: u32) {
+        let Some(process) = self.processes.get_mut(&pid) else {
+            return;
+        };
+        let name = process.name.clone();
+        let Some(tripwire) = &mut process.tripwire else {
+            return;
+        };
+        if let Some((thread, call)) = tripwire.answer() {
+            self.gap(
+                pid,
+                &format!(
+                    "{name}: thread {thread} calls {call} past the C library; such calls are not recorded"
+                ),
+            );
+        }
+    }
+
+    /// Whoever runs unrecorded is named.
+    pub(super) fn look_at_descendants(&mut self) {
+        let Some(descendants) = &mut self.descendants else {
+            return;
+        };
+        let recorded = |pid| self.processes.contains_key(&pid);
+        let (left, missing) = descendants.look(self.main, recorded);
+        self.left = left;
+        for missing in missing {
+            self.gap(missing.pid, &missing.sentence);
+        }
+    }
+
+    pub(super) fn look(&mut self) {
+        let pids: Vec<u32> = self.processes.keys().copied().collect();
+        for pid in pids {
+            let found = look::descriptors(pid);
+            let Some(process) = self.processes.get_mut(&pid) else {
+                continue;
+            };
+            process.drops = process.drops.max(found.drops);
+            let seen = pid == self.main || process.counts().sockets > 0;
+            if let Some(reached) = process.recorder().limit_reached()
+                && seen
+                && !std::mem::replace(&mut process.limited, true)
+            {
+                let name = process.name.clone();
+                (self.report)(Report::Limit { name, reached });
+            }
+            // One that has just become another program may be about to say so itself.
+            let now = look::path(pid);
+            let other = now.is_some() && process.program.is_some() && now != process.program;
+            let settled = std::mem::replace(&mut process.other, other);
+            if other && settled {
+                let name = process.name.clone();
+                let shown = now.unwrap_or_default().display().to_string();
+                process.program = None;
+                process.becomes = None;
+                self.gap(
+                    pid,
+                    &format!(
+                        "{name}: it has become {shown}, into which the recorder was not loaded"
+                    ),
+                );
+            }
+            let Some(process) = self.processes.get_mut(&pid) else {
+                continue;
+            };
+            if found.io_uring && !process.io_uring {
+                process.io_uring = true;
+                let name = process.name.clone();
+                self.gap(
+                    pid,
+                    &format!("{name}: it uses io_uring; what it sends and receives that way is not recorded"),
+                );
+            }
+        }
+    }
+
+    /// What recorded programs have done that may leave a gap.
+    pub(super) fn hear(&mut self) {
+        while let Ok(doing) = self.doings.try_recv() {
+            match doing {
+                Doing::Starts {
+                    pid,
+                    thread,
+                    child,
+                    path,
+                    cleared,
+                } => {
+                    if let Some(process) = self.processes.get_mut(&pid) {
+                        process.started = child.map(|child| (thread, child));
+                    }
+                    self.starts(pid, child, &path, cleared);
+                }
+                Doing::Forks { pid, child } => {
+                    let Some(process) = self.processes.get(&pid) else {
+                        continue;
+                    };
+                    let what = format!("process {child}, forked by {},", process.name);
+                    if let Some(descendants) =
+                        self.descendants.as_mut().filter(|_| process.same_numbers)
+                    {
+                        descendants.expect(child, what, None);
+                    }
+                }
+                Doing::Stays { pid, thread } => {
+                    let Some(process) = self.processes.get_mut(&pid) else {
+                        continue;
+                    };
+                    process.becomes = None;
+                    if let Some((by, child)) = process.started
+                        && by == thread
+                        && let Some(descendants) = &mut self.descendants
+                    {
+                        descendants.forget(child);
+                    }
+                }
+                Doing::Past { pid, what } => self.goes_past(pid, what),
+                Doing::Vdso { pid } => {
+                    let name = self.processes.get(&pid).map(|process| process.name.clone());
+                    let name = name.unwrap_or_else(|| format!("process {pid}"));
+                    self.gap(
+                        pid,
+                        &format!(
+                            "{name}: it looks for the kernel's own library (vDSO); clocks and random bytes that it reads there are not recorded"
+                        ),
+                    );
+                }
+            }
+        }
+    }
+
+    /// Named once for each process.
+    fn goes_past(&mut self, pid: u32, what: PastId) {
+        let Some(process) = self.processes.get_mut(&pid) else {
+            return;
+        };
+        if process.past.insert(what) {
+            let sentence = format!("{}: {}", process.name, what.sentence());
+            self.gap(pid, &sentence);
+        }
+    }
+
+    /// Process `pid` becomes another program, or has started one as `child`.
+    fn starts(&mut self, pid: u32, child: Option<u32>, asked: &Path, cleared: bool) {
+        let Some(path) = find_program(asked) else {
+            return;
+        };
+        let what = format!("{}, started by process {pid},", asked.display());
+        let why = match check_program(&path) {
+            Err(Escape::Io(_)) => None,
+            Err(why) => Some(why.to_string()),
+            Ok(()) if cleared => Some("its environment was cleaned of the recorder".to_owned()),
+            Ok(()) => None,
+        };
+        let process = self.processes.get_mut(&pid);
+        if let Some(why) = why {
+            match (child, &mut self.descendants, process) {
+                (Some(child), Some(descendants), _) => descendants.name(child),
+                // That it has become this one need not be told as well.
+                (None, _, Some(process)) => process.program = None,
+                _ => {}
+            }
+            self.gap(pid, &format!("{what} is not recorded: {why}"));
+        } else if let (Some(child), Some(process)) = (child, &process) {
+            if let Some(descendants) = self.descendants.as_mut().filter(|_| process.same_numbers) {
+                descendants.expect(child, what, Some(path));
+            }
+        } else if let Some(process) = process {
+            process.becomes = Some((what, path));
+        }
+    }
+
+    /// Says what is missing, here and in the reel.
+    pub(super) fn gap(&mut self, pid: u32, sentence: &str) {
+        self.gaps += 1;
+        if let Some(process) = self.processes.get_mut(&pid) {
+            process.note(sentence);
+            process.marked = true;
+        }
+        (self.report)(Report::Gap(sentence.to_owned()));
+    }
+}

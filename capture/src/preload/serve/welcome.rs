@@ -1,0 +1,195 @@
+//! What recorded processes ask for over the socket: a reel, more rings, somebody who watches.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+use netreel_transport::WhenFull;
+use rustix::net::{self, SocketFlags};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+
+use super::super::descendants::descends_from_this;
+use super::super::escape::has_system_calls;
+use super::super::hello::{
+    HELLO_MAGIC, KIND_ATTACH, KIND_MORE, KIND_TRIPWIRE, KIND_UNMAPPED, Welcome,
+};
+use super::super::messages::{read_hello, write_welcome};
+use super::super::process::{Process, RINGS_MAX};
+use super::super::tripwire::Tripwire;
+use super::super::{Report, look};
+use super::{Server, Why};
+
+impl Server<'_> {
+    /// A process asks for something.
+    pub(super) fn welcome(&mut self, listener: &OwnedFd) {
+        let Ok(socket) = net::accept_with(listener, SocketFlags::CLOEXEC) else {
+            return;
+        };
+        let patience = Some(Duration::from_secs(1));
+        let _ = net::sockopt::set_socket_timeout(&socket, net::sockopt::Timeout::Recv, patience);
+        let Some((hello, fd)) = read_hello(&socket) else {
+            return;
+        };
+        let Ok(peer) = net::sockopt::socket_peercred(&socket) else {
+            return;
+        };
+        let pid = peer.pid.as_raw_nonzero().get() as u32;
+        // Others may reach the socket, for programs that drop their privileges.
+        if peer.uid != rustix::process::getuid() && !descends_from_this(pid) {
+            return;
+        }
+        let (welcome, file) = match hello.kind {
+            KIND_ATTACH => self.attach(pid, hello.pid == pid),
+            KIND_MORE => self.more(pid),
+            KIND_TRIPWIRE => {
+                self.arm(pid, fd);
+                (Welcome::default(), None)
+            }
+            KIND_UNMAPPED => {
+                self.unmapped(pid, hello.flags);
+                (Welcome::default(), None)
+            }
+            _ => (Welcome::default(), None),
+        };
+        write_welcome(&socket, &welcome, file.as_ref());
+    }
+
+    fn attach(&mut self, pid: u32, same_numbers: bool) -> (Welcome, Option<File>) {
+        if pid == self.main {
+            self.loaded = true;
+        } else if !self.wanted.children {
+            self.not_followed += 1;
+            return (Welcome::default(), None);
+        }
+        // The same process as another program.
+        self.finish(pid, Why::Replaced);
+        if let Some(descendants) = &mut self.descendants {
+            descendants.comes(pid);
+        }
+        let welcome = self.new_process(pid).unwrap_or_default();
+        if let Some(process) = self.processes.get_mut(&pid) {
+            process.same_numbers = same_numbers;
+        }
+        welcome
+    }
+
+    fn new_process(&mut self, pid: u32) -> Option<(Welcome, Option<File>)> {
+        let ended = pidfd_open(Pid::from_raw(pid as i32)?, PidfdFlags::empty()).ok()?;
+        let options = self.wanted.options.clone();
+        let sender = self.sender.clone();
+        let told = (sender, self.session);
+        let made = Process::new(pid, ended, &self.wanted.out, options, told);
+        let process = match made {
+            Ok(process) => process,
+            Err(error) if pid == self.main && self.reels.is_empty() => {
+                self.refused = Some(error);
+                return None;
+            }
+            Err(error) => {
+                self.failed += 1;
+                (self.report)(Report::Failed(error));
+                return None;
+            }
+        };
+        let (file, rings, capacity) = process.recorder().share().ok()?;
+        let watched =
+            self.wanted.tripwire && look::path(pid).is_none_or(|path| has_system_calls(&path));
+        let welcome = Welcome {
+            magic: HELLO_MAGIC,
+            accepted: 1,
+            rings: rings as u32,
+            capacity: capacity as u32,
+            identity: 0,
+            drop_when_full: u32::from(self.wanted.options.when_full == WhenFull::Drop),
+            tripwire: u32::from(watched),
+        };
+        (self.report)(Report::Started {
+            name: process.name.clone(),
+            reel: process.path.clone(),
+        });
+        self.processes.insert(pid, process);
+        Some((welcome, Some(file)))
+    }
+
+    fn more(&mut self, pid: u32) -> (Welcome, Option<File>) {
+        let Some(process) = self.processes.get(&pid) else {
+            return (Welcome::default(), None);
+        };
+        let added = process.recorder().add_ring().and_then(|index| {
+            let (file, _, capacity) = process.recorder().share()?;
+            Ok((index, file, capacity))
+        });
+        let (index, file, capacity) = match added {
+            Ok(added) => added,
+            Err(error) => {
+                self.no_ring(pid, &error);
+                return (Welcome::default(), None);
+            }
+        };
+        let welcome = Welcome {
+            magic: HELLO_MAGIC,
+            accepted: 1,
+            rings: index as u32,
+            capacity: capacity as u32,
+            ..Welcome::default()
+        };
+        (welcome, Some(file))
+    }
+
+    /// A thread has no room to push into. Said once, however many threads there are.
+    fn no_ring(&mut self, pid: u32, error: &io::Error) {
+        let Some(process) = self.processes.get_mut(&pid) else {
+            return;
+        };
+        if std::mem::replace(&mut process.ringless, true) {
+            return;
+        }
+        let name = process.name.clone();
+        let sentence = match error.kind() {
+            io::ErrorKind::QuotaExceeded if error.raw_os_error().is_none() => format!(
+                "{name}: what further threads do, because {} are recorded at a time, and no more",
+                RINGS_MAX - 2
+            ),
+            _ => format!(
+                "{name}: what a thread does, because there is no room for its buffer beside the reel: \
+                 {error}. Make room there, or record with smaller buffers: --buffer 256k"
+            ),
+        };
+        self.gap(pid, &sentence);
+    }
+
+    /// It has the ring file and cannot map it, or has no room for what each thread remembers.
+    fn unmapped(&mut self, pid: u32, code: u32) {
+        let Some(process) = self.processes.get(&pid) else {
+            return;
+        };
+        let name = process.name.clone();
+        let error = io::Error::from_raw_os_error(code as i32);
+        self.gap(
+            pid,
+            &format!(
+                "{name}: nothing that it does, because its buffers have no room in its memory: {error}. \
+                 Raise its limit of address space (ulimit -v), or record with smaller buffers: --buffer 256k"
+            ),
+        );
+    }
+
+    fn arm(&mut self, pid: u32, listener: Option<OwnedFd>) {
+        let Some(process) = self.processes.get_mut(&pid) else {
+            return;
+        };
+        match listener {
+            Some(listener) => process.tripwire = Some(Tripwire::new(listener)),
+            None => {
+                let name = process.name.clone();
+                self.gap(
+                    pid,
+                    &format!(
+                        "{name}: it holds instructions that may enter the kernel past the recorder, and they cannot be watched here"
+                    ),
+                );
+            }
+        }
+    }
+}
