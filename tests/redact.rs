@@ -23,6 +23,17 @@ fn path(path: &Path) -> &str {
     path.to_str().expect("a path in UTF-8")
 }
 
+/// Puts one event into a reel, by its number and its time in ns.
+fn push(writer: &mut ReelWriter<Vec<u8>>, (number, time): (u64, u64), event: Event<'_>) {
+    let record = Record {
+        number: EventNumber(number),
+        time: Time(time),
+        thread: ThreadId(0),
+        event,
+    };
+    writer.push(&record).expect("an event");
+}
+
 /// Redacts into a folder `out` of `folder`.
 fn redact(from: &str, folder: &Path, options: &[&str]) -> (Ran, PathBuf) {
     let out = folder.join("out");
@@ -157,17 +168,12 @@ fn observed(folder: &Path, recording: &str, wire: &str) -> PathBuf {
             end.set_ip([192, 168, 77, 5].into());
             end
         };
-        let record = Record {
-            number: EventNumber(number as u64),
-            time: Time(udp.time),
-            thread: ThreadId(0),
-            event: Event::Seen {
-                from: at(udp.source),
-                to: at(udp.destination),
-                payload: &udp.payload,
-            },
+        let event = Event::Seen {
+            from: at(udp.source),
+            to: at(udp.destination),
+            payload: &udp.payload,
         };
-        writer.push(&record).expect("an event");
+        push(&mut writer, (number as u64, udp.time), event);
     }
     let path = folder.join("observer.reel");
     std::fs::write(&path, writer.finish().expect("its bytes")).expect("a file");
@@ -282,13 +288,7 @@ fn a_reel_with_a_secret_everywhere_has_it_nowhere_in_the_copy() {
         Event::Snapshot { state: payload },
     ];
     for (number, event) in (0..).zip(events) {
-        let record = Record {
-            number: EventNumber(number),
-            time: Time(number),
-            thread: ThreadId(0),
-            event,
-        };
-        writer.push(&record).expect("an event");
+        push(&mut writer, (number, number), event);
     }
     let reel = folder.path().join("A.reel");
     std::fs::write(&reel, writer.finish().expect("its bytes")).expect("a file");
@@ -315,13 +315,7 @@ fn the_last_lines_agree_with_what_was_held_back() {
     );
     for (number, payload) in [(0, &b"hello"[..]), (1, b"a secret")] {
         let event = Event::Seen { from, to, payload };
-        let record = Record {
-            number: EventNumber(number),
-            time: Time(number),
-            thread: ThreadId(0),
-            event,
-        };
-        writer.push(&record).expect("an event");
+        push(&mut writer, (number, number), event);
     }
     let reel = folder.path().join("seen.reel");
     std::fs::write(&reel, writer.finish().expect("a reel")).expect("a file");
@@ -502,13 +496,8 @@ fn sent_and_received(folder: &Path, wire: &str, packets: &[Vec<u8>]) {
         let mut writer = ReelWriter::create(Vec::new(), &header).expect("a reel");
         let socket = SocketId(0);
         let mut push = |number: u64, event| {
-            let record = Record {
-                number: EventNumber(number),
-                time: Time(1_000_000 * (2 * number + place as u64)),
-                thread: ThreadId(0),
-                event,
-            };
-            writer.push(&record).expect("an event");
+            let time = 1_000_000 * (2 * number + place as u64);
+            push(&mut writer, (number, time), event);
         };
         let local = ends[place];
         push(0, Event::SocketOpened { socket, local });

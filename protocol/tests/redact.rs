@@ -40,6 +40,17 @@ fn reel(header: &Header, events: &[Event<'_>]) -> Arc<Reel> {
     Arc::new(Reel::from_bytes(writer.finish().unwrap()).unwrap())
 }
 
+/// Puts one event into a reel, at so many ns.
+fn push(writer: &mut ReelWriter<Vec<u8>>, number: u64, event: Event<'_>) {
+    let record = Record {
+        number: EventNumber(number),
+        time: Time(number),
+        thread: ThreadId(0),
+        event,
+    };
+    writer.push(&record).unwrap();
+}
+
 /// The copy's bytes.
 fn copy(survey: &Survey, reel: &Reel) -> (Vec<u8>, ReelReport) {
     let report = survey.report(0, reel);
@@ -320,15 +331,8 @@ fn nearly_all_zeros_in_a_file_are_no_address_and_in_a_packet_they_are() {
 #[test]
 fn a_copy_of_a_cut_reel_is_cut() {
     let mut writer = ReelWriter::create(Vec::new(), &Header::default()).unwrap();
-    let record = Record {
-        number: EventNumber(0),
-        time: Time(1),
-        thread: ThreadId(0),
-        event: Event::Note {
-            text: b"last words",
-        },
-    };
-    writer.push(&record).unwrap();
+    let text = b"last words";
+    push(&mut writer, 0, Event::Note { text });
     let whole = writer.finish().unwrap();
     let old = Arc::new(Reel::from_bytes(whole[..whole.len() - 3].to_vec()).unwrap());
     assert_ne!(*old.ending(), Ending::Clean);
@@ -352,17 +356,12 @@ fn recorded_in_files() -> Vec<Vec<u8>> {
         };
         let mut writer = ReelWriter::create_part(Vec::new(), &header(), 77, &part).unwrap();
         for number in [first, first + 1, first + 4] {
-            let record = Record {
-                number: EventNumber(number),
-                time: Time(number),
-                thread: ThreadId(0),
-                event: Event::Sent {
-                    socket: SOCKET,
-                    to: at("85.14.2.9:7002"),
-                    payload: b"hello",
-                },
+            let event = Event::Sent {
+                socket: SOCKET,
+                to: at("85.14.2.9:7002"),
+                payload: b"hello",
             };
-            writer.push(&record).unwrap();
+            push(&mut writer, number, event);
         }
         writer.finish_part().unwrap()
     };
