@@ -51,8 +51,8 @@ const OBSERVER: Maker<'_> = Maker {
     wire: WIRE,
 };
 
-fn reel(maker: &Maker<'_>, events: &[(u64, What<'_>)]) -> ReelInput {
-    let header = Header {
+fn header(maker: &Maker<'_>) -> Header {
+    Header {
         node: maker.name.to_owned(),
         engine: match maker.port {
             Some(_) => "engine".to_owned(),
@@ -68,7 +68,29 @@ fn reel(maker: &Maker<'_>, events: &[(u64, What<'_>)]) -> ReelInput {
             text: maker.wire.to_owned(),
         }],
         ..Header::default()
+    }
+}
+
+fn put(writer: &mut ReelWriter<Vec<u8>>, time: u64, event: Event<'_>) {
+    let record = Record {
+        number: writer.next_number(),
+        time: Time(time),
+        thread: ThreadId(0),
+        event,
     };
+    writer.push(&record).expect("an event");
+}
+
+fn input(maker: &Maker<'_>, writer: ReelWriter<Vec<u8>>) -> ReelInput {
+    let bytes = writer.finish().expect("its bytes");
+    ReelInput {
+        name: format!("{}.reel", maker.name),
+        reel: Arc::new(Reel::from_bytes(bytes).expect("the reel opens")),
+    }
+}
+
+fn reel(maker: &Maker<'_>, events: &[(u64, What<'_>)]) -> ReelInput {
+    let header = header(maker);
     let mut writer = ReelWriter::create(Vec::new(), &header).expect("a reel");
     let socket = SocketId(0);
     let mut push = |time: u64, thread: u16, event: Event<'_>| {
@@ -599,4 +621,82 @@ fn an_observer_who_cut_packets_does_not_mix_up_what_nodes_recorded() {
     assert!(told[0].starts_with("A > B: 10 [] 60 Received"), "{told:?}");
     assert!(told[1].ends_with("- [15@tap] - Unknown"), "{told:?}");
     assert!(told[2].starts_with("A > B: 20 [] 50 Received"), "{told:?}");
+}
+
+#[test]
+fn what_was_seen_on_its_way_to_a_group_is_matched_with_who_heard_it() {
+    // A at 1000 says the same twice; B hears both, C once.
+    let group = |port: u16| Endpoint::from(([239, 1, 2, 3], port));
+    let node = |name, port| Maker {
+        name,
+        port: Some(port),
+        boot: "one",
+        ..OBSERVER
+    };
+    let tap = Maker {
+        boot: "one",
+        ..OBSERVER
+    };
+    let say = b"\x01\x00announce";
+    let sent = |maker: &Maker<'_>, times: [u64; 2]| {
+        let mut writer = ReelWriter::create(Vec::new(), &header(maker)).expect("a reel");
+        for (place, time) in times.into_iter().enumerate() {
+            let (from, to, payload) = (at(1000), group(2000), &say[..]);
+            let socket = SocketId(0);
+            let event = match maker.port {
+                Some(_) if place == 0 => Event::SocketOpened {
+                    socket,
+                    local: from,
+                },
+                Some(_) => break,
+                None => Event::Seen { from, to, payload },
+            };
+            put(&mut writer, time, event);
+        }
+        if maker.port.is_some() {
+            for time in times {
+                let (socket, to, payload) = (SocketId(0), group(2000), &say[..]);
+                let event = Event::Sent {
+                    socket,
+                    to,
+                    payload,
+                };
+                put(&mut writer, time, event);
+            }
+        }
+        input(maker, writer)
+    };
+    let a = sent(&node("A", 1000), [10, 100]);
+    let tap = sent(&tap, [12, 102]);
+    let b = reel(
+        &node("B", 2000),
+        &[(20, Received(1000, say)), (120, Received(1000, say))],
+    );
+    let mut at_any = ReelWriter::create(Vec::new(), &header(&node("C", 3000))).expect("a reel");
+    let socket = SocketId(0);
+    let local = "0.0.0.0:2000".parse().expect("an address");
+    put(&mut at_any, 0, Event::SocketOpened { socket, local });
+    let (from, payload) = (at(1000), &say[..]);
+    let event = Event::Received {
+        socket,
+        from,
+        payload,
+    };
+    put(&mut at_any, 121, event);
+    let c = input(&node("C", 3000), at_any);
+    let session = Session::build(vec![a, b, c, tap], None).expect("a session");
+    let mut told: Vec<(String, usize, bool)> = session
+        .packets
+        .iter()
+        .map(|packet| {
+            let to = session.name(packet.to);
+            (to, packet.seen.len(), packet.received.is_some())
+        })
+        .collect();
+    told.sort();
+    let row = |name: &str| (name.to_owned(), 1, true);
+    assert_eq!(told, [row("B"), row("B"), row("C")]);
+    let info = netreel_protocol::export::info(&session, &History::build(&session));
+    let a = info.nodes.iter().find(|node| node.name == "A");
+    assert_eq!(a.and_then(|node| node.sent), Some(2));
 }

@@ -1,7 +1,8 @@
 //! `info`: who took part, and what happened in numbers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use netreel_reel::EventNumber;
 use serde::Serialize;
 
 use super::check::Counts;
@@ -260,10 +261,12 @@ fn node(session: &Session, id: NodeId, node: &Node) -> NodeJson {
     let recorded = node.recorded.then_some(node);
     let count = |way| {
         let crossings = session.crossings(id);
-        let count = crossings
+        let numbers = crossings
             .filter(|(crossing, _)| crossing.way == way)
-            .count();
-        recorded.map(|_| count as u64)
+            .map(|(crossing, _)| crossing.number);
+        // What went to a group is a packet for each who heard it, and was sent once.
+        let once: BTreeSet<EventNumber> = numbers.collect();
+        recorded.map(|_| once.len() as u64)
     };
     NodeJson {
         name: node.name.clone(),

@@ -118,26 +118,24 @@ fn ends(cast: &Cast, headers: &[&Header], scans: &[Scan]) -> Result<Vec<End>, Se
             for (place, raw) in packets.iter().enumerate() {
                 let utc = utc_ns(header, raw.time);
                 let peer = cast.member_at(raw.peer, utc).unwrap_or(reel) as u16;
-                let (from, to) = match side {
-                    Side::Send => {
-                        let reached = listeners.of(cast, (reel, raw), utc);
-                        for &to in reached {
-                            let (from, to) = (reel as u16, to as u16);
-                            ends.push(End::new(from, to, side, from, place as u32, raw));
-                        }
-                        if !reached.is_empty() {
-                            continue;
-                        }
-                        (reel as u16, peer)
+                let end = |from, to| End::new(from, to, side, reel as u16, place as u32, raw);
+                let sender = match side {
+                    Side::Receive => {
+                        ends.push(end(peer, reel as u16));
+                        continue;
                     }
-                    Side::Receive => (peer, reel as u16),
+                    Side::Send => reel,
                     Side::Seen => {
                         let from = scan.source(raw);
                         let from = from.and_then(|from| cast.member_at(from, utc));
-                        (from.unwrap_or(reel) as u16, peer)
+                        from.unwrap_or(reel)
                     }
                 };
-                ends.push(End::new(from, to, side, reel as u16, place as u32, raw));
+                let reached = listeners.of(cast, (sender, raw), utc);
+                ends.extend(reached.iter().map(|&to| end(sender as u16, to as u16)));
+                if reached.is_empty() {
+                    ends.push(end(sender as u16, peer));
+                }
             }
         }
     }
@@ -321,29 +319,34 @@ impl<'a> Builder<'a> {
     /// Of what was sent to a group there is a packet for each node that heard it. What nobody heard
     /// is one packet, to the group.
     fn unheard(&self, matched: &mut Vec<Matched>) {
-        let group = |sent: &End| {
+        let group = |end: &End| {
             let utc = utc_ns(
-                self.sources.get(usize::from(sent.reel))?.reel.header(),
-                sent.raw(&self.scans)?.time,
+                self.sources.get(usize::from(end.reel))?.reel.header(),
+                end.raw(&self.scans)?.time,
             );
-            self.cast.group_at(sent.raw(&self.scans)?.peer, utc)
+            self.cast.group_at(end.raw(&self.scans)?.peer, utc)
         };
-        let mut told: BTreeSet<(u16, u32)> = matched
-            .iter()
-            .filter(|each| !each.received.is_empty())
-            .filter_map(|each| each.sent)
-            .filter(|sent| group(sent).is_some())
-            .map(|sent| (sent.reel, sent.place))
+        let key = |end: &End| (end.reel, end.side, end.place);
+        let heard = matched.iter().filter(|each| !each.received.is_empty());
+        let mut told: BTreeSet<(u16, Side, u32)> = heard
+            .flat_map(|each| each.sent.iter().chain(&each.seen))
+            .filter(|end| group(end).is_some())
+            .map(key)
             .collect();
         matched.retain_mut(|each| {
-            let Some(sent) = each.sent.as_mut().filter(|_| each.received.is_empty()) else {
+            let outward = each.sent.iter().chain(&each.seen);
+            let Some(first) = outward.clone().next().filter(|_| each.received.is_empty()) else {
                 return true;
             };
-            let Some(group) = group(sent) else {
+            let Some(group) = group(first) else {
                 return true;
             };
-            sent.to = group as u16;
-            told.insert((sent.reel, sent.place))
+            let is_new = told.insert(key(first));
+            told.extend(outward.map(key));
+            for end in each.sent.iter_mut().chain(&mut each.seen) {
+                end.to = group as u16;
+            }
+            is_new
         });
     }
 

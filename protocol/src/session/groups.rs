@@ -15,19 +15,18 @@ pub(super) struct Listeners {
 }
 
 impl Listeners {
-    /// Looks at what was received where anything was sent to a group. Where an observer saw packets
-    /// pass it tells of the group, and nobody is looked for.
+    /// Looks at what was received where anything was sent to a group, or was seen on its way there.
     pub fn new(cast: &Cast, headers: &[&Header], scans: &[Scan]) -> Listeners {
         let mut ports = BTreeSet::new();
         for (scan, header) in scans.iter().zip(headers) {
-            for raw in &scan.sends {
+            for raw in scan.sends.iter().chain(&scan.seen) {
                 if cast.group_at(raw.peer, utc_ns(header, raw.time)).is_some() {
                     ports.insert(raw.peer.port());
                 }
             }
         }
         let mut heard: HashMap<_, Vec<usize>> = HashMap::new();
-        if ports.is_empty() || scans.iter().any(|scan| !scan.seen.is_empty()) {
+        if ports.is_empty() {
             return Listeners { heard };
         }
         for (reel, (scan, header)) in scans.iter().zip(headers).enumerate() {
@@ -48,12 +47,12 @@ impl Listeners {
         Listeners { heard }
     }
 
-    /// The reels that received what `reel` sent as `raw`, if that went to a group.
-    pub fn of(&self, cast: &Cast, (reel, raw): (usize, &RawPacket), utc_ns: i128) -> &[usize] {
+    /// The reels that received what `sender` sent as `raw`, if that went to a group.
+    pub fn of(&self, cast: &Cast, (sender, raw): (usize, &RawPacket), utc_ns: i128) -> &[usize] {
         if self.heard.is_empty() || cast.group_at(raw.peer, utc_ns).is_none() {
             return &[];
         }
-        let key = (reel, raw.peer.port(), raw.hash, raw.length);
+        let key = (sender, raw.peer.port(), raw.hash, raw.length);
         self.heard.get(&key).map_or(&[], Vec::as_slice)
     }
 }
