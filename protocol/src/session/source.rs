@@ -106,9 +106,12 @@ pub(super) fn window(reel: &Reel, scan: &Scan) -> Option<String> {
     let (_, trigger, text) = kept.find(|(_, trigger, _)| trigger.before_ms > 0)?;
     let first = reel.first_number();
     let cause = trigger.cause.name();
+    let before = match first.0 {
+        0 => String::new(),
+        _ => format!("began before event {first} and "),
+    };
     Some(format!(
-        "a window that a trigger kept ({cause}: {text}); its recording began before event {first} \
-         and went on after it"
+        "a window that a trigger kept ({cause}: {text}); its recording {before}went on after it"
     ))
 }
 
