@@ -472,6 +472,25 @@ fn proxies_of_one_name_are_told_apart_by_where_they_listen() {
 }
 
 #[test]
+fn two_ways_to_one_server_are_not_one_session() {
+    let way = |listen: u16, client: u16, payload: &[u8]| {
+        let mut tape = relay("proxy", listen, listen + 1, client, 90);
+        tape.received(MS, LISTENER, at(client), payload);
+        tape.sent(MS, SocketId(1), at(90), payload);
+        ReelInput {
+            name: format!("{listen}.reel"),
+            reel: Arc::new(Reel::from_bytes(tape.writer.finish().unwrap()).unwrap()),
+        }
+    };
+    let ways = vec![way(70, 10, b"\x01a packet"), way(80, 11, b"\x01another")];
+    let error = Session::build(ways, None).err().unwrap().to_string();
+    assert!(
+        error.contains("70.reel and 80.reel are of proxies that had other packets of 127.0.0.1:90"),
+        "{error}"
+    );
+}
+
+#[test]
 fn what_the_proxy_dropped_takes_no_receipt_of_an_equal_packet() {
     let mut world = World::new(&[(at(10), at(10))]);
     let equal = b"\x01the same";

@@ -56,7 +56,7 @@ impl Session {
             false => wire.map(|wire| Arc::new(Arc::unwrap_or_clone(wire).with_keys(keys))),
         };
         drop_copies(&mut sources, &mut warnings);
-        let proxies = take_apart(&mut sources, &mut warnings);
+        let proxies = take_apart(&mut sources, &mut warnings)?;
         let scans: Vec<Scan> = sources
             .iter_mut()
             .map(|each| std::mem::take(&mut each.scan))

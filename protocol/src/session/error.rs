@@ -33,6 +33,19 @@ pub enum SessionError {
         /// The names of the others.
         others: String,
     },
+    /// Two proxies stood on different ways to one end, or there at different times.
+    #[error(
+        "{other} and {reel} are of proxies that had other packets of {end}, and neither has them \
+         all: open each on its own"
+    )]
+    ProxiesApart {
+        /// The name of one reel.
+        reel: String,
+        /// The name of the other.
+        other: String,
+        /// Whom both tell of.
+        end: String,
+    },
     /// More reels or packets than ids can number.
     #[error("{what}: open fewer reels at once")]
     TooLarge {

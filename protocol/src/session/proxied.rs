@@ -13,7 +13,7 @@ use netreel_reel::{Endpoint, EventNumber, FaultVerdict, Header, SocketId};
 use super::connections::Connection;
 use super::scan::{RawPacket, Scan};
 use super::source::Source;
-use super::{ProxyFault, ProxyId};
+use super::{ProxyFault, ProxyId, SessionError};
 
 /// How many packets of an end are compared to see whether a reel is that end's.
 const LOOKED_AT: usize = 256;
@@ -44,7 +44,13 @@ impl Side {
 }
 
 /// Puts in the place of each proxy the ends that it tells of; the names of the proxies.
-pub(super) fn take_apart(sources: &mut Vec<Source>, warnings: &mut Vec<String>) -> Vec<String> {
+///
+/// # Errors
+/// Two proxies tell of one end, and not of the same packets: neither has all that the end sent.
+pub(super) fn take_apart(
+    sources: &mut Vec<Source>,
+    warnings: &mut Vec<String>,
+) -> Result<Vec<String>, SessionError> {
     let (proxies, mut ends): (Vec<Source>, Vec<Source>) = std::mem::take(sources)
         .into_iter()
         .partition(|source| is_proxy(source.reel.header(), &source.scan));
@@ -55,6 +61,13 @@ pub(super) fn take_apart(sources: &mut Vec<Source>, warnings: &mut Vec<String>) 
             match same_end(own, &part, &ends) {
                 Some(place) => {
                     if let Some(end) = ends.get_mut(place) {
+                        if end.proxied && differ(&part.scan, &end.scan) {
+                            return Err(SessionError::ProxiesApart {
+                                reel: part.file,
+                                other: end.file.clone(),
+                                end: end.node.clone(),
+                            });
+                        }
                         end.scan.take_over(part.scan);
                     }
                 }
@@ -72,7 +85,7 @@ pub(super) fn take_apart(sources: &mut Vec<Source>, warnings: &mut Vec<String>) 
         ends.extend(told);
     }
     *sources = ends;
-    names
+    Ok(names)
 }
 
 /// What their reels call them; where several have one name, with where each listens.
@@ -343,6 +356,18 @@ fn same_end(own: Endpoint, part: &Source, ends: &[Source]) -> Option<usize> {
         open.next().is_none().then_some(place)
     };
     addressed.or_else(by_packets).or_else(by_port)
+}
+
+/// Whether two proxies that tell of one end had other packets of it to pass on.
+fn differ(some: &Scan, others: &Scan) -> bool {
+    let key = |raw: &RawPacket| (raw.hash, raw.length);
+    let both = |scan: &Scan| -> HashSet<(u64, u32)> {
+        let all = scan.sends.iter().chain(&scan.receives);
+        all.map(key).collect()
+    };
+    let (some, others) = (both(some), both(others));
+    let same = some.intersection(&others).count();
+    same * 2 < some.len().min(others.len())
 }
 
 /// How many of the first packets of one list are in the other, and how many were looked at.
