@@ -267,6 +267,56 @@ fn an_interface_that_goes_away_ends_it_with_a_sentence() {
 }
 
 #[test]
+fn a_capture_at_all_interfaces_says_by_which_one_a_packet_came() {
+    let Some(net) = Net::new() else { return };
+    let pair_of = ["type", "veth", "peer", "name", "game1"];
+    if !net.ip(&[&["link", "add", "game0"][..], &pair_of[..]].concat()) {
+        eprintln!("skipped: no right to make an interface");
+        return;
+    }
+    assert!(net.ip(&["link", "set", "game1", "up"]));
+    assert!(net.ip(&["addr", "add", "10.77.0.1/24", "dev", "game0"]));
+    assert!(net.ip(&["link", "set", "game0", "up"]));
+    let (_folder, out) = folder();
+    let filter = ["--capture-filter", "udp and not port 5353"];
+    let recording = net.record("any", &out, &filter);
+    net.inside(|| {
+        let (from, _to, at) = pair();
+        let socket = UdpSocket::bind("10.77.0.1:0").expect("a port");
+        socket.set_broadcast(true).expect("a flag");
+        for number in 0..5u64 {
+            let payload = number.to_le_bytes();
+            from.send_to(&payload, at).expect("sent");
+            socket.send_to(&payload, "10.77.0.255:9").expect("sent");
+        }
+    });
+    let reel = out.join("any.reel");
+    // What leaves game0 comes in at game1.
+    wait_for("the packets", || numbers(&reel).len() >= 15);
+    recording.signal(libc::SIGINT);
+    let ended = recording.wait();
+    assert_eq!(ended.code, Some(0), "{} {}", ended.out, ended.err);
+    let info = netreel(&["info", "--json", reel.to_str().expect("UTF-8")]);
+    let info = info.expect(0).json();
+    let interfaces = info["observers"][0]["interfaces"].as_array();
+    let mut seen: Vec<(&str, u64)> = interfaces
+        .expect("a list")
+        .iter()
+        .map(|it| {
+            (
+                it["name"].as_str().unwrap_or(""),
+                it["packets"].as_u64().unwrap_or(0),
+            )
+        })
+        .collect();
+    seen.sort_unstable();
+    if seen.len() == 1 {
+        return eprintln!("skipped: this libpcap does not say by which interface a packet came");
+    }
+    assert_eq!(seen, [("game0", 5), ("game1", 5), ("lo", 5)]);
+}
+
+#[test]
 fn what_cannot_be_captured_says_what_to_do() {
     let Some(net) = Net::new() else { return };
     let (_folder, out) = folder();

@@ -262,6 +262,16 @@ fn leave_out_outgoing(capture: &Capture<Active>) {
     }
 }
 
+/// What the system calls the interface of a number; `None` where it is gone.
+fn interface_name(number: u32) -> Option<String> {
+    let mut name = [0; libc::IF_NAMESIZE];
+    // SAFETY: the buffer has room for the longest name and its end.
+    let found = unsafe { libc::if_indextoname(number, name.as_mut_ptr()) };
+    let name = name.map(|letter| letter as u8);
+    let name = std::ffi::CStr::from_bytes_until_nul(&name).ok()?;
+    (!found.is_null()).then(|| name.to_string_lossy().into_owned())
+}
+
 fn said(error: &pcap::Error) -> String {
     match error {
         pcap::Error::PcapError(words) => words.clone(),
@@ -338,7 +348,7 @@ impl Live {
         Ok(Live {
             link_type: capture.get_datalink().0,
             interface: wanted.interface.clone(),
-            sorter: Sorter::default(),
+            sorter: Sorter::naming(interface_name),
             tracks,
             calendar: Calendar::now(),
             frames: 0,

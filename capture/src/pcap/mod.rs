@@ -242,9 +242,20 @@ pub(crate) struct Sorter {
     interfaces: Vec<Interface>,
     /// The places of interfaces by the capture's number and Linux's own.
     places: BTreeMap<(u32, u32), u16>,
+    /// What this machine calls its interface of a number, where it is the one that captures.
+    names: Option<fn(u32) -> Option<String>>,
 }
 
 impl Sorter {
+    /// Of a machine that captures and can say what it calls its interface of a number.
+    #[cfg(feature = "pcap")]
+    pub fn naming(names: fn(u32) -> Option<String>) -> Sorter {
+        Sorter {
+            names: Some(names),
+            ..Sorter::default()
+        }
+    }
+
     /// Takes a frame; the payload, where one is whole with it.
     pub fn take(&mut self, frame: &Frame<'_>) -> Option<UdpPayload> {
         self.sort(frame, layers::slice(frame.link_type, frame.bytes))
@@ -307,7 +318,10 @@ impl Sorter {
         }
         let name = match linux {
             0 => name.to_owned(),
-            _ => format!("{name} {linux}").trim_start().to_owned(),
+            _ => {
+                let own = self.names.and_then(|names| names(linux));
+                own.unwrap_or_else(|| format!("{name} {linux}").trim_start().to_owned())
+            }
         };
         let interface = Interface {
             name,
