@@ -13,7 +13,7 @@ fuzz_target!(|bytes: &[u8]| {
     let Some((choice, rest)) = bytes.split_first() else {
         return;
     };
-    let links = [0, 1, 101, 108, 113, 20];
+    let links = [0, 1, 9, 51, 101, 108, 113, 20];
     let link = links[usize::from(choice >> 4) % links.len()];
     let header = [PCAP, &[link, 0, 0, 0]].concat();
     let file = match choice & 3 {
@@ -38,7 +38,7 @@ fuzz_target!(|bytes: &[u8]| {
     assert!(bytes_out <= file.len(), "more came out than went in");
     let judged = counts.payloads - counts.reassembled.min(counts.payloads)
         + counts.fragments
-        + counts.unknown_link
+        + counts.unknown_links.values().sum::<u64>()
         + counts.not_ip
         + counts.not_udp
         + counts.oversized
