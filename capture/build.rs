@@ -30,6 +30,8 @@ fn main() {
         .args(["--crate-type", "cdylib", "--cap-lints", "allow"])
         .args(["-C", "opt-level=3", "-C", "codegen-units=1"])
         .args(["-C", "panic=abort", "-C", "strip=symbols"])
+        // A hook that is given to whoever looks it up is ours, whatever else is preloaded.
+        .args(["-C", "link-arg=-Wl,-Bsymbolic-functions"])
         .args(["--cfg", "feature=\"carried\""])
         .arg("--target")
         .arg(variable("TARGET"))

@@ -23,6 +23,8 @@ mod clocks;
 mod descriptors;
 mod exec_list;
 mod hello;
+mod lookups;
+mod objects;
 mod processes;
 mod push;
 mod randomness;
@@ -54,6 +56,7 @@ core::arch::global_asm!(
 
 /// Meets the recorder before the program's `main`.
 extern "C" fn start() {
+    objects::count_at_start();
     let _ = attach::generation();
 }
 

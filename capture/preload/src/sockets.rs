@@ -170,7 +170,7 @@ fn add(fd: i32) -> Option<u16> {
 #[cold]
 pub fn past(what: PastId) {
     /// For each of them, where it was told last.
-    static TOLD: [AtomicU32; 8] = [const { AtomicU32::new(0) }; 8];
+    static TOLD: [AtomicU32; 16] = [const { AtomicU32::new(0) }; 16];
     let Some(generation) = attach::generation() else {
         return;
     };

@@ -91,7 +91,6 @@ pub struct EpollEvent {
 unsafe extern "C" {
     #[cfg(feature = "carried")]
     pub fn abort() -> !;
-    pub fn dlsym(handle: *mut c_void, symbol: *const c_char) -> *mut c_void;
     pub fn __errno_location() -> *mut c_int;
     pub fn fileno(stream: *mut c_void) -> c_int;
     pub fn pthread_key_create(
@@ -271,15 +270,15 @@ impl Real {
         if !known.is_null() {
             return known;
         }
-        // SAFETY: a name that ends in a zero byte.
-        let found = unsafe { dlsym(RTLD_NEXT, self.1.as_ptr()) };
+        let found = crate::lookups::next(self.1);
         self.0.store(found, Relaxed);
         found
     }
 }
 
 /// Declares hooks: each becomes a C function of that name, with `real` inside it as the function
-/// that it stands before. Where the system lacks that function, the hook fails with ENOSYS.
+/// that it stands before. Where the system lacks that function, the hook fails with ENOSYS. To be
+/// used once in a file.
 macro_rules! hook {
     ($($(#[$attribute:meta])* fn $name:ident[$real:ident]($($argument:ident: $type:ty),* $(,)?) -> $result:ty $body:block)*) => {
         $(
@@ -307,6 +306,19 @@ macro_rules! hook {
                 $body
             }
         )*
+
+        /// The hooks of this file, for those who look functions up.
+        pub static HOOKED: &[$crate::lookups::Hooked] = &[$(
+            $crate::lookups::Hooked::new(
+                // SAFETY: as above.
+                unsafe {
+                    core::ffi::CStr::from_bytes_with_nul_unchecked(
+                        concat!(stringify!($name), "\0").as_bytes(),
+                    )
+                },
+                $name as *const (),
+            ),
+        )*];
     };
 }
 pub(crate) use hook;

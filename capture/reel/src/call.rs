@@ -91,6 +91,12 @@ impl PastId {
     pub const MOVED: PastId = PastId(3);
     /// Has a UDP socket for which there is no number left, or whose descriptor is too large.
     pub const UNNUMBERED: PastId = PastId(4);
+    /// Looks a function of the C library up past the recorder's.
+    pub const LOOKED_UP: PastId = PastId(5);
+    /// Loads a library that finds the C library's functions first (`RTLD_DEEPBIND`).
+    pub const DEEP: PastId = PastId(6);
+    /// Loads a library with a C library of its own (`dlmopen`).
+    pub const NAMESPACE: PastId = PastId(7);
 
     /// The end of a sentence that begins with the program's name.
     pub const fn sentence(self) -> &'static str {
@@ -106,6 +112,15 @@ impl PastId {
             }
             PastId::UNNUMBERED => {
                 "it has had more than 65535 UDP sockets, or descriptors above 65535; what goes through those is not recorded"
+            }
+            PastId::LOOKED_UP => {
+                "a library that it loads looks functions of the C library up past the recorder (dlsym with RTLD_NEXT); what is called that way is not recorded"
+            }
+            PastId::DEEP => {
+                "it loads a library that goes past the recorder to the C library (RTLD_DEEPBIND); what that library does is not recorded"
+            }
+            PastId::NAMESPACE => {
+                "it loads a library with a C library of its own (dlmopen); what that library does is not recorded"
             }
             _ => "it does something that is not recorded",
         }

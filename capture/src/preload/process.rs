@@ -28,7 +28,7 @@ name lookups inside the C library, the time left over that select writes back, \
 what stands beside a packet (control data), timerfd, eventfd and signalfd, \
 getsockname and getsockopt, the 65th and later descriptors that one wait finds ready, \
 packets that are sent in parts (MSG_MORE), pwritev, preadv and dprintf, \
-calls of the C library that are looked up past this library, \
+functions of the C library that are found in the loader's tables without dlsym, \
 read and write instructions of the program's own";
 
 /// A process that pushes into a ring file, and its reel under way.

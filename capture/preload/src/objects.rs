@@ -1,0 +1,337 @@
+//! The program and the libraries that are loaded: what each defines, and which one an address is in.
+//!
+//! The lookup functions of the C library are found here without a lookup, because hooks of this
+//! library stand before those.
+
+use core::ffi::{CStr, c_char, c_int, c_void};
+use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+
+/// The debugger's list of loaded objects, as `<link.h>` has it.
+#[repr(C)]
+struct Debug {
+    version: c_int,
+    first: *const Loaded,
+}
+
+#[repr(C)]
+struct Loaded {
+    base: usize,
+    name: *const c_char,
+    dynamic: *const Dynamic,
+    next: *const Loaded,
+}
+
+#[repr(C)]
+struct Dynamic {
+    tag: usize,
+    value: usize,
+}
+
+#[repr(C)]
+struct Symbol {
+    name: u32,
+    info: u8,
+    other: u8,
+    section: u16,
+    value: usize,
+    size: usize,
+}
+
+#[repr(C)]
+struct ProgramHeader {
+    kind: u32,
+    flags: u32,
+    offset: usize,
+    address: usize,
+    physical: usize,
+    file_size: usize,
+    memory_size: usize,
+    align: usize,
+}
+
+/// What `dl_iterate_phdr` says of an object.
+#[repr(C)]
+struct Info {
+    base: usize,
+    name: *const c_char,
+    headers: *const ProgramHeader,
+    header_count: u16,
+}
+
+unsafe extern "C" {
+    static _r_debug: Debug;
+}
+
+const PT_LOAD: u32 = 1;
+const PT_DYNAMIC: u32 = 2;
+const DT_STRTAB: usize = 5;
+const DT_SYMTAB: usize = 6;
+const DT_GNU_HASH: usize = 0x6fff_fef5;
+const DT_VERSYM: usize = 0x6fff_fff0;
+/// Marks a version that only those get who ask for it.
+const HIDDEN: u16 = 0x8000;
+const FUNCTION: u8 = 2;
+
+/// A function that is found once: of the first library behind this one, in the order in which
+/// RTLD_NEXT looks, or of the C library, whoever stands before it.
+pub struct Function {
+    found: AtomicPtr<c_void>,
+    name: &'static CStr,
+    of_c: bool,
+}
+
+impl Function {
+    /// The next one behind this library.
+    pub const fn next(name: &'static CStr) -> Function {
+        Function {
+            found: AtomicPtr::new(core::ptr::null_mut()),
+            name,
+            of_c: false,
+        }
+    }
+
+    /// The C library's own, which may be called before others that stand before it are ready.
+    pub const fn of_c(name: &'static CStr) -> Function {
+        Function {
+            of_c: true,
+            ..Function::next(name)
+        }
+    }
+
+    /// Where it is; null where there is none.
+    pub fn get(&self) -> *mut c_void {
+        let known = self.found.load(Ordering::Relaxed);
+        if !known.is_null() {
+            return known;
+        }
+        let found = behind_this(self.name, self.of_c);
+        self.found.store(found, Ordering::Relaxed);
+        found
+    }
+}
+
+/// The first function of this name behind this library. Looks without a lock: what stays for the
+/// program's life is in front of the list, and found first.
+fn behind_this(name: &CStr, of_c: bool) -> *mut c_void {
+    // SAFETY: the loader keeps the list and what it leads to.
+    unsafe {
+        let mut own: *const Loaded = core::ptr::null();
+        let here = behind_this as *const () as usize;
+        let mut at = _r_debug.first;
+        while let Some(object) = at.as_ref() {
+            let nearest = own.as_ref().is_none_or(|own| own.base <= object.base);
+            if object.base <= here && nearest {
+                own = at;
+            }
+            at = object.next;
+        }
+        let mut at = own.as_ref().map_or(core::ptr::null(), |own| own.next);
+        while let Some(object) = at.as_ref() {
+            let asked = !of_c || is_c(CStr::from_ptr(object.name));
+            if asked && let Some(found) = defined(object.base, object.dynamic, name) {
+                return found as *mut c_void;
+            }
+            at = object.next;
+        }
+    }
+    core::ptr::null_mut()
+}
+
+/// Where an object has the function of this name, in the version that is given without asking.
+///
+/// # Safety
+/// The object is loaded at `base`, and `dynamic` is its section of that name.
+unsafe fn defined(base: usize, mut dynamic: *const Dynamic, name: &CStr) -> Option<usize> {
+    let (mut strings, mut symbols, mut hash, mut versions) = (0, 0, 0, 0);
+    // SAFETY: the caller vouches for the section, the section for its tables.
+    unsafe {
+        while let Some(entry) = dynamic.as_ref().filter(|entry| entry.tag != 0) {
+            // The loader has made addresses of most; the kernel's own library has offsets.
+            let place = if entry.value < base {
+                entry.value.wrapping_add(base)
+            } else {
+                entry.value
+            };
+            match entry.tag {
+                DT_STRTAB => strings = place,
+                DT_SYMTAB => symbols = place,
+                DT_GNU_HASH => hash = place,
+                DT_VERSYM => versions = place,
+                _ => {}
+            }
+            dynamic = dynamic.add(1);
+        }
+        if strings == 0 || symbols == 0 || hash == 0 {
+            return None;
+        }
+        let wanted = gnu_hash(name.to_bytes());
+        let head = hash as *const u32;
+        let (buckets, first, words) = (*head, *head.add(1), *head.add(2) as usize);
+        if buckets == 0 {
+            return None;
+        }
+        let bucket_list = head.add(4).cast::<usize>().add(words).cast::<u32>();
+        let chain = bucket_list.add(buckets as usize);
+        let mut index = *bucket_list.add((wanted % buckets) as usize);
+        while index >= first {
+            let entry = *chain.add((index - first) as usize);
+            let symbol = &*(symbols as *const Symbol).add(index as usize);
+            let shown =
+                versions == 0 || *(versions as *const u16).add(index as usize) & HIDDEN == 0;
+            if entry | 1 == wanted | 1
+                && shown
+                && symbol.section != 0
+                && symbol.info & 15 == FUNCTION
+                && CStr::from_ptr((strings as *const c_char).add(symbol.name as usize)) == name
+            {
+                return Some(base.wrapping_add(symbol.value));
+            }
+            if entry & 1 != 0 {
+                return None;
+            }
+            index += 1;
+        }
+    }
+    None
+}
+
+fn gnu_hash(name: &[u8]) -> u32 {
+    let step = |hash: u32, byte: &u8| hash.wrapping_mul(33).wrapping_add(u32::from(*byte));
+    name.iter().fold(5381, step)
+}
+
+/// How many objects were loaded when the program began; 0 before.
+static AT_START: AtomicUsize = AtomicUsize::new(0);
+static ITERATE: Function = Function::of_c(c"dl_iterate_phdr");
+
+/// Remembers how many objects there are: those that come later are loaded by the program.
+pub fn count_at_start() {
+    let mut view = View::new(c"", [0; 3]);
+    view.look();
+    AT_START.store(view.count, Ordering::Relaxed);
+}
+
+/// What is known of an address.
+#[derive(Clone, Copy, Default)]
+pub struct Place {
+    /// Which object it is in, in the order of loading: 0 is the program. `None`: in none of them.
+    pub index: Option<usize>,
+    /// Whether that is the C library, or the kernel's own one.
+    pub is_c: bool,
+    /// Whether that has a function of the name that was asked for.
+    pub defines: bool,
+}
+
+impl Place {
+    /// Whether the program loaded the object while it ran.
+    pub fn is_late(&self) -> bool {
+        let count = AT_START.load(Ordering::Relaxed);
+        count > 0 && self.index.is_some_and(|index| index >= count)
+    }
+}
+
+/// Where three addresses are, and who else defines a name.
+pub struct View<'a> {
+    name: &'a CStr,
+    addresses: [usize; 3],
+    pub places: [Place; 3],
+    /// Where this library is.
+    pub own: usize,
+    /// Whether an object that was loaded while the program ran defines the name: not the first
+    /// address's.
+    pub late_definition: bool,
+    count: usize,
+}
+
+impl<'a> View<'a> {
+    /// Nothing is known before [`View::look`].
+    pub fn new(name: &'a CStr, addresses: [usize; 3]) -> View<'a> {
+        View {
+            name,
+            addresses,
+            places: [Place::default(); 3],
+            own: 0,
+            late_definition: false,
+            count: 0,
+        }
+    }
+
+    pub fn look(&mut self) {
+        let found = ITERATE.get();
+        if found.is_null() {
+            return;
+        }
+        type Each = unsafe extern "C" fn(*const Info, usize, *mut c_void) -> c_int;
+        // SAFETY: the C library's function of this name, which calls `each` before it returns.
+        unsafe {
+            let iterate: unsafe extern "C" fn(Each, *mut c_void) -> c_int =
+                core::mem::transmute(found);
+            iterate(each, (&raw mut *self).cast());
+        }
+    }
+
+    /// # Safety
+    /// `info` is of a loaded object.
+    unsafe fn take(&mut self, info: &Info) {
+        // SAFETY: the caller vouches for it.
+        let (headers, name) = unsafe {
+            (
+                core::slice::from_raw_parts(info.headers, usize::from(info.header_count)),
+                CStr::from_ptr(info.name),
+            )
+        };
+        let start = |header: &ProgramHeader| info.base.wrapping_add(header.address);
+        let holds = |address: usize| {
+            let within = |header: &ProgramHeader| {
+                header.kind == PT_LOAD && address.wrapping_sub(start(header)) < header.memory_size
+            };
+            headers.iter().any(within)
+        };
+        let dynamic = headers.iter().find(|header| header.kind == PT_DYNAMIC);
+        let defines = dynamic.is_some_and(|header| {
+            // SAFETY: the caller vouches for it.
+            unsafe { defined(info.base, start(header) as *const Dynamic, self.name).is_some() }
+        });
+        let place = Place {
+            index: Some(self.count),
+            is_c: is_c(name),
+            defines,
+        };
+        for (address, known) in self.addresses.iter().zip(&mut self.places) {
+            if holds(*address) {
+                *known = place;
+            }
+        }
+        if holds(behind_this as *const () as usize) {
+            self.own = self.count;
+        }
+        let first = self.addresses.first().is_some_and(|first| holds(*first));
+        self.late_definition |= defines && place.is_late() && !first;
+        self.count += 1;
+    }
+}
+
+/// How the file names of the C library's parts begin, and the kernel's own library.
+const C_LIBRARIES: [&[u8]; 5] = [
+    b"libc.so.",
+    b"libpthread.so.",
+    b"librt.so.",
+    b"libdl.so.",
+    b"linux-vdso.so.",
+];
+
+fn is_c(path: &CStr) -> bool {
+    let mut parts = path.to_bytes().rsplit(|byte| *byte == b'/');
+    let file = parts.next().unwrap_or(&[]);
+    C_LIBRARIES.iter().any(|start| file.starts_with(start))
+}
+
+unsafe extern "C" fn each(info: *const Info, _: usize, view: *mut c_void) -> c_int {
+    // SAFETY: `look` passes itself, and the C library an object.
+    unsafe {
+        if let (Some(view), Some(info)) = (view.cast::<View<'_>>().as_mut(), info.as_ref()) {
+            view.take(info);
+        }
+    }
+    0
+}
