@@ -638,9 +638,3 @@ fn what_goes_through_a_stream_of_c_is_named_as_not_recorded() {
         ran.err
     );
 }
-
-#[test]
-fn packets_that_the_kernel_cuts_are_named() {
-    let (_, ran) = odd("segments", 1);
-    assert!(ran.err.contains("several packets as one"), "{}", ran.err);
-}

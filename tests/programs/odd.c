@@ -3,7 +3,6 @@
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <fcntl.h>
-#include <netinet/udp.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -122,13 +121,6 @@ static void stream(void) {
   fflush(out);
 }
 
-static void segments(void) {
-  int fd = to_itself(), size = 100;
-  MUST(setsockopt(fd, IPPROTO_UDP, UDP_SEGMENT, &size, sizeof size) == 0);
-  char packets[300] = {0};
-  MUST(send(fd, packets, sizeof packets, 0) == sizeof packets);
-}
-
 /* Room for a part of the sender's address. */
 static void short_address(void) {
   int to = bound(), from = bound();
@@ -146,7 +138,7 @@ static void short_address(void) {
 int main(int argc, char **argv) {
   struct { const char *name; void (*does)(void); } all[] = {
       {"closed", closed}, {"borrowed", borrowed}, {"small", small}, {"batch", batch},
-      {"numbers", numbers}, {"stream", stream}, {"segments", segments}, {"address", short_address},
+      {"numbers", numbers}, {"stream", stream}, {"address", short_address},
   };
   for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
     if (strcmp(argv[1], all[i].name)) continue;

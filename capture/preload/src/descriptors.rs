@@ -97,8 +97,15 @@ hook! {
                 core::slice::from_raw_parts(value, length.min(64) as usize)
             };
             tell(fd, CallId::SET_OPTION, result, &[&level.to_le_bytes(), &name.to_le_bytes(), value]);
-            if level == sys::SOL_UDP && matches!(name, sys::UDP_SEGMENT | sys::UDP_GRO) && result == 0 {
-                quietly(|| sockets::past(PastId::SEGMENTS));
+            if level == sys::SOL_UDP && result == 0
+                && let (Some(value), Some(socket)) = (value.first_chunk(), sockets::udp(fd))
+            {
+                let value = i32::from_ne_bytes(*value);
+                match name {
+                    sys::UDP_SEGMENT => sockets::cuts(socket, value),
+                    sys::UDP_GRO => sockets::joins_from_now(socket, value),
+                    _ => {}
+                }
             }
             result
         }

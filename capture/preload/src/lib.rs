@@ -19,10 +19,12 @@ mod call;
 mod ring;
 
 mod attach;
+mod by_number;
 mod clocks;
 mod descriptors;
 mod exec_list;
 mod hello;
+mod joined;
 mod lookups;
 mod objects;
 mod processes;
@@ -33,6 +35,7 @@ mod send;
 mod sockets;
 mod sys;
 mod tripwire;
+mod vectors;
 mod waits;
 
 /// Nothing here panics on purpose; should it happen, the program ends rather than going on in a

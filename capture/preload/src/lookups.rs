@@ -10,7 +10,9 @@ use crate::call::PastId;
 use crate::objects::{Function, Place, View};
 use crate::sockets;
 use crate::sys::{RTLD_NEXT, errno, set_errno};
-use crate::{clocks, descriptors, exec_list, processes, randomness, receive, send, waits};
+use crate::{
+    by_number, clocks, descriptors, exec_list, processes, randomness, receive, send, waits,
+};
 
 /// A function of the C library that a hook stands before.
 pub struct Hooked {
@@ -44,6 +46,7 @@ fn hook_of(name: &CStr) -> Option<*mut c_void> {
     let lists = [
         send::HOOKED,
         receive::HOOKED,
+        by_number::HOOKED,
         descriptors::HOOKED,
         waits::HOOKED,
         clocks::HOOKED,

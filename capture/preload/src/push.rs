@@ -185,6 +185,12 @@ impl Pushing {
         let parts = [&head[..], part(0), part(1), part(2), part(3)];
         self.push_parts(time, CALLED, &parts);
     }
+
+    /// Pushes that one call passes the next `count` packets of this socket, of `size` bytes each.
+    pub fn joined(&mut self, time: u64, socket: u16, count: usize, size: usize) {
+        let (socket, size) = (socket.to_le_bytes(), (size as u16).to_le_bytes());
+        self.called_at(time, CallId::JOINED, count as i32, &[&socket, &size]);
+    }
 }
 
 /// Waits for room where that is wanted, and pushes what tells of drops and of the wait. `false`:

@@ -1,31 +1,33 @@
 //! Every way to receive on a UDP socket.
 
-use core::ffi::c_void;
-
 use crate::call::CallId;
-use crate::push::{now, pushing};
+use crate::joined::{self, NOWHERE};
+use crate::push::{Pushing, now, pushing};
 use crate::sockets::{self, Endpoint};
 use crate::sys::{self, IoVec, MMsgHdr, MsgHdr, Real, TimeSpec, errno, hook, set_errno};
+use crate::vectors::Vectors;
 
 const RECEIVED: u8 = 5;
 const POLL_EMPTY: u8 = 6;
 const RECEIVE_FAILED: u8 = 7;
 
 /// What the program gets, wherever it gets it.
-struct Taken {
+pub struct Taken {
     iov: *const IoVec,
     count: usize,
     address: *const u8,
     /// How long the address is; 0 where the program did not ask for it.
     address_length: u32,
     flags: i32,
+    /// How long each packet is that the kernel has joined with others; 0 for a single one.
+    size: usize,
 }
 
 /// Says what came of a receive. Leaves `errno` as it is.
 ///
 /// # Safety
 /// `taken` describes memory that the program gave for the call, and the call has filled.
-unsafe fn after(fd: i32, taken: &Taken, result: isize) {
+pub unsafe fn after(fd: i32, taken: &Taken, result: isize) {
     let code = errno();
     // SAFETY: the caller vouches for it.
     unsafe { tell(fd, taken, result, code) };
@@ -55,51 +57,60 @@ unsafe fn tell(fd: i32, taken: &Taken, result: isize, code: i32) -> Option<()> {
     // SAFETY: the caller vouches for it.
     let from = unsafe { Endpoint::from_pointer(taken.address, taken.address_length) };
     let from = from.unwrap_or_else(|| sockets::peer(fd, socket));
-    let vectors: &[IoVec] = if taken.iov.is_null() {
-        &[]
-    } else {
-        // SAFETY: the caller vouches for it.
-        unsafe { core::slice::from_raw_parts(taken.iov, taken.count) }
-    };
+    // SAFETY: as above.
+    let mut vectors = unsafe { Vectors::new(taken.iov, taken.count) };
     // With MSG_TRUNC the result is the packet's length, which may be more than was stored.
-    let room: usize = vectors.iter().map(|vector| vector.length).sum();
-    left = left.min(room);
-    let (head, peeked) = (2 + from.bytes().len(), taken.flags & sys::MSG_PEEK != 0);
-    let fill = |body: *mut u8, mut left: usize| {
-        // SAFETY: the room is the sum of what is copied, which the caller vouches for.
-        unsafe {
-            let mut at = body;
-            for vector in vectors {
-                let part = vector.length.min(left);
-                if part > 0 {
-                    core::ptr::copy_nonoverlapping(vector.base, at, part);
-                    at = at.add(part);
-                }
-                left -= part;
-            }
-        }
-    };
-    if peeked {
+    left = left.min(vectors.length());
+    if taken.flags & sys::MSG_PEEK != 0 {
         let result = result as i32;
         pushing.called(CallId::PEEK, result, &[&number]);
         return Some(());
     }
-    pushing.push(now(), RECEIVED, head + left, |body| {
+    let time = now();
+    if taken.size == 0 || left <= taken.size {
         // SAFETY: as above.
+        unsafe { received(&mut pushing, time, socket, &from, &mut vectors, left) };
+        return Some(());
+    }
+    pushing.joined(time, socket, left.div_ceil(taken.size), taken.size);
+    while left > 0 {
+        let part = left.min(taken.size);
+        // SAFETY: as above.
+        unsafe { received(&mut pushing, time, socket, &from, &mut vectors, part) };
+        left -= part;
+    }
+    Some(())
+}
+
+/// Pushes that the next `length` bytes of `vectors` were received.
+///
+/// # Safety
+/// There are so many.
+#[inline]
+unsafe fn received(
+    pushing: &mut Pushing,
+    time: u64,
+    socket: u16,
+    from: &Endpoint,
+    vectors: &mut Vectors<'_>,
+    length: usize,
+) {
+    let (number, head) = (socket.to_le_bytes(), 2 + from.bytes().len());
+    pushing.push(time, RECEIVED, head + length, |body| {
+        // SAFETY: the room is the sum of what is copied, which the caller vouches for.
         unsafe {
             core::ptr::copy_nonoverlapping(number.as_ptr(), body, 2);
             core::ptr::copy_nonoverlapping(from.bytes().as_ptr(), body.add(2), head - 2);
-            fill(body.add(head), left);
+            vectors.take(body.add(head), length);
         }
     });
-    Some(())
 }
 
 /// How long an address is that the program has room for, before a call.
 ///
 /// # Safety
 /// `length` is null or leads to a length.
-unsafe fn room_for(length: *const u32) -> u32 {
+pub unsafe fn room_for(length: *const u32) -> u32 {
     // SAFETY: the caller vouches for it.
     unsafe { length.as_ref() }.copied().unwrap_or(0)
 }
@@ -137,6 +148,7 @@ unsafe fn after_one(
                 0
             },
             flags,
+            size: 0,
         };
         after(fd, &taken, result);
     }
@@ -303,6 +315,7 @@ unsafe fn after_many(fd: i32, messages: &[MMsgHdr], rooms: &[u32], flags: i32, r
         address: core::ptr::null(),
         address_length: 0,
         flags,
+        size: 0,
     };
     let Ok(got) = usize::try_from(result) else {
         // SAFETY: there is no memory to vouch for.
@@ -310,13 +323,12 @@ unsafe fn after_many(fd: i32, messages: &[MMsgHdr], rooms: &[u32], flags: i32, r
         return;
     };
     for (index, message) in messages.iter().take(got).enumerate() {
-        let taken = taken_by(
-            &message.header,
-            rooms.get(index).copied().unwrap_or(0),
-            flags,
-        );
+        let room = rooms.get(index).copied().unwrap_or(0);
         // SAFETY: the caller vouches for it.
-        unsafe { after(fd, &taken, message.length as isize) };
+        unsafe {
+            let taken = taken_by(fd, &message.header, room, flags, 0);
+            after(fd, &taken, message.length as isize);
+        }
     }
 }
 
@@ -324,6 +336,9 @@ hook! {
     fn recv[real](fd: i32, buffer: *mut u8, length: usize, flags: i32) -> isize {
         // SAFETY: as the program vouches for its own call.
         unsafe {
+            if let Some(result) = joined::ask_for_bytes(fd, buffer, length, flags) {
+                return result;
+            }
             let (result, source) = Source::receive(fd, buffer, length, flags, || real(fd, buffer, length, flags));
             source.tell(fd, buffer, length, flags, result);
             result
@@ -333,6 +348,9 @@ hook! {
     fn __recv_chk[real](fd: i32, buffer: *mut u8, length: usize, room: usize, flags: i32) -> isize {
         // SAFETY: as the program vouches for its own call.
         unsafe {
+            if length <= room && let Some(result) = joined::ask_for_bytes(fd, buffer, length, flags) {
+                return result;
+            }
             let (result, source) = Source::receive(fd, buffer, length, flags, || real(fd, buffer, length, room, flags));
             source.tell(fd, buffer, length, flags, result);
             result
@@ -342,6 +360,10 @@ hook! {
     fn recvfrom[real](fd: i32, buffer: *mut u8, length: usize, flags: i32, address: *mut u8, address_length: *mut u32) -> isize {
         // SAFETY: as the program vouches for its own call.
         unsafe {
+            let iov = IoVec { base: buffer, length };
+            if let Some(result) = joined::ask_plainly(fd, &raw const iov, 1, flags, (address, address_length)) {
+                return result;
+            }
             if address.is_null() {
                 let (result, source) = Source::receive(fd, buffer, length, flags, || real(fd, buffer, length, flags, address, address_length));
                 source.tell(fd, buffer, length, flags, result);
@@ -357,6 +379,10 @@ hook! {
     fn __recvfrom_chk[real](fd: i32, buffer: *mut u8, length: usize, room: usize, flags: i32, address: *mut u8, address_length: *mut u32) -> isize {
         // SAFETY: as the program vouches for its own call.
         unsafe {
+            let iov = IoVec { base: buffer, length };
+            if length <= room && let Some(result) = joined::ask_plainly(fd, &raw const iov, 1, flags, (address, address_length)) {
+                return result;
+            }
             if address.is_null() {
                 let (result, source) = Source::receive(fd, buffer, length, flags, || real(fd, buffer, length, room, flags, address, address_length));
                 source.tell(fd, buffer, length, flags, result);
@@ -372,6 +398,9 @@ hook! {
     fn read[real](fd: i32, buffer: *mut u8, length: usize) -> isize {
         // SAFETY: as the program vouches for its own call.
         unsafe {
+            if let Some(result) = joined::ask_for_bytes(fd, buffer, length, 0) {
+                return result;
+            }
             let (result, source) = Source::receive(fd, buffer, length, 0, || real(fd, buffer, length));
             source.tell(fd, buffer, length, 0, result);
             crate::randomness::after_read(fd, buffer, result);
@@ -382,6 +411,9 @@ hook! {
     fn __read_chk[real](fd: i32, buffer: *mut u8, length: usize, room: usize) -> isize {
         // SAFETY: as the program vouches for its own call.
         unsafe {
+            if length <= room && let Some(result) = joined::ask_for_bytes(fd, buffer, length, 0) {
+                return result;
+            }
             let (result, source) = Source::receive(fd, buffer, length, 0, || real(fd, buffer, length, room));
             source.tell(fd, buffer, length, 0, result);
             crate::randomness::after_read(fd, buffer, result);
@@ -392,6 +424,9 @@ hook! {
     fn readv[real](fd: i32, iov: *const IoVec, count: i32) -> isize {
         // SAFETY: as the program vouches for its own call.
         unsafe {
+            if let Some(result) = joined::ask_plainly(fd, iov, count, 0, NOWHERE) {
+                return result;
+            }
             let (result, source) = Source::receive_parts(fd, iov, count, || real(fd, iov, count));
             let taken = Taken {
                 iov,
@@ -399,6 +434,7 @@ hook! {
                 address: source.address.as_ptr(),
                 address_length: source.length,
                 flags: 0,
+                size: 0,
             };
             after(fd, &taken, result);
             result
@@ -411,11 +447,14 @@ hook! {
             let Some(asked) = message.as_mut() else {
                 return real(fd, message, flags);
             };
+            if asked.control.is_null() && let Some(result) = joined::ask(fd, asked, flags) {
+                return result;
+            }
             let many = sockets::udp(fd).is_some_and(|socket| !sockets::has_peer(fd, socket));
             if !many || !asked.name.is_null() {
                 let room = asked.name_length;
                 let result = real(fd, message, flags);
-                after(fd, &taken_by(asked, room, flags), result);
+                after(fd, &taken_by(fd, asked, room, flags, result), result);
                 return result;
             }
             let mut address = [0u8; 28];
@@ -425,7 +464,7 @@ hook! {
             let result = real(fd, &raw mut ours, flags);
             asked.control_length = ours.control_length;
             asked.flags = ours.flags;
-            after(fd, &taken_by(&ours, 28, flags), result);
+            after(fd, &taken_by(fd, &ours, 28, flags, result), result);
             result
         }
     }
@@ -453,57 +492,25 @@ hook! {
             }
         }
     }
-
-    fn syscall[real](number: isize, a: usize, b: usize, c: usize, d: usize, e: usize, f: usize) -> isize {
-        use crate::sys::nr;
-        use crate::{clocks, descriptors, processes, randomness, send, waits};
-        // SAFETY: each is the C library's function for that system call.
-        unsafe {
-            let fd = a as i32;
-            match usize::try_from(number).unwrap_or(usize::MAX) {
-                nr::SENDTO => send::sendto(fd, b as *const u8, c, d as i32, e as *const u8, f as u32),
-                nr::SENDMSG => send::sendmsg(fd, b as *const MsgHdr, c as i32),
-                nr::SENDMMSG => send::sendmmsg(fd, b as *mut MMsgHdr, c as u32, d as i32) as isize,
-                nr::WRITE => send::write(fd, b as *const u8, c),
-                nr::WRITEV => send::writev(fd, b as *const IoVec, c as i32),
-                nr::RECVFROM => recvfrom(fd, b as *mut u8, c, d as i32, e as *mut u8, f as *mut u32),
-                nr::RECVMSG => recvmsg(fd, b as *mut MsgHdr, c as i32),
-                nr::RECVMMSG => recvmmsg(fd, b as *mut MMsgHdr, c as u32, d as i32, e as *mut TimeSpec) as isize,
-                nr::READ => read(fd, b as *mut u8, c),
-                nr::READV => readv(fd, b as *const IoVec, c as i32),
-                nr::SOCKET => descriptors::socket(fd, b as i32, c as i32) as isize,
-                nr::BIND => descriptors::bind(fd, b as *const u8, c as u32) as isize,
-                nr::CONNECT => descriptors::connect(fd, b as *const u8, c as u32) as isize,
-                nr::SHUTDOWN => descriptors::shutdown(fd, b as i32) as isize,
-                nr::SETSOCKOPT => descriptors::setsockopt(fd, b as i32, c as i32, d as *const u8, e as u32) as isize,
-                nr::IOCTL => descriptors::ioctl(fd, b as u64, c as *mut i32) as isize,
-                nr::CLOSE => descriptors::close(fd) as isize,
-                nr::CLOSE_RANGE => descriptors::close_range(a as u32, b as u32, c as i32) as isize,
-                nr::DUP => descriptors::dup(fd) as isize,
-                #[cfg(target_arch = "x86_64")]
-                nr::DUP2 => descriptors::dup2(fd, b as i32) as isize,
-                nr::DUP3 => descriptors::dup3(fd, b as i32, c as i32) as isize,
-                nr::FCNTL => descriptors::fcntl(fd, b as i32, c) as isize,
-                #[cfg(target_arch = "x86_64")]
-                nr::POLL => waits::poll(a as *mut _, b as u64, c as i32) as isize,
-                #[cfg(target_arch = "x86_64")]
-                nr::EPOLL_WAIT => waits::epoll_wait(fd, b as *mut _, c as i32, d as i32) as isize,
-                nr::EPOLL_CTL => waits::epoll_ctl(fd, b as i32, c as i32, d as *mut _) as isize,
-                nr::EXECVE => processes::execve(a as *const _, b as *const _, c as *const _) as isize,
-                nr::GETRANDOM => randomness::getrandom(a as *mut c_void, b, c as u32),
-                nr::CLOCK_GETTIME => clocks::clock_gettime(fd, b as *mut TimeSpec) as isize,
-                _ => real(number, a, b, c, d, e, f),
-            }
-        }
-    }
 }
 
-fn taken_by(message: &MsgHdr, room: u32, flags: i32) -> Taken {
+/// What a call that came to `result` put into a message.
+///
+/// # Safety
+/// As [`after`].
+pub unsafe fn taken_by(fd: i32, message: &MsgHdr, room: u32, flags: i32, result: isize) -> Taken {
+    let size = if result >= 0 && flags & joined::UNJOINED == 0 && joined::joins(fd) {
+        // SAFETY: the caller vouches for it.
+        unsafe { joined::size_in(message) }
+    } else {
+        0
+    };
     Taken {
         iov: message.iov,
         count: message.iov_count,
         address: message.name,
         address_length: message.name_length.min(room).min(28),
         flags,
+        size,
     }
 }

@@ -1,9 +1,9 @@
 //! Every way to send on a UDP socket.
 
-use crate::call::PastId;
-use crate::push::{now, pushing};
+use crate::push::{Pushing, now, pushing};
 use crate::sockets::{self, Endpoint};
 use crate::sys::{self, IoVec, MMsgHdr, MsgHdr, errno, hook, set_errno};
+use crate::vectors::{self, Vectors};
 
 const SENT: u8 = 3;
 const SEND_RESULT: u8 = 4;
@@ -15,52 +15,140 @@ struct Pending {
     length: usize,
 }
 
-/// Says that the program is about to send.
-///
-/// # Safety
-/// `iov` leads to `count` vectors of readable bytes, `address` to nothing or to an address of
-/// `address_length` bytes.
-unsafe fn before(
-    fd: i32,
+/// What a call hands over to be sent.
+struct Outgoing {
     iov: *const IoVec,
     count: usize,
     address: *const u8,
     address_length: u32,
-) -> Option<Pending> {
-    let socket = sockets::udp(fd)?;
+    /// The size into which the kernel cuts it, where the call itself says.
+    segment: Option<u16>,
+}
+
+impl Outgoing {
+    fn bytes(iov: &IoVec) -> Outgoing {
+        Outgoing::vectors(iov, 1)
+    }
+
+    fn vectors(iov: *const IoVec, count: i32) -> Outgoing {
+        Outgoing {
+            iov,
+            count: count.max(0) as usize,
+            address: core::ptr::null(),
+            address_length: 0,
+            segment: None,
+        }
+    }
+
+    /// # Safety
+    /// The message is the program's own, for a call that it makes.
+    unsafe fn message(message: &MsgHdr) -> Outgoing {
+        // SAFETY: the caller vouches for it.
+        let segment =
+            unsafe { vectors::control(message.control, message.control_length, sys::UDP_SEGMENT) };
+        Outgoing {
+            iov: message.iov,
+            count: message.iov_count,
+            address: message.name,
+            address_length: message.name_length,
+            segment: segment.map(u16::from_ne_bytes),
+        }
+    }
+
+    /// The size into which the kernel cuts it; 0 where it goes as it is.
+    ///
+    /// # Safety
+    /// As [`send_by`].
+    #[inline]
+    unsafe fn cut(&self, socket: u16) -> usize {
+        let size = match self.segment {
+            Some(size) => size,
+            None => sockets::segment(socket),
+        };
+        if size == 0 {
+            return 0;
+        }
+        // SAFETY: the caller vouches for it.
+        let length = unsafe { Vectors::new(self.iov, self.count) }.length();
+        let size = usize::from(size);
+        // Of more segments the kernel takes none.
+        if length > size && length.div_ceil(size) <= SEGMENTS_MAX {
+            size
+        } else {
+            0
+        }
+    }
+}
+
+/// So many packets the kernel makes at most of what one call hands over.
+const SEGMENTS_MAX: usize = 128;
+
+/// Says that the program is about to send, sends, and says what came of it.
+///
+/// # Safety
+/// What goes out leads to readable bytes, and to nothing or to an address of its length.
+#[inline]
+unsafe fn send_by(fd: i32, outgoing: &Outgoing, send: impl FnOnce() -> isize) -> isize {
+    let Some(socket) = sockets::udp(fd) else {
+        return send();
+    };
+    // SAFETY: the caller vouches for it.
+    unsafe {
+        let size = outgoing.cut(socket);
+        if size > 0 {
+            return send_cut(fd, socket, outgoing, size, send);
+        }
+        let pending = before(fd, socket, outgoing);
+        let result = send();
+        after(fd, pending, result);
+        result
+    }
+}
+
+/// # Safety
+/// As [`send_by`].
+unsafe fn before(fd: i32, socket: u16, outgoing: &Outgoing) -> Option<Pending> {
     let mut pushing = pushing()?;
     sockets::announce(&mut pushing, fd, socket);
     // SAFETY: the caller vouches for it.
-    let to = unsafe { Endpoint::from_pointer(address, address_length) };
-    let to = to.unwrap_or_else(|| sockets::peer(fd, socket));
-    let vectors: &[IoVec] = if iov.is_null() {
-        &[]
-    } else {
-        // SAFETY: the caller vouches for it.
-        unsafe { core::slice::from_raw_parts(iov, count) }
+    let (to, mut vectors) = unsafe {
+        (
+            Endpoint::from_pointer(outgoing.address, outgoing.address_length),
+            Vectors::new(outgoing.iov, outgoing.count),
+        )
     };
-    let payload: usize = vectors.iter().map(|vector| vector.length).sum();
-    let number = socket.to_le_bytes();
-    let head = 2 + to.bytes().len();
-    let time = now();
-    let number = pushing.push(time, SENT, head + payload, |body| {
-        // SAFETY: the room is the sum of the parts, which the caller vouches for.
-        unsafe {
-            core::ptr::copy_nonoverlapping(number.as_ptr(), body, 2);
-            core::ptr::copy_nonoverlapping(to.bytes().as_ptr(), body.add(2), to.bytes().len());
-            let mut at = body.add(head);
-            for vector in vectors {
-                if vector.length > 0 {
-                    core::ptr::copy_nonoverlapping(vector.base, at, vector.length);
-                    at = at.add(vector.length);
-                }
-            }
-        }
-    })?;
+    let to = to.unwrap_or_else(|| sockets::peer(fd, socket));
+    let (time, length) = (now(), vectors.length());
+    // SAFETY: as above.
+    let number = unsafe { sent(&mut pushing, time, socket, &to, &mut vectors, length) }?;
     Some(Pending {
         number,
         time,
-        length: payload,
+        length,
+    })
+}
+
+/// Pushes that the next `length` bytes of `vectors` are sent. The event's number.
+///
+/// # Safety
+/// There are so many.
+#[inline]
+unsafe fn sent(
+    pushing: &mut Pushing,
+    time: u64,
+    socket: u16,
+    to: &Endpoint,
+    vectors: &mut Vectors<'_>,
+    length: usize,
+) -> Option<u64> {
+    let (number, head) = (socket.to_le_bytes(), 2 + to.bytes().len());
+    pushing.push(time, SENT, head + length, |body| {
+        // SAFETY: the room is the sum of the parts, which the caller vouches for.
+        unsafe {
+            core::ptr::copy_nonoverlapping(number.as_ptr(), body, 2);
+            core::ptr::copy_nonoverlapping(to.bytes().as_ptr(), body.add(2), head - 2);
+            vectors.take(body.add(head), length);
+        }
     })
 }
 
@@ -69,13 +157,7 @@ fn after(fd: i32, pending: Option<Pending>, result: isize) {
     let Some(pending) = pending else { return };
     let code = errno();
     if let Some(mut pushing) = pushing() {
-        let (tag, value) = match usize::try_from(result) {
-            Ok(taken) if taken >= pending.length => (0, 0),
-            Ok(taken) => (1, taken as u32),
-            Err(_) => (2, code as u32),
-        };
-        let (number, value) = (pending.number.to_le_bytes(), value.to_le_bytes());
-        pushing.push_parts(pending.time, SEND_RESULT, &[&number, &[tag], &value]);
+        came_of(&mut pushing, &pending, result, code);
         if let Some(socket) = sockets::udp(fd) {
             sockets::announce(&mut pushing, fd, socket);
         }
@@ -83,31 +165,71 @@ fn after(fd: i32, pending: Option<Pending>, result: isize) {
     set_errno(code);
 }
 
-/// Says so where what stands beside the packet has the kernel cut it into several.
-fn look_for_segments(message: &MsgHdr) {
-    /// Of a piece of control data before its content: length, level, kind.
-    const HEAD: usize = 16;
-    if message.control.is_null() {
-        return;
-    }
-    // SAFETY: the program gave this memory for the call.
-    let mut left = unsafe { core::slice::from_raw_parts(message.control, message.control_length) };
-    while let Some((head, _)) = left.split_first_chunk::<HEAD>() {
-        let word = |at: usize| {
-            head.get(at..at + 4)
-                .map_or([0; 4], |four| [four[0], four[1], four[2], four[3]])
+#[inline]
+fn came_of(pushing: &mut Pushing, pending: &Pending, result: isize, code: i32) {
+    let (tag, value) = match usize::try_from(result) {
+        Ok(taken) if taken >= pending.length => (0, 0),
+        Ok(taken) => (1, taken as u32),
+        Err(_) => (2, code as u32),
+    };
+    let (number, value) = (pending.number.to_le_bytes(), value.to_le_bytes());
+    pushing.push_parts(pending.time, SEND_RESULT, &[&number, &[tag], &value]);
+}
+
+/// The same for what the kernel cuts into packets of `size` bytes: each is one, and all have the
+/// result of the call, which takes all or none.
+///
+/// # Safety
+/// As [`send_by`].
+#[cold]
+#[inline(never)] // only what needs it has so much on its stack
+unsafe fn send_cut(
+    fd: i32,
+    socket: u16,
+    outgoing: &Outgoing,
+    size: usize,
+    send: impl FnOnce() -> isize,
+) -> isize {
+    let (time, mut numbers) = (now(), [u64::MAX; SEGMENTS_MAX]);
+    if let Some(mut pushing) = pushing() {
+        sockets::announce(&mut pushing, fd, socket);
+        // SAFETY: the caller vouches for it.
+        let (to, mut vectors) = unsafe {
+            (
+                Endpoint::from_pointer(outgoing.address, outgoing.address_length),
+                Vectors::new(outgoing.iov, outgoing.count),
+            )
         };
-        let length = u32::from_ne_bytes(word(0)) as usize;
-        if i32::from_ne_bytes(word(8)) == sys::SOL_UDP
-            && i32::from_ne_bytes(word(12)) == sys::UDP_SEGMENT
-        {
-            sockets::past(PastId::SEGMENTS);
-            return;
+        let to = to.unwrap_or_else(|| sockets::peer(fd, socket));
+        let mut left = vectors.length();
+        pushing.joined(time, socket, left.div_ceil(size), size);
+        for number in &mut numbers {
+            if left == 0 {
+                break;
+            }
+            let part = left.min(size);
+            // SAFETY: as above.
+            let known = unsafe { sent(&mut pushing, time, socket, &to, &mut vectors, part) };
+            *number = known.unwrap_or(u64::MAX);
+            left -= part;
         }
-        left = left
-            .get(length.max(HEAD).next_multiple_of(8)..)
-            .unwrap_or(&[]);
     }
+    let result = send();
+    let code = errno();
+    if let Some(mut pushing) = pushing() {
+        for number in numbers.into_iter().filter(|number| *number != u64::MAX) {
+            let length = 0;
+            let pending = Pending {
+                number,
+                time,
+                length,
+            };
+            came_of(&mut pushing, &pending, result, code);
+        }
+        sockets::announce(&mut pushing, fd, socket);
+    }
+    set_errno(code);
+    result
 }
 
 fn vector(buffer: *const u8, length: usize) -> IoVec {
@@ -121,23 +243,14 @@ hook! {
     fn send[real](fd: i32, buffer: *const u8, length: usize, flags: i32) -> isize {
         let iov = vector(buffer, length);
         // SAFETY: as the program vouches for its own call.
-        unsafe {
-            let pending = before(fd, &raw const iov, 1, core::ptr::null(), 0);
-            let result = real(fd, buffer, length, flags);
-            after(fd, pending, result);
-            result
-        }
+        unsafe { send_by(fd, &Outgoing::bytes(&iov), || real(fd, buffer, length, flags)) }
     }
 
     fn sendto[real](fd: i32, buffer: *const u8, length: usize, flags: i32, address: *const u8, address_length: u32) -> isize {
         let iov = vector(buffer, length);
+        let outgoing = Outgoing { address, address_length, ..Outgoing::bytes(&iov) };
         // SAFETY: as the program vouches for its own call.
-        unsafe {
-            let pending = before(fd, &raw const iov, 1, address, address_length);
-            let result = real(fd, buffer, length, flags, address, address_length);
-            after(fd, pending, result);
-            result
-        }
+        unsafe { send_by(fd, &outgoing, || real(fd, buffer, length, flags, address, address_length)) }
     }
 
     fn write[real](fd: i32, buffer: *const u8, length: usize) -> isize {
@@ -147,10 +260,7 @@ hook! {
             if sockets::udp(fd).is_some() && !sockets::is_still_udp(fd) {
                 return real(fd, buffer, length);
             }
-            let pending = before(fd, &raw const iov, 1, core::ptr::null(), 0);
-            let result = real(fd, buffer, length);
-            after(fd, pending, result);
-            result
+            send_by(fd, &Outgoing::bytes(&iov), || real(fd, buffer, length))
         }
     }
 
@@ -160,42 +270,37 @@ hook! {
             if sockets::udp(fd).is_some() && !sockets::is_still_udp(fd) {
                 return real(fd, iov, count);
             }
-            let pending = before(fd, iov, count.max(0) as usize, core::ptr::null(), 0);
-            let result = real(fd, iov, count);
-            after(fd, pending, result);
-            result
+            send_by(fd, &Outgoing::vectors(iov, count), || real(fd, iov, count))
         }
     }
 
     fn sendmsg[real](fd: i32, message: *const MsgHdr, flags: i32) -> isize {
         // SAFETY: as the program vouches for its own call.
         unsafe {
-            let pending = match message.as_ref() {
-                Some(m) => {
-                    if m.control_length > 0 && sockets::udp(fd).is_some() {
-                        look_for_segments(m);
-                    }
-                    before(fd, m.iov, m.iov_count, m.name, m.name_length)
-                }
-                None => None,
-            };
-            let result = real(fd, message, flags);
-            after(fd, pending, result);
-            result
+            match message.as_ref().filter(|_| sockets::udp(fd).is_some()) {
+                Some(asked) => send_by(fd, &Outgoing::message(asked), || real(fd, message, flags)),
+                None => real(fd, message, flags),
+            }
         }
     }
 
     fn sendmmsg[real](fd: i32, messages: *mut MMsgHdr, count: u32, flags: i32) -> i32 {
         // SAFETY: as the program vouches for its own call.
         unsafe {
-            if sockets::udp(fd).is_none() || messages.is_null() {
+            let Some(socket) = sockets::udp(fd).filter(|_| !messages.is_null()) else {
                 return real(fd, messages, count, flags);
-            }
+            };
             // The kernel takes no more at once.
             let count = count.min(1024);
             let mut sent = 0;
             for part in core::slice::from_raw_parts_mut(messages, count as usize).chunks_mut(PART) {
-                let result = send_part(fd, part, |first, count| real(fd, first, count, flags));
+                let send = |first, count| real(fd, first, count, flags);
+                let cut = |message: &MMsgHdr| Outgoing::message(&message.header).cut(socket) > 0;
+                let result = if part.iter().any(cut) {
+                    send_one_by_one(fd, part, send)
+                } else {
+                    send_part(fd, socket, part, send)
+                };
                 // An error after others were taken comes again with the next call.
                 if result < 0 {
                     return if sent > 0 { sent } else { result };
@@ -218,15 +323,14 @@ const PART: usize = 32;
 /// `messages` are the program's own, for the call that `send` makes.
 unsafe fn send_part(
     fd: i32,
+    socket: u16,
     messages: &mut [MMsgHdr],
     send: impl FnOnce(*mut MMsgHdr, u32) -> i32,
 ) -> i32 {
     let mut pending = [const { None }; PART];
     for (message, place) in messages.iter().zip(&mut pending) {
-        let m = &message.header;
-        look_for_segments(m);
         // SAFETY: the caller vouches for it.
-        *place = unsafe { before(fd, m.iov, m.iov_count, m.name, m.name_length) };
+        *place = unsafe { before(fd, socket, &Outgoing::message(&message.header)) };
     }
     let result = send(messages.as_mut_ptr(), messages.len() as u32);
     let done = usize::try_from(result).unwrap_or(0);
@@ -241,4 +345,31 @@ unsafe fn send_part(
         after(fd, place.take(), taken);
     }
     result
+}
+
+/// The same where the kernel makes several packets of some messages: each is a call of its own.
+///
+/// # Safety
+/// As [`send_part`].
+unsafe fn send_one_by_one(
+    fd: i32,
+    messages: &mut [MMsgHdr],
+    mut send: impl FnMut(*mut MMsgHdr, u32) -> i32,
+) -> i32 {
+    let mut done = 0;
+    for message in messages {
+        // SAFETY: the caller vouches for it.
+        let taken = unsafe {
+            let outgoing = Outgoing::message(&message.header);
+            send_by(fd, &outgoing, || match send(&raw mut *message, 1) {
+                1 => message.length as isize,
+                failed => failed as isize,
+            })
+        };
+        if taken < 0 {
+            return if done > 0 { done } else { -1 };
+        }
+        done += 1;
+    }
+    done
 }

@@ -23,6 +23,11 @@ static ANNOUNCED: [AtomicU8; FDS] = [const { AtomicU8::new(UNBOUND) }; FDS];
 /// word is the length.
 static PEERS: [[AtomicU64; 5]; FDS] = [const { [const { AtomicU64::new(0) }; 5] }; FDS];
 
+/// The size into which the kernel cuts what is sent; 0 where it does not.
+static SEGMENTS: [AtomicU16; FDS] = [const { AtomicU16::new(0) }; FDS];
+/// 1 where the kernel may join what is received.
+static JOINS: [AtomicU8; FDS] = [const { AtomicU8::new(0) }; FDS];
+
 const UNBOUND: u8 = 0;
 const HINTED: u8 = 1;
 const BOUND: u8 = 2;
@@ -126,6 +131,9 @@ fn classify(fd: i32) -> Option<u16> {
         return None;
     }
     let socket = add(fd)?;
+    let asked = |name| option(fd, sys::SOL_UDP, name).unwrap_or(0);
+    cuts(socket, asked(sys::UDP_SEGMENT));
+    joins_from_now(socket, asked(sys::UDP_GRO));
     let mut pushing = pushing()?;
     let (number, fd_bytes) = (socket.to_le_bytes(), fd.to_le_bytes());
     pushing.called(CallId::SOCKET, fd, &[&fd_bytes, &number]);
@@ -134,14 +142,14 @@ fn classify(fd: i32) -> Option<u16> {
 }
 
 fn is_udp(fd: i32) -> bool {
-    option(fd, sys::SO_PROTOCOL) == Some(sys::SOL_UDP)
+    option(fd, sys::SOL_SOCKET, sys::SO_PROTOCOL) == Some(sys::SOL_UDP)
 }
 
-fn option(fd: i32, name: i32) -> Option<i32> {
+fn option(fd: i32, level: i32, name: i32) -> Option<i32> {
     let (mut value, mut length) = (0i32, 4u32);
     let (value_at, length_at) = ((&raw mut value) as usize, (&raw mut length) as usize);
-    let level = sys::SOL_SOCKET as usize;
-    let arguments = [fd as usize, level, name as usize, value_at, length_at, 0];
+    let (level, name) = (level as usize, name as usize);
+    let arguments = [fd as usize, level, name, value_at, length_at, 0];
     // SAFETY: places for the value and its length.
     let result = unsafe { sys::syscall(nr::GETSOCKOPT, arguments) };
     (result == 0).then_some(value)
@@ -161,9 +169,34 @@ fn add(fd: i32) -> Option<u16> {
     let index = usize::from(socket);
     REFERENCES[index].store(1, Ordering::Relaxed);
     ANNOUNCED[index].store(UNBOUND, Ordering::Relaxed);
+    cuts(socket, 0);
+    joins_from_now(socket, 0);
     forget_peer(socket);
     set(fd, UDP + u32::from(socket));
     Some(socket)
+}
+
+/// From now on the kernel cuts what is sent into packets of so many bytes; 0: it does not.
+pub fn cuts(socket: u16, size: i32) {
+    let size = u16::try_from(size).unwrap_or(0);
+    SEGMENTS[usize::from(socket)].store(size, Ordering::Relaxed);
+}
+
+/// The size into which the kernel cuts what is sent; 0 where it does not.
+#[inline]
+pub fn segment(socket: u16) -> u16 {
+    SEGMENTS[usize::from(socket)].load(Ordering::Relaxed)
+}
+
+/// From now on the kernel may join what is received; 0: it does not.
+pub fn joins_from_now(socket: u16, on: i32) {
+    JOINS[usize::from(socket)].store(u8::from(on != 0), Ordering::Relaxed);
+}
+
+/// Whether the kernel may join what is received.
+#[inline]
+pub fn joins(socket: u16) -> bool {
+    JOINS[usize::from(socket)].load(Ordering::Relaxed) != 0
 }
 
 /// Says that the program does something that no hook sees: once for each process.

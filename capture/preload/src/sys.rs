@@ -19,6 +19,7 @@ pub const SCM_RIGHTS: c_int = 1;
 pub const MSG_PEEK: c_int = 0x2;
 pub const MSG_CMSG_CLOEXEC: c_int = 0x4000_0000;
 pub const MSG_NOSIGNAL: c_int = 0x4000;
+pub const MSG_CTRUNC: c_int = 0x8;
 pub const MSG_ERRQUEUE: c_int = 0x2000;
 pub const EAGAIN: c_int = 11;
 pub const ENOTSOCK: c_int = 88;

@@ -75,6 +75,7 @@ calls! {
     23 SHUTDOWN "shutdown" "Shut a UDP socket down.";
     24 VDSO "vdso" "Asked where the kernel's own library lies, to call it past the C library.";
     25 PAST "past" "Does something that no hook sees.";
+    26 JOINED "joined" "One call passed the packets that follow in this thread.";
 }
 
 /// What a program does that no hook sees.
@@ -85,7 +86,7 @@ pub struct PastId(pub u8);
 impl PastId {
     /// Reads or writes a UDP socket through the C library's streams.
     pub const STREAM: PastId = PastId(1);
-    /// Hands the kernel several packets as one, or has it join them (`UDP_SEGMENT`, `UDP_GRO`).
+    /// Receives packets that the kernel has joined, without asking how long each was (`UDP_GRO`).
     pub const SEGMENTS: PastId = PastId(2);
     /// Has the kernel move bytes from a file or pipe into a UDP socket.
     pub const MOVED: PastId = PastId(3);
@@ -105,7 +106,7 @@ impl PastId {
                 "it uses a UDP socket as a stream of the C library (fdopen, printf); what goes that way is not recorded"
             }
             PastId::SEGMENTS => {
-                "it hands the kernel several packets as one (UDP_SEGMENT, UDP_GRO); they are recorded as one packet"
+                "it lets the kernel join packets and does not ask how long each was (UDP_GRO); those are recorded as one packet"
             }
             PastId::MOVED => {
                 "it has the kernel move bytes into a UDP socket (sendfile, splice); those packets are not recorded"

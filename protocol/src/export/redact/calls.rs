@@ -108,7 +108,8 @@ pub(super) fn searched(call: CallId, details: &[u8]) -> [(&[u8], Place); 2] {
         | CallId::ERROR_QUEUE
         | CallId::SHUTDOWN
         | CallId::VDSO
-        | CallId::PAST => details.len(),
+        | CallId::PAST
+        | CallId::JOINED => details.len(),
         _ => 2,
     };
     let content = details.get(head..).unwrap_or_default();

@@ -1,0 +1,49 @@
+//! Calls by number, through `syscall`: each is the hook of its name.
+
+use core::ffi::c_void;
+
+use crate::sys::{IoVec, MMsgHdr, MsgHdr, TimeSpec, hook, nr};
+use crate::{clocks, descriptors, processes, randomness, receive, send, waits};
+
+hook! {
+    fn syscall[real](number: isize, a: usize, b: usize, c: usize, d: usize, e: usize, f: usize) -> isize {
+        // SAFETY: each is the C library's function for that system call.
+        unsafe {
+            let fd = a as i32;
+            match usize::try_from(number).unwrap_or(usize::MAX) {
+                nr::SENDTO => send::sendto(fd, b as *const u8, c, d as i32, e as *const u8, f as u32),
+                nr::SENDMSG => send::sendmsg(fd, b as *const MsgHdr, c as i32),
+                nr::SENDMMSG => send::sendmmsg(fd, b as *mut MMsgHdr, c as u32, d as i32) as isize,
+                nr::WRITE => send::write(fd, b as *const u8, c),
+                nr::WRITEV => send::writev(fd, b as *const IoVec, c as i32),
+                nr::RECVFROM => receive::recvfrom(fd, b as *mut u8, c, d as i32, e as *mut u8, f as *mut u32),
+                nr::RECVMSG => receive::recvmsg(fd, b as *mut MsgHdr, c as i32),
+                nr::RECVMMSG => receive::recvmmsg(fd, b as *mut MMsgHdr, c as u32, d as i32, e as *mut TimeSpec) as isize,
+                nr::READ => receive::read(fd, b as *mut u8, c),
+                nr::READV => receive::readv(fd, b as *const IoVec, c as i32),
+                nr::SOCKET => descriptors::socket(fd, b as i32, c as i32) as isize,
+                nr::BIND => descriptors::bind(fd, b as *const u8, c as u32) as isize,
+                nr::CONNECT => descriptors::connect(fd, b as *const u8, c as u32) as isize,
+                nr::SHUTDOWN => descriptors::shutdown(fd, b as i32) as isize,
+                nr::SETSOCKOPT => descriptors::setsockopt(fd, b as i32, c as i32, d as *const u8, e as u32) as isize,
+                nr::IOCTL => descriptors::ioctl(fd, b as u64, c as *mut i32) as isize,
+                nr::CLOSE => descriptors::close(fd) as isize,
+                nr::CLOSE_RANGE => descriptors::close_range(a as u32, b as u32, c as i32) as isize,
+                nr::DUP => descriptors::dup(fd) as isize,
+                #[cfg(target_arch = "x86_64")]
+                nr::DUP2 => descriptors::dup2(fd, b as i32) as isize,
+                nr::DUP3 => descriptors::dup3(fd, b as i32, c as i32) as isize,
+                nr::FCNTL => descriptors::fcntl(fd, b as i32, c) as isize,
+                #[cfg(target_arch = "x86_64")]
+                nr::POLL => waits::poll(a as *mut _, b as u64, c as i32) as isize,
+                #[cfg(target_arch = "x86_64")]
+                nr::EPOLL_WAIT => waits::epoll_wait(fd, b as *mut _, c as i32, d as i32) as isize,
+                nr::EPOLL_CTL => waits::epoll_ctl(fd, b as i32, c as i32, d as *mut _) as isize,
+                nr::EXECVE => processes::execve(a as *const _, b as *const _, c as *const _) as isize,
+                nr::GETRANDOM => randomness::getrandom(a as *mut c_void, b, c as u32),
+                nr::CLOCK_GETTIME => clocks::clock_gettime(fd, b as *mut TimeSpec) as isize,
+                _ => real(number, a, b, c, d, e, f),
+            }
+        }
+    }
+}

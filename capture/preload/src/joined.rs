@@ -1,0 +1,142 @@
+//! Packets that the kernel has joined (`UDP_GRO`): it is asked how long each was, also where the
+//! program does not ask.
+
+use crate::call::PastId;
+use crate::receive::{after, room_for, taken_by};
+use crate::sockets;
+use crate::sys::{self, IoVec, MsgHdr, Real, errno};
+use crate::vectors;
+
+static RECVMSG: Real = Real::new(c"recvmsg");
+
+/// Flags of receives that take no packet: their packets need not be told apart.
+pub const UNJOINED: i32 = sys::MSG_PEEK | sys::MSG_ERRQUEUE;
+
+#[inline]
+pub fn joins(fd: i32) -> bool {
+    sockets::udp(fd).is_some_and(sockets::joins)
+}
+
+/// How long each packet is that the kernel has joined in a message; 0 for a single one.
+///
+/// # Safety
+/// The message was filled by the kernel.
+#[cold]
+pub unsafe fn size_in(message: &MsgHdr) -> usize {
+    // SAFETY: the caller vouches for it.
+    let size = unsafe { vectors::control(message.control, message.control_length, sys::UDP_GRO) };
+    let known = size.and_then(|size| usize::try_from(i32::from_ne_bytes(size)).ok());
+    if known.is_none() && (message.control.is_null() || message.flags & sys::MSG_CTRUNC != 0) {
+        sockets::past(PastId::SEGMENTS);
+    }
+    known.unwrap_or(0)
+}
+
+/// Receives a message that has no room for the kernel's word on joined packets, with such room.
+/// `None` where none can be joined.
+///
+/// # Safety
+/// The message is the program's own, for a call that it makes.
+#[inline]
+pub unsafe fn ask(fd: i32, message: &mut MsgHdr, flags: i32) -> Option<isize> {
+    if flags & UNJOINED != 0 || !joins(fd) {
+        return None;
+    }
+    // SAFETY: the caller vouches for it.
+    unsafe { ask_slowly(fd, message, flags) }
+}
+
+#[cold]
+unsafe fn ask_slowly(fd: i32, message: &mut MsgHdr, flags: i32) -> Option<isize> {
+    let found = RECVMSG.get();
+    if found.is_null() {
+        return None;
+    }
+    let (mut address, mut control) = ([0u8; 28], [0u64; 32]);
+    let mut ours = *message;
+    (ours.control, ours.control_length) = (control.as_mut_ptr().cast(), 256);
+    if ours.name.is_null() {
+        (ours.name, ours.name_length) = (address.as_mut_ptr(), 28);
+    }
+    let room = ours.name_length;
+    // SAFETY: the C library's function of this name; the caller vouches for the buffers.
+    unsafe {
+        let receive: unsafe extern "C" fn(i32, *mut MsgHdr, i32) -> isize =
+            core::mem::transmute(found);
+        let result = receive(fd, &raw mut ours, flags);
+        if result < 0 && errno() == sys::ENOTSOCK {
+            sockets::forget(fd);
+            return None;
+        }
+        after(fd, &taken_by(fd, &ours, room, flags, result), result);
+        if result >= 0 {
+            if !message.name.is_null() {
+                message.name_length = ours.name_length;
+            }
+            let untold = if ours.control_length > 0 {
+                sys::MSG_CTRUNC
+            } else {
+                0
+            };
+            message.flags = ours.flags | untold;
+            message.control_length = 0;
+        }
+        Some(result)
+    }
+}
+
+/// The same for calls that have no message.
+///
+/// # Safety
+/// `iov` leads to `count` buffers, `address` to nothing or to as many bytes as `length` says.
+#[inline]
+pub unsafe fn ask_plainly(
+    fd: i32,
+    iov: *const IoVec,
+    count: i32,
+    flags: i32,
+    (address, length): (*mut u8, *mut u32),
+) -> Option<isize> {
+    let iov_count = usize::try_from(count).ok().filter(|_| joins(fd))?;
+    if !address.is_null() && length.is_null() {
+        return None;
+    }
+    let mut message = MsgHdr {
+        name: address,
+        // SAFETY: the caller vouches for it.
+        name_length: unsafe { room_for(length) },
+        iov: iov.cast_mut(),
+        iov_count,
+        control: core::ptr::null_mut(),
+        control_length: 0,
+        flags: 0,
+    };
+    // SAFETY: as above.
+    unsafe {
+        let result = ask(fd, &mut message, flags)?;
+        if result >= 0
+            && !address.is_null()
+            && let Some(length) = length.as_mut()
+        {
+            *length = message.name_length;
+        }
+        Some(result)
+    }
+}
+
+/// The same for calls that have one buffer and no address.
+///
+/// # Safety
+/// `buffer` has room for `length` bytes.
+#[inline]
+pub unsafe fn ask_for_bytes(fd: i32, buffer: *mut u8, length: usize, flags: i32) -> Option<isize> {
+    let iov = IoVec {
+        base: buffer,
+        length,
+    };
+    // SAFETY: the caller vouches for it.
+    unsafe { ask_plainly(fd, &raw const iov, 1, flags, NOWHERE) }
+}
+
+/// For calls that have no address.
+pub const NOWHERE: (*mut u8, *mut u32) = (core::ptr::null_mut(), core::ptr::null_mut());

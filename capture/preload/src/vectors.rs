@@ -1,0 +1,87 @@
+//! Bytes that lie in several places of the program's memory, taken one stretch after the other.
+
+use crate::sys::IoVec;
+
+pub struct Vectors<'a> {
+    list: &'a [IoVec],
+    /// How much of the first one was taken.
+    taken: usize,
+}
+
+impl Vectors<'_> {
+    /// # Safety
+    /// `list` is null or leads to `count` vectors of readable bytes, which stay as they are.
+    pub unsafe fn new(list: *const IoVec, count: usize) -> Self {
+        let list = if list.is_null() {
+            &[]
+        } else {
+            // SAFETY: the caller vouches for it.
+            unsafe { core::slice::from_raw_parts(list, count) }
+        };
+        Vectors { list, taken: 0 }
+    }
+
+    /// How many bytes there are, before any is taken.
+    #[inline]
+    pub fn length(&self) -> usize {
+        self.list.iter().map(|vector| vector.length).sum()
+    }
+
+    /// Copies the next `length` bytes.
+    ///
+    /// # Safety
+    /// `to` has room for them.
+    #[inline]
+    pub unsafe fn take(&mut self, mut to: *mut u8, mut length: usize) {
+        while let Some((first, rest)) = self.list.split_first().filter(|_| length > 0) {
+            let left = first.length - self.taken;
+            let part = left.min(length);
+            if part > 0 {
+                // SAFETY: whoever made this vouches for the vectors, the caller for the room.
+                unsafe {
+                    core::ptr::copy_nonoverlapping(first.base.add(self.taken), to, part);
+                    to = to.add(part);
+                }
+                length -= part;
+            }
+            if part == left {
+                (self.list, self.taken) = (rest, 0);
+            } else {
+                self.taken += part;
+            }
+        }
+    }
+}
+
+/// What stands beside a packet under UDP's level and the name `kind`: its first `N` bytes.
+///
+/// # Safety
+/// `control` is null or leads to `length` bytes.
+pub unsafe fn control<const N: usize>(
+    control: *const u8,
+    length: usize,
+    kind: i32,
+) -> Option<[u8; N]> {
+    /// Of a piece of control data before its content: length, level, kind.
+    const HEAD: usize = 16;
+    if control.is_null() {
+        return None;
+    }
+    // SAFETY: the caller vouches for it.
+    let mut left = unsafe { core::slice::from_raw_parts(control, length) };
+    while let Some((head, content)) = left.split_first_chunk::<HEAD>() {
+        let word = |at: usize| {
+            head.get(at..at + 4)
+                .map_or([0; 4], |four| [four[0], four[1], four[2], four[3]])
+        };
+        let length = u32::from_ne_bytes(word(0)) as usize;
+        let level = i32::from_ne_bytes(word(8));
+        if level == crate::sys::SOL_UDP && i32::from_ne_bytes(word(12)) == kind {
+            return content.first_chunk().copied();
+        }
+        left = left
+            .get(length.max(HEAD).next_multiple_of(8)..)
+            .unwrap_or(&[]);
+    }
+    None
+}
