@@ -33,6 +33,33 @@ fn system_calls_past_the_c_library_are_named() {
 }
 
 #[test]
+fn what_is_printed_or_moved_to_a_socket_is_named_and_arrives() {
+    let bench = Bench::new();
+    let odd = bench.compile("odd");
+    for (how, sentence) in [
+        ("printed", "it uses a UDP socket as a stream"),
+        ("spliced", "it has bytes moved into or out of a UDP socket"),
+        (
+            "requested",
+            "it has bytes moved into or out of a UDP socket",
+        ),
+    ] {
+        check_gap(&bench, &[text(&odd), how], sentence);
+        std::fs::remove_dir_all(bench.out()).unwrap();
+    }
+}
+
+#[test]
+fn reads_and_writes_at_the_offset_that_a_socket_has_are_recorded() {
+    let bench = Bench::new();
+    let odd = bench.compile("odd");
+    bench.record(&[], &[text(&odd), "offsets"]).expect(0);
+    let reel = bench.reel();
+    assert_eq!(sent(&reel), [b"out".to_vec(), b"out".to_vec()]);
+    assert_eq!(count(&reel, EventKind::Received), 2);
+}
+
+#[test]
 fn a_look_for_the_kernels_own_library_is_named() {
     let bench = Bench::new();
     let vdso = bench.compile("vdso");

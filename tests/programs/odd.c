@@ -1,6 +1,7 @@
 /* What programs do with sockets that is easily overlooked; the first argument says which. Prints "ok"
    where all went as it goes without a recorder. */
 #define _GNU_SOURCE
+#include <aio.h>
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -9,6 +10,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -121,6 +123,36 @@ static void stream(void) {
   fflush(out);
 }
 
+static void printed(void) {
+  int fd = to_itself();
+  char got[32] = {0};
+  MUST(dprintf(fd, "%d %s %g %g %d %d %d", 1, "two", 3.5, 4.25, 5, 6, 7) > 0);
+  MUST(recv(fd, got, sizeof got, 0) > 0 && !strcmp(got, "1 two 3.5 4.25 5 6 7"));
+}
+
+static void spliced(void) {
+  int fd = to_itself(), ends[2];
+  MUST(send(fd, "out", 3, 0) == 3 && pipe(ends) == 0);
+  splice(fd, 0, ends[1], 0, 3, SPLICE_F_NONBLOCK);
+}
+
+static void requested(void) {
+  struct aiocb one = {.aio_fildes = to_itself(), .aio_buf = "out", .aio_nbytes = 3};
+  const struct aiocb *all[] = {&one};
+  MUST(aio_write(&one) == 0 && aio_suspend(all, 1, 0) == 0 && aio_return(&one) == 3);
+}
+
+/* Sockets have no offset: -1 is the only one there is. */
+static void offsets(void) {
+  int fd = to_itself();
+  char room[8];
+  struct iovec out = {"out", 3}, in = {room, sizeof room};
+  MUST(pwritev(fd, &out, 1, 0) == -1 && pwritev2(fd, &out, 1, 0, 0) == -1);
+  MUST(pwritev2(fd, &out, 1, -1, 0) == 3 && preadv2(fd, &in, 1, -1, 0) == 3);
+  MUST(syscall(SYS_pwritev2, fd, &out, 1, -1L, 0L, 0) == 3);
+  MUST(syscall(SYS_preadv2, fd, &in, 1, -1L, 0L, 0) == 3);
+}
+
 /* Room for a part of the sender's address. */
 static void short_address(void) {
   int to = bound(), from = bound();
@@ -139,6 +171,7 @@ int main(int argc, char **argv) {
   struct { const char *name; void (*does)(void); } all[] = {
       {"closed", closed}, {"borrowed", borrowed}, {"small", small}, {"batch", batch},
       {"numbers", numbers}, {"stream", stream}, {"address", short_address},
+      {"printed", printed}, {"spliced", spliced}, {"requested", requested}, {"offsets", offsets},
   };
   for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
     if (strcmp(argv[1], all[i].name)) continue;

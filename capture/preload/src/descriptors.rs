@@ -4,6 +4,8 @@ use core::ffi::{c_char, c_void};
 
 use crate::attach;
 use crate::call::{CallId, PastId};
+use crate::lookups::{Onward, passing};
+use crate::objects::Function;
 use crate::push::pushing;
 use crate::sockets::{self, Endpoint};
 use crate::sys::{self, errno, hook, set_errno};
@@ -40,6 +42,50 @@ fn went_past(fd: i32, what: PastId) {
             sockets::past(what);
         }
     });
+}
+
+/// The start of an `aiocb`.
+#[repr(C)]
+pub struct Request {
+    fd: i32,
+}
+
+/// # Safety
+/// `request` is null or leads to one.
+unsafe fn requested(request: *const Request) {
+    // SAFETY: the caller vouches for it.
+    if let Some(request) = unsafe { request.as_ref() } {
+        went_past(request.fd, PastId::MOVED);
+    }
+}
+
+/// # Safety
+/// `list` is null or leads to `count` requests.
+unsafe fn all_requested(list: *const *mut Request, count: i32) {
+    let count = usize::try_from(count).unwrap_or(0);
+    for index in 0..if list.is_null() { 0 } else { count } {
+        // SAFETY: the caller vouches for it.
+        unsafe { requested(*list.add(index)) };
+    }
+}
+
+// Both take as many arguments as their format wants, so they go on as they came.
+passing! {
+    dprintf => dprintf_asks;
+    __dprintf_chk => dprintf_chk_asks;
+}
+
+static DPRINTF: Function = Function::next(c"dprintf");
+static DPRINTF_CHK: Function = Function::next(c"__dprintf_chk");
+
+unsafe extern "C" fn dprintf_asks(arguments: &[usize; 6], _: usize) -> Onward {
+    went_past(arguments[0] as i32, PastId::STREAM);
+    Onward::to(DPRINTF.get())
+}
+
+unsafe extern "C" fn dprintf_chk_asks(arguments: &[usize; 6], _: usize) -> Onward {
+    went_past(arguments[0] as i32, PastId::STREAM);
+    Onward::to(DPRINTF_CHK.get())
 }
 
 const CLOSE_RANGE_CLOEXEC: i32 = 4;
@@ -157,6 +203,12 @@ hook! {
         stream
     }
 
+    fn __vdprintf_chk[real](fd: i32, flag: i32, format: *const c_char, arguments: *mut c_void) -> i32 {
+        went_past(fd, PastId::STREAM);
+        // SAFETY: as the program vouches for its own call.
+        unsafe { real(fd, flag, format, arguments) }
+    }
+
     fn vdprintf[real](fd: i32, format: *const c_char, arguments: *mut c_void) -> i32 {
         went_past(fd, PastId::STREAM);
         // SAFETY: as the program vouches for its own call.
@@ -176,9 +228,58 @@ hook! {
     }
 
     fn splice[real](from: i32, from_offset: *mut i64, to: i32, to_offset: *mut i64, count: usize, flags: u32) -> isize {
+        went_past(from, PastId::MOVED);
         went_past(to, PastId::MOVED);
         // SAFETY: as the program vouches for its own call.
         unsafe { real(from, from_offset, to, to_offset, count, flags) }
+    }
+
+    fn aio_read[real](request: *mut Request) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        unsafe {
+            requested(request);
+            real(request)
+        }
+    }
+
+    fn aio_read64[real](request: *mut Request) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        unsafe {
+            requested(request);
+            real(request)
+        }
+    }
+
+    fn aio_write[real](request: *mut Request) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        unsafe {
+            requested(request);
+            real(request)
+        }
+    }
+
+    fn aio_write64[real](request: *mut Request) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        unsafe {
+            requested(request);
+            real(request)
+        }
+    }
+
+    fn lio_listio[real](mode: i32, list: *const *mut Request, count: i32, signal: *mut c_void) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        unsafe {
+            all_requested(list, count);
+            real(mode, list, count, signal)
+        }
+    }
+
+    fn lio_listio64[real](mode: i32, list: *const *mut Request, count: i32, signal: *mut c_void) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        unsafe {
+            all_requested(list, count);
+            real(mode, list, count, signal)
+        }
     }
 
     fn dup[real](fd: i32) -> i32 {

@@ -17,6 +17,13 @@ pub fn joins(fd: i32) -> bool {
     sockets::udp(fd).is_some_and(sockets::joins)
 }
 
+/// Says that packets may be received of which nobody asks how long each was.
+pub fn name_unasked(fd: i32) {
+    if joins(fd) {
+        sockets::past(PastId::SEGMENTS);
+    }
+}
+
 /// How long each packet is that the kernel has joined in a message; 0 for a single one.
 ///
 /// # Safety

@@ -37,6 +37,8 @@ static HOOKED: &[Hooked] = &[
     Hooked::new(c"execl", exec_list::execl as *const ()),
     Hooked::new(c"execlp", exec_list::execlp as *const ()),
     Hooked::new(c"execle", exec_list::execle as *const ()),
+    Hooked::new(c"dprintf", descriptors::dprintf as *const ()),
+    Hooked::new(c"__dprintf_chk", descriptors::__dprintf_chk as *const ()),
     Hooked::new(c"closefrom", descriptors::closefrom as *const ()),
     Hooked::new(c"arc4random_buf", randomness::arc4random_buf as *const ()),
 ];
@@ -182,6 +184,8 @@ macro_rules! passing {
         )*
     };
 }
+pub(crate) use passing;
+
 passing! {
     dlsym => dlsym_asks;
     dlvsym => dlvsym_asks;

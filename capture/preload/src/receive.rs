@@ -262,6 +262,49 @@ impl Source {
     }
 }
 
+/// Reads into several buffers by `plain`; by another call where that says more and `flags`, those of
+/// `preadv2`, ask for nothing special.
+///
+/// # Safety
+/// `iov` leads to `count` buffers.
+#[inline]
+unsafe fn read_parts(
+    fd: i32,
+    iov: *const IoVec,
+    count: i32,
+    flags: i32,
+    plain: impl FnOnce() -> isize,
+) -> isize {
+    let nobody = Source {
+        address: [0; 28],
+        length: 0,
+    };
+    // SAFETY: the caller vouches for it.
+    unsafe {
+        if flags == 0
+            && let Some(result) = joined::ask_plainly(fd, iov, count, 0, NOWHERE)
+        {
+            return result;
+        }
+        let (result, source) = if flags == 0 {
+            Source::receive_parts(fd, iov, count, plain)
+        } else {
+            joined::name_unasked(fd);
+            (plain(), nobody)
+        };
+        let taken = Taken {
+            iov,
+            count: count.max(0) as usize,
+            address: source.address.as_ptr(),
+            address_length: source.length,
+            flags: 0,
+            size: 0,
+        };
+        after(fd, &taken, result);
+        result
+    }
+}
+
 /// How many messages of one `recvmmsg` have their sources looked at.
 const SOURCES_MAX: usize = 256;
 
@@ -423,21 +466,22 @@ hook! {
 
     fn readv[real](fd: i32, iov: *const IoVec, count: i32) -> isize {
         // SAFETY: as the program vouches for its own call.
+        unsafe { read_parts(fd, iov, count, 0, || real(fd, iov, count)) }
+    }
+
+    fn preadv2[real](fd: i32, iov: *const IoVec, count: i32, offset: i64, flags: i32) -> isize {
+        // SAFETY: as the program vouches for its own call.
         unsafe {
-            if let Some(result) = joined::ask_plainly(fd, iov, count, 0, NOWHERE) {
-                return result;
-            }
-            let (result, source) = Source::receive_parts(fd, iov, count, || real(fd, iov, count));
-            let taken = Taken {
-                iov,
-                count: count.max(0) as usize,
-                address: source.address.as_ptr(),
-                address_length: source.length,
-                flags: 0,
-                size: 0,
-            };
-            after(fd, &taken, result);
-            result
+            let plain = || real(fd, iov, count, offset, flags);
+            if offset == -1 { read_parts(fd, iov, count, flags, plain) } else { plain() }
+        }
+    }
+
+    fn preadv64v2[real](fd: i32, iov: *const IoVec, count: i32, offset: i64, flags: i32) -> isize {
+        // SAFETY: as the program vouches for its own call.
+        unsafe {
+            let plain = || real(fd, iov, count, offset, flags);
+            if offset == -1 { read_parts(fd, iov, count, flags, plain) } else { plain() }
         }
     }
 

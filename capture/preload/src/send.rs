@@ -274,6 +274,16 @@ hook! {
         }
     }
 
+    fn pwritev2[real](fd: i32, iov: *const IoVec, count: i32, offset: i64, flags: i32) -> isize {
+        // SAFETY: as the program vouches for its own call.
+        unsafe { write_at(fd, iov, count, offset, || real(fd, iov, count, offset, flags)) }
+    }
+
+    fn pwritev64v2[real](fd: i32, iov: *const IoVec, count: i32, offset: i64, flags: i32) -> isize {
+        // SAFETY: as the program vouches for its own call.
+        unsafe { write_at(fd, iov, count, offset, || real(fd, iov, count, offset, flags)) }
+    }
+
     fn sendmsg[real](fd: i32, message: *const MsgHdr, flags: i32) -> isize {
         // SAFETY: as the program vouches for its own call.
         unsafe {
@@ -313,6 +323,24 @@ hook! {
             sent
         }
     }
+}
+
+/// A write at an offset, which a socket has not; -1 is where it goes on.
+///
+/// # Safety
+/// As [`send_by`].
+unsafe fn write_at(
+    fd: i32,
+    iov: *const IoVec,
+    count: i32,
+    offset: i64,
+    write: impl FnOnce() -> isize,
+) -> isize {
+    if offset != -1 || sockets::udp(fd).is_none() || !sockets::is_still_udp(fd) {
+        return write();
+    }
+    // SAFETY: the caller vouches for it.
+    unsafe { send_by(fd, &Outgoing::vectors(iov, count), write) }
 }
 
 /// So many packets of a `sendmmsg` are handed to the kernel at once: more would need more numbers

@@ -146,6 +146,10 @@ pub mod nr {
     pub const EXECVE: usize = 59;
     pub const IO_URING_SETUP: usize = 425;
     pub const SECCOMP: usize = 317;
+    pub const PREADV2: usize = 327;
+    pub const PWRITEV2: usize = 328;
+    pub const SENDFILE: usize = 40;
+    pub const SPLICE: usize = 275;
     pub const PRCTL: usize = 157;
     /// As seccomp names this machine.
     pub const AUDIT_ARCH: u32 = 0xc000_003e;
@@ -191,6 +195,10 @@ pub mod nr {
     pub const EXECVE: usize = 221;
     pub const IO_URING_SETUP: usize = 425;
     pub const SECCOMP: usize = 277;
+    pub const PREADV2: usize = 286;
+    pub const PWRITEV2: usize = 287;
+    pub const SENDFILE: usize = 71;
+    pub const SPLICE: usize = 76;
     pub const PRCTL: usize = 167;
     /// As seccomp names this machine.
     pub const AUDIT_ARCH: u32 = 0xc000_00b7;

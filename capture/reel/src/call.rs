@@ -88,7 +88,7 @@ impl PastId {
     pub const STREAM: PastId = PastId(1);
     /// Receives packets that the kernel has joined, without asking how long each was (`UDP_GRO`).
     pub const SEGMENTS: PastId = PastId(2);
-    /// Has the kernel move bytes from a file or pipe into a UDP socket.
+    /// Has bytes moved between a UDP socket and a file, a pipe or a request (`aio`).
     pub const MOVED: PastId = PastId(3);
     /// Has a UDP socket for which there is no number left, or whose descriptor is too large.
     pub const UNNUMBERED: PastId = PastId(4);
@@ -103,13 +103,13 @@ impl PastId {
     pub const fn sentence(self) -> &'static str {
         match self {
             PastId::STREAM => {
-                "it uses a UDP socket as a stream of the C library (fdopen, printf); what goes that way is not recorded"
+                "it uses a UDP socket as a stream of the C library (fdopen, printf, dprintf); what goes that way is not recorded"
             }
             PastId::SEGMENTS => {
                 "it lets the kernel join packets and does not ask how long each was (UDP_GRO); those are recorded as one packet"
             }
             PastId::MOVED => {
-                "it has the kernel move bytes into a UDP socket (sendfile, splice); those packets are not recorded"
+                "it has bytes moved into or out of a UDP socket (sendfile, splice, aio_read, aio_write); those packets are not recorded"
             }
             PastId::UNNUMBERED => {
                 "it has had more than 65535 UDP sockets, or descriptors above 65535; what goes through those is not recorded"

@@ -27,7 +27,7 @@ reads of files, pipes and TCP sockets, random bytes read through stdio, \
 name lookups inside the C library, the time left over that select writes back, \
 what stands beside a packet (control data), timerfd, eventfd and signalfd, \
 getsockname and getsockopt, the 65th and later descriptors that one wait finds ready, \
-packets that are sent in parts (MSG_MORE), pwritev, preadv and dprintf, \
+packets that are sent in parts (MSG_MORE), \
 functions of the C library that are found in the loader's tables without dlsym, \
 read and write instructions of the program's own";
 
