@@ -33,6 +33,16 @@ fn system_calls_past_the_c_library_are_named() {
 }
 
 #[test]
+fn reads_and_writes_past_the_c_library_are_named_where_they_concern_a_socket() {
+    let bench = Bench::new();
+    let raw = bench.compile("raw");
+    let command = [text(&raw), "0", "as files"];
+    check_gap(&bench, &command, "calls write past the C library");
+    let past = "system calls past the recorder: write once, close once, writev once";
+    assert!(notes(&bench.reel()).contains(past));
+}
+
+#[test]
 fn what_is_printed_or_moved_to_a_socket_is_named_and_arrives() {
     let bench = Bench::new();
     let odd = bench.compile("odd");

@@ -1,8 +1,11 @@
-/* Sends past the C library: N packets by the instruction itself. */
+/* Sends past the C library: N packets by the instruction itself; with a second argument by calls that
+   files have too. */
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 
 static long enter(long n, long a, long b, long c, long d, long e, long f) {
   long result;
@@ -29,6 +32,17 @@ int main(int argc, char **argv) {
   struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
   to.sin_port = htons(9);
   int fd = socket(AF_INET, SOCK_DGRAM, 0);
+  if (argc > 2) {
+    struct iovec part = {"raw", 3};
+    int null = open("/dev/null", O_WRONLY);
+    if (connect(fd, (void *)&to, sizeof to)) return 2;
+    if (enter(SYS_write, fd, (long)"raw", 3, 0, 0, 0) != 3) return 2;
+    recv(fd, &(char){0}, 1, 0); /* nobody is there */
+    if (enter(SYS_writev, fd, (long)&part, 1, 0, 0, 0) != 3) return 2;
+    for (int i = 0; i < 9; i++)
+      if (enter(SYS_write, null, (long)"raw", 3, 0, 0, 0) != 3) return 2;
+    return enter(SYS_close, null, 0, 0, 0, 0, 0) || enter(SYS_close, fd, 0, 0, 0, 0, 0);
+  }
   for (int i = 0; i < atoi(argv[1]); i++)
     if (enter(SYS_sendto, fd, (long)"raw", 3, 0, (long)&to, sizeof to) != 3) return 2;
   return sendto(fd, "seen", 4, 0, (void *)&to, sizeof to) == 4 ? 0 : 3;

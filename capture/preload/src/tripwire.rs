@@ -2,7 +2,8 @@
 //!
 //! A seccomp filter lets everything through but asks the recorder, who says yes, before a network
 //! or random call from an instruction inside the program's own executable, where no hook stands
-//! in between, and before `io_uring_setup` from anywhere.
+//! in between, and before `io_uring_setup` from anywhere. Reads, writes and closes from there are
+//! asked about as well; only the recorder can tell whether they concern a socket.
 
 use crate::sys::{self, nr};
 
@@ -56,7 +57,7 @@ const PR_SET_NO_NEW_PRIVS: usize = 38;
 const SET_MODE_FILTER: usize = 1;
 const NEW_LISTENER: usize = 8;
 
-const WATCHED: [usize; 8] = [
+const WATCHED: [usize; 13] = [
     nr::SOCKET,
     nr::SENDTO,
     nr::RECVFROM,
@@ -65,6 +66,11 @@ const WATCHED: [usize; 8] = [
     nr::SENDMMSG,
     nr::RECVMMSG,
     nr::GETRANDOM,
+    nr::READ,
+    nr::WRITE,
+    nr::READV,
+    nr::WRITEV,
+    nr::CLOSE,
 ];
 
 const fn step(code: u16, yes: u8, no: u8, value: u32) -> Instruction {

@@ -43,6 +43,36 @@ pub(super) fn has_address_sanitizer(program: &Path) -> bool {
         .any(|name| bytes.windows(name.len()).any(|part| part == *name))
 }
 
+/// The inode of the socket behind a descriptor of a process or thread.
+pub(super) fn socket(pid: u32, fd: i32) -> Option<u64> {
+    let target = fs::read_link(format!("/proc/{pid}/fd/{fd}")).ok()?;
+    inode(&target.to_string_lossy())
+}
+
+fn inode(target: &str) -> Option<u64> {
+    target
+        .strip_prefix("socket:[")?
+        .strip_suffix(']')?
+        .parse()
+        .ok()
+}
+
+/// The UDP sockets that have a port, as a process or thread sees them: their inodes, and how many
+/// packets the kernel dropped because a receive buffer was full.
+pub(super) fn udp_sockets(pid: u32) -> Vec<(u64, u64)> {
+    let mut sockets = Vec::new();
+    for table in ["udp", "udp6"] {
+        let text = fs::read_to_string(format!("/proc/{pid}/net/{table}")).unwrap_or_default();
+        for line in text.lines().skip(1) {
+            let mut columns = line.split_whitespace();
+            let inode = columns.nth(9).and_then(|inode| inode.parse().ok());
+            let drops = columns.next_back().and_then(|drops| drops.parse().ok());
+            sockets.extend(inode.map(|inode| (inode, drops.unwrap_or(0))));
+        }
+    }
+    sockets
+}
+
 /// What its open descriptors come to.
 #[derive(Debug, Default)]
 pub(super) struct Descriptors {
@@ -68,21 +98,11 @@ pub(super) fn descriptors(pid: u32) -> Descriptors {
         };
         let target = target.to_string_lossy();
         found.io_uring |= target == "anon_inode:[io_uring]";
-        let inode = target.strip_prefix("socket:[");
-        let inode = inode.and_then(|inode| inode.strip_suffix(']')?.parse::<u64>().ok());
-        sockets.extend(inode);
+        sockets.extend(inode(&target));
     }
-    for table in ["udp", "udp6"] {
-        let text = fs::read_to_string(format!("/proc/{pid}/net/{table}")).unwrap_or_default();
-        for line in text.lines().skip(1) {
-            let mut columns = line.split_whitespace();
-            let inode = columns.nth(9).and_then(|inode| inode.parse().ok());
-            let drops = columns
-                .next_back()
-                .and_then(|drops| drops.parse::<u64>().ok());
-            if inode.is_some_and(|inode| sockets.contains(&inode)) {
-                found.drops += drops.unwrap_or(0);
-            }
+    for (inode, drops) in udp_sockets(pid) {
+        if sockets.contains(&inode) {
+            found.drops += drops;
         }
     }
     found

@@ -29,7 +29,7 @@ what stands beside a packet (control data), timerfd, eventfd and signalfd, \
 getsockname and getsockopt, the 65th and later descriptors that one wait finds ready, \
 packets that are sent in parts (MSG_MORE), \
 functions of the C library that are found in the loader's tables without dlsym, \
-read and write instructions of the program's own";
+system calls that other libraries than the C library make themselves";
 
 /// A process that pushes into a ring file, and its reel under way.
 pub(super) struct Process {
