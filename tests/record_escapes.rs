@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use netreel_reel::EventKind;
-use support::programs::{Bench, count, notes, sent, text};
+use support::programs::{Bench, calls, count, notes, sent, text};
 
 /// A gap is a line on the error output, a note in the reel, and exit code 1.
 #[track_caller]
@@ -67,6 +67,17 @@ fn reads_and_writes_at_the_offset_that_a_socket_has_are_recorded() {
     let reel = bench.reel();
     assert_eq!(sent(&reel), [b"out".to_vec(), b"out".to_vec()]);
     assert_eq!(count(&reel, EventKind::Received), 2);
+}
+
+#[test]
+fn functions_are_recorded_under_their_second_names() {
+    let bench = Bench::new();
+    let odd = bench.compile("odd");
+    bench.record(&[], &[text(&odd), "twins"]).expect(0);
+    let reel = bench.reel();
+    assert_eq!(sent(&reel), [b"one".to_vec(), b"two".to_vec()]);
+    assert_eq!(count(&reel, EventKind::Received), 2);
+    assert_eq!(calls(&reel)["close"], 1);
 }
 
 #[test]

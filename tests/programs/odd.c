@@ -130,6 +130,18 @@ static void printed(void) {
   MUST(recv(fd, got, sizeof got, 0) > 0 && !strcmp(got, "1 two 3.5 4.25 5 6 7"));
 }
 
+/* Functions of the C library have second names. */
+extern ssize_t __send(int, const void *, size_t, int), __read(int, void *, size_t), __write(int, const void *, size_t);
+extern int __close(int);
+
+static void twins(void) {
+  int fd = to_itself();
+  char room[8];
+  MUST(__send(fd, "one", 3, 0) == 3 && __read(fd, room, sizeof room) == 3);
+  MUST(__write(fd, "two", 3) == 3 && __read(fd, room, sizeof room) == 3);
+  MUST(__close(fd) == 0);
+}
+
 static void spliced(void) {
   int fd = to_itself(), ends[2];
   MUST(send(fd, "out", 3, 0) == 3 && pipe(ends) == 0);
@@ -171,7 +183,7 @@ int main(int argc, char **argv) {
   struct { const char *name; void (*does)(void); } all[] = {
       {"closed", closed}, {"borrowed", borrowed}, {"small", small}, {"batch", batch},
       {"numbers", numbers}, {"stream", stream}, {"address", short_address},
-      {"printed", printed}, {"spliced", spliced}, {"requested", requested}, {"offsets", offsets},
+      {"twins", twins}, {"printed", printed}, {"spliced", spliced}, {"requested", requested}, {"offsets", offsets},
   };
   for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
     if (strcmp(argv[1], all[i].name)) continue;

@@ -35,6 +35,7 @@ mod send;
 mod sockets;
 mod sys;
 mod tripwire;
+mod twins;
 mod vectors;
 mod waits;
 

@@ -11,7 +11,7 @@ use crate::objects::{Function, Place, View};
 use crate::sockets;
 use crate::sys::{RTLD_NEXT, errno, set_errno};
 use crate::{
-    by_number, clocks, descriptors, exec_list, processes, randomness, receive, send, waits,
+    by_number, clocks, descriptors, exec_list, processes, randomness, receive, send, twins, waits,
 };
 
 /// A function of the C library that a hook stands before.
@@ -49,6 +49,7 @@ fn hook_of(name: &CStr) -> Option<*mut c_void> {
         send::HOOKED,
         receive::HOOKED,
         by_number::HOOKED,
+        twins::HOOKED,
         descriptors::HOOKED,
         waits::HOOKED,
         clocks::HOOKED,
