@@ -35,6 +35,17 @@ impl Interfaces {
     /// What the thread sees from here on passes this interface.
     pub fn told(&mut self, thread: ThreadId, link_type: u32, name: &[u8]) {
         let name = String::from_utf8_lossy(name).into_owned();
+        // A file of a recording may begin with packets before it is told again where they were.
+        let nameless = self.at.get(&thread).copied();
+        if let Some(place) = nameless
+            && let Some(interface) = self.list.get_mut(usize::from(place))
+            && interface.link_type.is_none()
+        {
+            interface.link_type = Some(link_type);
+            interface.name.clone_from(&name);
+            self.known.insert((thread, Some(link_type), name), place);
+            return;
+        }
         let place = self.place(thread, Some(link_type), name);
         self.at.insert(thread, place);
     }
@@ -104,6 +115,19 @@ mod tests {
             interfaces.seen(thread);
         }
         check(&interfaces, &[("eth0", 1), ("eth0", 1)]);
+    }
+
+    #[test]
+    fn what_came_before_the_first_word_of_its_interface_was_there_too() {
+        let mut interfaces = Interfaces::default();
+        interfaces.seen(ThreadId(0));
+        for _ in 0..2 {
+            interfaces.told(ThreadId(0), 1, b"eth0");
+            interfaces.seen(ThreadId(0));
+        }
+        interfaces.told(ThreadId(0), 1, b"wlan0");
+        interfaces.seen(ThreadId(0));
+        check(&interfaces, &[("eth0", 3), ("wlan0", 1)]);
     }
 
     #[test]
