@@ -74,12 +74,15 @@ fn a_library_that_is_loaded_and_looks_further_is_recorded() {
 fn another_preloaded_library_is_called_once_and_so_is_the_recorder() {
     let bench = Bench::new();
     let program = bench.compile("lookups");
+    let next = "-DWRAPS=dlsym(RTLD_NEXT,\"sendto\")";
+    let handle = "-DWRAPS=dlsym(dlopen(\"libc.so.6\",RTLD_LAZY),\"sendto\")";
     let ways = [
-        "-DWRAPS=dlsym(RTLD_NEXT,\"sendto\")",
-        "-DWRAPS=dlsym(dlopen(\"libc.so.6\",RTLD_LAZY),\"sendto\")",
+        (next, "-Wl,--hash-style=gnu"),
+        (handle, "-Wl,--hash-style=gnu"),
+        (handle, "-Wl,--hash-style=sysv"),
     ];
-    for way in ways {
-        let plugin = plugin(&bench, &[way]);
+    for (way, table) in ways {
+        let plugin = plugin(&bench, &[way, table]);
         for preload in ["$1 $LD_PRELOAD", "$LD_PRELOAD $1"] {
             let script = format!("LD_PRELOAD=\"{preload}\" exec \"$0\" \"$2\"");
             for how in ["plain", "handle"] {
@@ -87,7 +90,7 @@ fn another_preloaded_library_is_called_once_and_so_is_the_recorder() {
                 let ran = bench.record(&[], &command).expect(0);
                 let all = bench.reels();
                 let packets: Vec<_> = all.iter().flat_map(|(_, reel)| sent(reel)).collect();
-                let case = format!("{way} {preload} {how}");
+                let case = format!("{way} {table} {preload} {how}");
                 assert_eq!(packets, [how.as_bytes().to_vec()], "{case}");
                 let wrapped = ran.err.matches("wrapped").count();
                 assert!(wrapped <= 1 && (wrapped == 1 || how == "handle"), "{case}");

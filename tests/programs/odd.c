@@ -4,6 +4,7 @@
 #include <aio.h>
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <linux/aio_abi.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -154,6 +155,12 @@ static void requested(void) {
   MUST(aio_write(&one) == 0 && aio_suspend(all, 1, 0) == 0 && aio_return(&one) == 3);
 }
 
+static void submitted(void) {
+  aio_context_t context = 0;
+  struct iocb one = {.aio_fildes = to_itself(), .aio_lio_opcode = IOCB_CMD_PWRITE, .aio_buf = (long)"out", .aio_nbytes = 3}, *all[] = {&one};
+  MUST(syscall(SYS_io_setup, 4, &context) == 0 && syscall(SYS_io_submit, context, 1, all) == 1);
+}
+
 /* Sockets have no offset: -1 is the only one there is. */
 static void offsets(void) {
   int fd = to_itself();
@@ -183,7 +190,7 @@ int main(int argc, char **argv) {
   struct { const char *name; void (*does)(void); } all[] = {
       {"closed", closed}, {"borrowed", borrowed}, {"small", small}, {"batch", batch},
       {"numbers", numbers}, {"stream", stream}, {"address", short_address},
-      {"twins", twins}, {"printed", printed}, {"spliced", spliced}, {"requested", requested}, {"offsets", offsets},
+      {"twins", twins}, {"printed", printed}, {"spliced", spliced}, {"requested", requested}, {"submitted", submitted}, {"offsets", offsets},
   };
   for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
     if (strcmp(argv[1], all[i].name)) continue;

@@ -25,6 +25,10 @@ hook! {
                 nr::PREADV2 => receive::preadv2(fd, b as *const IoVec, c as i32, d as i64, f as i32),
                 nr::SENDFILE => descriptors::sendfile(fd, b as i32, c as *mut i64, d),
                 nr::SPLICE => descriptors::splice(fd, b as *mut i64, c as i32, d as *mut i64, e, f as u32),
+                nr::IO_SUBMIT => {
+                    descriptors::submitted(c as *const *const descriptors::Block, b);
+                    real(number, a, b, c, d, e, f)
+                }
                 nr::SOCKET => descriptors::socket(fd, b as i32, c as i32) as isize,
                 nr::BIND => descriptors::bind(fd, b as *const u8, c as u32) as isize,
                 nr::CONNECT => descriptors::connect(fd, b as *const u8, c as u32) as isize,

@@ -64,6 +64,7 @@ unsafe extern "C" {
 
 const PT_LOAD: u32 = 1;
 const PT_DYNAMIC: u32 = 2;
+const DT_HASH: usize = 4;
 const DT_STRTAB: usize = 5;
 const DT_SYMTAB: usize = 6;
 const DT_GNU_HASH: usize = 0x6fff_fef5;
@@ -142,7 +143,8 @@ fn behind_this(name: &CStr, of_c: bool) -> *mut c_void {
 /// # Safety
 /// The object is loaded at `base`, and `dynamic` is its section of that name.
 unsafe fn defined(base: usize, mut dynamic: *const Dynamic, name: &CStr) -> Option<usize> {
-    let (mut strings, mut symbols, mut hash, mut versions) = (0, 0, 0, 0);
+    let (mut strings, mut symbols, mut versions) = (0, 0, 0);
+    let (mut gnu, mut plain) = (0, 0);
     // SAFETY: the caller vouches for the section, the section for its tables.
     unsafe {
         while let Some(entry) = dynamic.as_ref().filter(|entry| entry.tag != 0) {
@@ -155,36 +157,50 @@ unsafe fn defined(base: usize, mut dynamic: *const Dynamic, name: &CStr) -> Opti
             match entry.tag {
                 DT_STRTAB => strings = place,
                 DT_SYMTAB => symbols = place,
-                DT_GNU_HASH => hash = place,
+                DT_GNU_HASH => gnu = place,
+                DT_HASH => plain = place,
                 DT_VERSYM => versions = place,
                 _ => {}
             }
             dynamic = dynamic.add(1);
         }
-        if strings == 0 || symbols == 0 || hash == 0 {
+        if strings == 0 || symbols == 0 {
             return None;
         }
-        let wanted = gnu_hash(name.to_bytes());
-        let head = hash as *const u32;
+        let function = |index: u32| {
+            let index = index as usize;
+            let symbol = &*(symbols as *const Symbol).add(index);
+            let shown = versions == 0 || *(versions as *const u16).add(index) & HIDDEN == 0;
+            let is = shown
+                && symbol.section != 0
+                && symbol.info & 15 == FUNCTION
+                && CStr::from_ptr((strings as *const c_char).add(symbol.name as usize)) == name;
+            is.then(|| base.wrapping_add(symbol.value))
+        };
+        if gnu == 0 {
+            // The older table tells how many symbols there are.
+            let count = if plain == 0 {
+                0
+            } else {
+                *(plain as *const u32).add(1)
+            };
+            return (1..count).find_map(function);
+        }
+        let head = gnu as *const u32;
         let (buckets, first, words) = (*head, *head.add(1), *head.add(2) as usize);
         if buckets == 0 {
             return None;
         }
+        let wanted = gnu_hash(name.to_bytes());
         let bucket_list = head.add(4).cast::<usize>().add(words).cast::<u32>();
         let chain = bucket_list.add(buckets as usize);
         let mut index = *bucket_list.add((wanted % buckets) as usize);
         while index >= first {
             let entry = *chain.add((index - first) as usize);
-            let symbol = &*(symbols as *const Symbol).add(index as usize);
-            let shown =
-                versions == 0 || *(versions as *const u16).add(index as usize) & HIDDEN == 0;
             if entry | 1 == wanted | 1
-                && shown
-                && symbol.section != 0
-                && symbol.info & 15 == FUNCTION
-                && CStr::from_ptr((strings as *const c_char).add(symbol.name as usize)) == name
+                && let Some(found) = function(index)
             {
-                return Some(base.wrapping_add(symbol.value));
+                return Some(found);
             }
             if entry & 1 != 0 {
                 return None;

@@ -150,6 +150,7 @@ pub mod nr {
     pub const PWRITEV2: usize = 328;
     pub const SENDFILE: usize = 40;
     pub const SPLICE: usize = 275;
+    pub const IO_SUBMIT: usize = 209;
     pub const PRCTL: usize = 157;
     /// As seccomp names this machine.
     pub const AUDIT_ARCH: u32 = 0xc000_003e;
@@ -199,6 +200,7 @@ pub mod nr {
     pub const PWRITEV2: usize = 287;
     pub const SENDFILE: usize = 71;
     pub const SPLICE: usize = 76;
+    pub const IO_SUBMIT: usize = 2;
     pub const PRCTL: usize = 167;
     /// As seccomp names this machine.
     pub const AUDIT_ARCH: u32 = 0xc000_00b7;
