@@ -71,7 +71,10 @@ fn what_the_kernel_joins_is_the_packets_that_were_sent_however_it_is_received() 
     let Some(program) = program(&bench) else {
         return;
     };
-    for how in ["recv", "recvfrom", "read", "recvmsg", "asking", "recvmmsg"] {
+    let ways = [
+        "recv", "recvfrom", "read", "recvmsg", "asking", "recvmmsg", "unasked",
+    ];
+    for how in ways {
         let ran = bench
             .record(&[], &[text(&program), "option", how])
             .expect(0);
@@ -118,14 +121,15 @@ fn a_send_of_more_packets_than_the_kernel_takes_is_one_that_failed() {
 }
 
 #[test]
-fn joined_packets_whose_lengths_nobody_asks_for_are_named() {
+fn joined_packets_whose_lengths_find_too_little_room_are_named() {
     let bench = Bench::new();
     let Some(program) = program(&bench) else {
         return;
     };
-    let command = [text(&program), "option", "unasked"];
+    let command = [text(&program), "option", "narrow"];
     let ran = bench.record(&[], &command).expect(1);
-    let sentence = "it lets the kernel join packets and does not ask how long each was";
+    let sentence =
+        "it lets the kernel join packets and leaves too little room to be told how long each was";
     assert!(ran.err.contains(sentence), "{}", ran.err);
     assert!(notes(&bench.reel()).contains(sentence));
 }

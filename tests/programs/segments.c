@@ -72,7 +72,15 @@ static int gets(int fd, const char *how) {
     return got;
   }
   if (!strcmp(how, "recvmmsg")) return recvmmsg(fd, many, 1, MSG_DONTWAIT, 0) == 1 ? many[0].msg_len : -1;
-  if (!strcmp(how, "unasked")) return recvmmsg(fd, many + 1, 1, MSG_DONTWAIT, 0) == 1 ? many[1].msg_len : -1;
+  if (!strcmp(how, "unasked")) {
+    if (recvmmsg(fd, many + 1, 1, MSG_DONTWAIT, 0) != 1) return -1;
+    MUST(many[1].msg_hdr.msg_flags & MSG_CTRUNC && !many[1].msg_hdr.msg_control && many[1].msg_hdr.msg_controllen == 0);
+    return many[1].msg_len;
+  }
+  if (!strcmp(how, "narrow")) {
+    asks.msg_controllen = 8;
+    return recvmsg(fd, &asks, MSG_DONTWAIT);
+  }
   return recv(fd, room, sizeof room, MSG_DONTWAIT);
 }
 

@@ -4,7 +4,7 @@
 use crate::call::PastId;
 use crate::receive::{after, room_for, taken_by};
 use crate::sockets;
-use crate::sys::{self, IoVec, MsgHdr, Real, errno};
+use crate::sys::{self, IoVec, MMsgHdr, MsgHdr, Real, errno};
 use crate::vectors;
 
 static RECVMSG: Real = Real::new(c"recvmsg");
@@ -147,3 +147,43 @@ pub unsafe fn ask_for_bytes(fd: i32, buffer: *mut u8, length: usize, flags: i32)
 
 /// For calls that have no address.
 pub const NOWHERE: (*mut u8, *mut u32) = (core::ptr::null_mut(), core::ptr::null_mut());
+
+/// So many messages of one `recvmmsg` are lent room for the kernel's word.
+const ROOMS_MAX: usize = 64;
+/// Had room of its own.
+const OWN: usize = usize::MAX;
+
+/// Receives by `receive` with such room for each of the first messages that has none, and takes it
+/// back.
+#[cold]
+#[inline(never)] // only what needs it has so much on its stack
+pub fn with_room(messages: &mut [MMsgHdr], receive: impl FnOnce(&mut [MMsgHdr]) -> i32) -> i32 {
+    let mut rooms = [[0u64; 5]; ROOMS_MAX];
+    let mut asked = [OWN; ROOMS_MAX];
+    for ((message, room), asked) in messages.iter_mut().zip(&mut rooms).zip(&mut asked) {
+        let header = &mut message.header;
+        if header.control.is_null() {
+            *asked = header.control_length;
+            (header.control, header.control_length) = (room.as_mut_ptr().cast(), size_of_val(room));
+        }
+    }
+    let result = receive(messages);
+    let got = usize::try_from(result).unwrap_or(0);
+    for (index, (message, asked)) in messages.iter_mut().zip(asked).enumerate() {
+        if asked == OWN {
+            continue;
+        }
+        let header = &mut message.header;
+        header.control = core::ptr::null_mut();
+        if index >= got {
+            header.control_length = asked;
+            continue;
+        }
+        // As the kernel says it of what it has no room for.
+        if header.control_length > 0 {
+            header.flags |= sys::MSG_CTRUNC;
+        }
+        header.control_length = 0;
+    }
+    result
+}

@@ -522,17 +522,24 @@ hook! {
             let list = core::slice::from_raw_parts_mut(messages, count as usize);
             let many = sockets::udp(fd).is_some_and(|socket| !sockets::has_peer(fd, socket));
             let receive = |messages| real(fd, messages, count, flags, timeout);
-            if !many {
-                let result = receive(messages);
-                // All come from the one peer.
-                after_many(fd, list, &[], flags, result);
-                return result;
-            }
-            let tell = |list: &[MMsgHdr], rooms: &[u32], result| after_many(fd, list, rooms, flags, result);
-            match list.len() {
-                0..=16 => with_sources::<16>(list, receive, tell),
-                17..=64 => with_sources::<64>(list, receive, tell),
-                _ => with_sources::<SOURCES_MAX>(list, receive, tell),
+            let receive_list = |list: &mut [MMsgHdr]| {
+                if !many {
+                    let result = receive(list.as_mut_ptr());
+                    // All come from the one peer.
+                    after_many(fd, list, &[], flags, result);
+                    return result;
+                }
+                let tell = |list: &[MMsgHdr], rooms: &[u32], result| after_many(fd, list, rooms, flags, result);
+                match list.len() {
+                    0..=16 => with_sources::<16>(list, receive, tell),
+                    17..=64 => with_sources::<64>(list, receive, tell),
+                    _ => with_sources::<SOURCES_MAX>(list, receive, tell),
+                }
+            };
+            if flags & joined::UNJOINED == 0 && joined::joins(fd) {
+                joined::with_room(list, receive_list)
+            } else {
+                receive_list(list)
             }
         }
     }

@@ -86,7 +86,8 @@ pub struct PastId(pub u8);
 impl PastId {
     /// Reads or writes a UDP socket through the C library's streams.
     pub const STREAM: PastId = PastId(1);
-    /// Receives packets that the kernel has joined, without asking how long each was (`UDP_GRO`).
+    /// Receives packets that the kernel has joined (`UDP_GRO`) with too little room to be told how
+    /// long each was.
     pub const SEGMENTS: PastId = PastId(2);
     /// Has bytes moved between a UDP socket and a file, a pipe or a request (`aio`).
     pub const MOVED: PastId = PastId(3);
@@ -106,7 +107,7 @@ impl PastId {
                 "it uses a UDP socket as a stream of the C library (fdopen, printf, dprintf); what goes that way is not recorded"
             }
             PastId::SEGMENTS => {
-                "it lets the kernel join packets and does not ask how long each was (UDP_GRO); those are recorded as one packet"
+                "it lets the kernel join packets and leaves too little room to be told how long each was (UDP_GRO); those are recorded as one packet"
             }
             PastId::MOVED => {
                 "it has bytes moved into or out of a UDP socket (sendfile, splice, aio_read, aio_write); those packets are not recorded"
