@@ -157,6 +157,31 @@ fn an_observer_says_at_which_interface_it_saw_a_packet() {
 }
 
 #[test]
+fn two_interfaces_of_one_section_are_two_even_with_one_name() {
+    let order = Order::Little;
+    let file = [
+        section(order),
+        interface(order, 1, &[(2, b"eth0")]),
+        interface(order, 1, &[(2, b"eth0")]),
+        enhanced(order, 0, 1, &datagram()),
+        enhanced(order, 1, 2, &datagram()),
+        enhanced(order, 0, 3, &datagram()),
+    ];
+    let ends = "10.0.0.1:5000 > 10.0.0.2:6000 payload";
+    check(
+        &file.concat(),
+        &[
+            "1000 note imported from match.pcapng",
+            "1000 interface 0 eth0 of link type 1",
+            &format!("1000 seen {ends} at 0"),
+            "2000 interface 1 eth0 of link type 1",
+            &format!("2000 seen {ends} at 1"),
+            &format!("3000 seen {ends} at 0"),
+        ],
+    );
+}
+
+#[test]
 fn frames_of_several_linux_interfaces_at_once_are_told_apart() {
     let frame = |interface: u8| {
         let head = [0x08, 0x00, 0, 0, 0, 0, 0, interface];

@@ -368,6 +368,7 @@ impl Live {
             time: self.calendar.monotonic_ns(utc_ns),
             link_type: self.link_type,
             interface: (&self.interface, 0),
+            section: 0,
             bytes: packet.data,
         };
         self.frames += 1;

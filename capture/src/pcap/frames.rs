@@ -43,6 +43,7 @@ enum Format {
         interfaces: Vec<Interface>,
         /// How many interfaces the sections before this one had.
         before: u32,
+        section: u32,
     },
 }
 
@@ -89,6 +90,7 @@ impl<R: Read> Frames<R> {
                 big_endian: false,
                 interfaces: Vec::new(),
                 before: 0,
+                section: 0,
             },
             _ => {
                 if let Some(format) = compression(&start) {
@@ -149,14 +151,17 @@ impl<R: Read> Frames<R> {
         let index = self.count;
         self.count += 1;
         let bytes = self.source.hand_out(found.start, found.length);
-        let interface = match &self.format {
-            Format::Pcap(_) => ("", 0),
+        let (interface, section) = match &self.format {
+            Format::Pcap(_) => (("", 0), 0),
             Format::PcapNg {
-                interfaces, before, ..
+                interfaces,
+                before,
+                section,
+                ..
             } => {
                 let name = interfaces.get(found.interface).map(|each| &each.name[..]);
                 let number = before.saturating_add(found.interface as u32);
-                (name.unwrap_or_default(), number)
+                ((name.unwrap_or_default(), number), *section)
             }
         };
         Some(Frame {
@@ -164,6 +169,7 @@ impl<R: Read> Frames<R> {
             time: self.time,
             link_type: found.link_type,
             interface,
+            section,
             bytes,
         })
     }
@@ -230,6 +236,7 @@ impl<R: Read> Frames<R> {
             big_endian,
             interfaces,
             before,
+            section: number,
         } = &mut self.format
         else {
             return Err(Stop::End);
@@ -267,6 +274,7 @@ impl<R: Read> Frames<R> {
         self.source.whole(rest)?;
         if section {
             *before = before.saturating_add(interfaces.len() as u32);
+            *number = number.saturating_add(1);
         }
         let found = read_block(kind, &self.source.buffer, order, interfaces);
         if kind == STATISTICS {

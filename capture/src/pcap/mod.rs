@@ -231,6 +231,8 @@ pub(crate) struct Frame<'a> {
     pub link_type: i32,
     /// The capture's name and number of the interface.
     pub interface: (&'a str, u32),
+    /// Which section of the capture described it.
+    pub section: u32,
     pub bytes: &'a [u8],
 }
 
@@ -240,6 +242,8 @@ pub(crate) struct Sorter {
     fragments: Fragments,
     counts: Counts,
     interfaces: Vec<Interface>,
+    /// The section that described each of them last.
+    sections: Vec<u32>,
     /// The places of interfaces by the capture's number and Linux's own.
     places: BTreeMap<(u32, u32), u16>,
     /// What this machine calls its interface of a number, where it is the one that captures.
@@ -327,16 +331,21 @@ impl Sorter {
             name,
             link_type: frame.link_type,
         };
-        // A section of its own may describe an interface again.
-        let known = self
-            .interfaces
-            .iter()
-            .position(|known| !known.name.is_empty() && *known == interface);
+        // A section of its own may describe an interface again; two of one section are two, also
+        // where they have one name.
+        let mut known = self.interfaces.iter().zip(&self.sections);
+        let known = known.position(|(known, &section)| {
+            !known.name.is_empty() && *known == interface && section != frame.section
+        });
         // More than ids can number share the last.
         let last = self.interfaces.len().min(usize::from(u16::MAX));
         let place = known.unwrap_or(last) as u16;
         if known.is_none() && self.interfaces.len() <= usize::from(u16::MAX) {
             self.interfaces.push(interface);
+            self.sections.push(frame.section);
+        }
+        if let Some(section) = self.sections.get_mut(usize::from(place)) {
+            *section = frame.section;
         }
         self.places.insert((number, linux), place);
         place
