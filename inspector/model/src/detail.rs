@@ -24,6 +24,7 @@ pub struct Detail {
     decoded: Option<Decoded>,
     order: BitOrder,
     collapsed: BTreeSet<TreeId>,
+    pub(crate) note: Option<String>,
 }
 
 /// One line of the field tree.
@@ -69,7 +70,13 @@ impl Detail {
             decoded,
             order,
             collapsed: BTreeSet::new(),
+            note: None,
         }
+    }
+
+    /// Why the bytes are not those that were on the wire, if they are not.
+    pub fn note(&self) -> Option<&str> {
+        self.note.as_deref()
     }
 
     /// The payload; `None` where the reel cannot give it.

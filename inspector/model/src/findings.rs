@@ -34,7 +34,7 @@ pub struct EvidenceRow {
     pub what: String,
     /// The packet that carried it.
     pub packet: PacketId,
-    /// The node that it is seen at.
+    /// The short name of the node that it is seen at.
     pub node: String,
     /// When.
     pub time: String,
@@ -89,7 +89,7 @@ impl Model {
             .map(|piece| EvidenceRow {
                 what: piece.what.clone(),
                 packet: piece.packet,
-                node: self.node_name(piece.node).to_owned(),
+                node: self.short_name(piece.node).to_owned(),
                 time: text::seconds(piece.time),
                 step: self.step_of(piece),
                 selected: self.selection.packet == Some(piece.packet),
@@ -215,7 +215,13 @@ impl Model {
                 .map_or(0, |f| f.evidence.len());
             (proof, std::cmp::Reverse(place))
         });
-        self.select_finding(told.unwrap_or(first));
+        let told = told.unwrap_or(first);
+        self.select_finding(told);
+        // What no packet proves is about a recording, which is seen best whole.
+        let proven = self.history().findings.get(told);
+        if proven.is_none_or(|finding| finding.evidence.is_empty()) {
+            self.visible = self.whole();
+        }
     }
 
     /// Shows all of `times` with some room on both sides.

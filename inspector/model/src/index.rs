@@ -1,6 +1,6 @@
 //! What is computed once, when a session is opened, so that a frame costs the same for any length.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use netreel_protocol::history::{History, Level};
 use netreel_protocol::session::{Fate, NodeId, Packet, PacketId, Session, SessionTime};
@@ -29,6 +29,12 @@ pub(crate) struct Index {
     pub flags: Vec<[Vec<(i64, u32)>; 3]>,
     /// Receipts beyond the first: time, packet; sorted.
     pub duplicates: Vec<(i64, u32)>,
+    /// The kinds of all packets' most telling messages.
+    pub leading: Vec<KindId>,
+    /// Of how many packets nobody can say what became of them.
+    pub unknown: usize,
+    /// Whether any packet has a sequence number.
+    pub has_sequences: bool,
 }
 
 /// Some packets, ready to be drawn as arrows or as density.
@@ -107,15 +113,21 @@ impl Index {
         }
         duplicates.sort_unstable();
         let (worst, flags) = findings(session, history);
+        let packets = || session.packets.iter();
+        let lead = leads(session);
+        let leading: BTreeSet<KindId> = lead.iter().flatten().copied().collect();
         Index {
             all,
-            lead: leads(session),
+            leading: leading.into_iter().collect(),
+            lead,
             events,
             lost,
             links,
             worst,
             flags,
             duplicates,
+            unknown: packets().filter(|it| it.fate == Fate::Unknown).count(),
+            has_sequences: packets().any(|it| it.sequence.is_some()),
         }
     }
 

@@ -11,6 +11,8 @@ mod filter;
 mod findings;
 mod index;
 mod interval;
+mod names;
+mod nodes;
 mod outcome;
 mod ownership;
 mod scale;
@@ -33,11 +35,12 @@ pub use detail::{BitOrder, Detail, FieldRow, HEX_COLUMNS, HexRow, mask};
 pub use filter::Filter;
 pub use findings::{EvidenceRow, FindingRow};
 pub use interval::{Intervals, Touching};
+pub use nodes::LaneNote;
 pub use outcome::Outcome;
 pub use ownership::{Row, Shown, Stretch};
 pub use scale::{RANGE_NS_MIN, Scale, Tick, ticks};
-pub use table::PacketRow;
 pub(crate) use table::row_of;
+pub use table::{Column, PacketRow};
 pub use timeline::{ARROWS_MAX, Arrow, Bucket, Flag, MinimapColumn, Traffic};
 
 /// What is picked out. One selection serves all views.
@@ -74,6 +77,7 @@ pub struct Model {
     visible: Range<SessionTime>,
     filter: Filter,
     detail: Detail,
+    names: names::Names,
 }
 
 impl Model {
@@ -94,8 +98,10 @@ impl Model {
         for finding in &history.findings {
             finding_counts[index::rank(finding.level)] += 1;
         }
+        let index = index::Index::new(&session, &history);
         let mut model = Model {
-            index: index::Index::new(&session, &history),
+            names: names::Names::new(&session, &index),
+            index,
             summary_places: summaries
                 .iter()
                 .enumerate()
@@ -233,6 +239,11 @@ impl Model {
         self.session.wire.as_ref().map_or(&[], |wire| wire.kinds())
     }
 
+    /// The kinds that packets are known by: those of their most telling messages, in the wire's order.
+    pub fn kinds_that_lead(&self) -> &[KindId] {
+        &self.index.leading
+    }
+
     /// A kind's name; `?` for a message that ended before saying.
     pub fn kind_name(&self, kind: Option<KindId>) -> &str {
         kind.and_then(|kind| self.kinds().get(usize::from(kind.0)))
@@ -259,23 +270,6 @@ impl Model {
     /// How many objects there are.
     pub fn object_count(&self) -> usize {
         self.summaries.len()
-    }
-
-    /// `4 nodes · 12 481 packets · 31 lost`
-    pub fn status(&self) -> String {
-        let session = &self.session;
-        let lost = self.index.lost.len();
-        let mut text = format!(
-            "{} nodes · {} packets · {} lost",
-            session.nodes.len(),
-            text::count(session.packets.len() as u64),
-            text::count(lost as u64),
-        );
-        let unknown = session.nodes.iter().filter(|node| !node.recorded).count();
-        if unknown > 0 {
-            text.push_str(&format!(" · {unknown} without a recording"));
-        }
-        text
     }
 
     /// `2 errors, 1 warning: X got MIGRATE before CREATE`: how many findings above info there are
@@ -329,8 +323,9 @@ impl Model {
         ));
         match packet.fate {
             Fate::Received => lines.push(format!(
-                "{} under way{}",
+                "{} {}{}",
                 table::late(packet),
+                self.measured(packet).unwrap_or("under way"),
                 match packet.duplicates.len() {
                     0 => String::new(),
                     more => format!(", received {} times", more + 1),
@@ -338,6 +333,7 @@ impl Model {
             )),
             _ => lines.push(table::fate(packet)),
         }
+        lines.extend(packet.faults.iter().map(|it| self.fault(*it)));
         let outcomes = self.outcomes(id, 3);
         lines.extend(outcomes.iter().map(outcome::Outcome::sentence));
         lines.join("\n")
@@ -353,6 +349,7 @@ impl Model {
                 self.session.decode(id),
                 bit_order(&self.session),
             );
+            self.detail.note = self.payload_note(id);
         }
         self.selection.packet = Some(id);
         self.selection.message = None;

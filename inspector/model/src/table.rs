@@ -23,6 +23,8 @@ pub struct PacketRow {
     pub link: String,
     /// Its messages' kinds, counted: `create, 3 update`.
     pub kinds: String,
+    /// Whether a protocol of the wire claims it: without, what it carries is not known.
+    pub described: bool,
     /// The kind of its most telling message.
     pub lead: Option<KindId>,
     /// Its messages' objects.
@@ -47,7 +49,53 @@ pub struct PacketRow {
     pub evidence: bool,
 }
 
+/// A column of the packet table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // `PacketRow` has them
+pub enum Column {
+    Number,
+    Time,
+    Link,
+    Messages,
+    Objects,
+    Sequence,
+    Bytes,
+    Latency,
+    Fate,
+}
+
 impl Model {
+    /// The columns of the packet table in which something can stand.
+    pub fn columns(&self) -> Vec<Column> {
+        let mut columns = vec![Column::Number, Column::Time, Column::Link];
+        let mut add = |column, is: bool| columns.extend(is.then_some(column));
+        let links = &self.history().links;
+        add(Column::Messages, self.session().wire.is_some());
+        add(Column::Objects, self.object_count() > 0);
+        add(Column::Sequence, self.index.has_sequences);
+        add(Column::Bytes, true);
+        add(
+            Column::Latency,
+            links.is_empty() || links.values().any(|link| link.latency_ns.is_some()),
+        );
+        add(Column::Fate, true);
+        columns
+    }
+
+    /// What the latency of all links is measured between: `in proxy`; `None`: from node to node, or
+    /// not the same for all.
+    pub fn measured_alike(&self) -> Option<&'static str> {
+        let mut links = self.index.links.keys();
+        let of = |&(from, to)| self.session().measured(from, to);
+        let first = of(links.next()?);
+        links.all(|link| of(link) == first).then(|| first.words())?
+    }
+
+    /// What a packet's latency is measured between, if it is not the whole way.
+    pub(crate) fn measured(&self, packet: &Packet) -> Option<&'static str> {
+        self.session().measured(packet.from, packet.to).words()
+    }
+
     /// How many packets the filter takes.
     pub fn row_count(&self) -> usize {
         if self.filter.is_narrow() {
@@ -91,8 +139,9 @@ impl Model {
         Some(PacketRow {
             packet: id,
             time: time.map_or_else(|| "?".to_owned(), |stamp| text::seconds(stamp.time)),
-            link: self.link_name(packet),
+            link: self.short_link_name(packet),
             kinds: self.kinds_text(id),
+            described: packet.protocol.is_some(),
             lead: self.index.lead(id),
             objects: self.objects_text(id),
             sequence: packet

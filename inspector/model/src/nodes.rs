@@ -1,0 +1,306 @@
+//! What is to be known of a node's recording before its lane is believed.
+
+use std::ops::Range;
+
+use netreel_protocol::export::redact::Removed;
+use netreel_protocol::session::{
+    Hole, Node, NodeId, Packet, PacketId, ProxyFault, SessionTime, Triggered,
+};
+use netreel_reel::{FaultVerdict, Reel};
+
+use crate::{Model, text};
+
+/// Most gaps and triggers that one text names.
+const NAMED_MAX: usize = 6;
+
+/// A word beside a lane.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LaneNote {
+    /// `no reel`
+    pub text: &'static str,
+    /// Whether what the lane shows is not all that happened.
+    pub lacks: bool,
+}
+
+impl Model {
+    /// The most important thing to know of a node's recording; `None`: it was recorded at the node,
+    /// whole.
+    pub fn lane_note(&self, node: NodeId) -> Option<LaneNote> {
+        let (text, lacks) = note(self.node(node)?)?;
+        Some(LaneNote { text, lacks })
+    }
+
+    /// The stretches that touch `time` and are missing at a node: from its reel, or of a node that was
+    /// only seen from those of its observers.
+    pub fn holes(&self, node: NodeId, time: &Range<SessionTime>) -> impl Iterator<Item = &Hole> {
+        let of_observers = self.session().observers.iter().map(|it| &*it.holes);
+        let lists: Vec<&[Hole]> = match self.node(node) {
+            Some(node) if node.recorded => vec![&*node.holes],
+            Some(node) if node.seen => of_observers.collect(),
+            _ => Vec::new(),
+        };
+        let (start, end) = (time.start, time.end);
+        lists.into_iter().flat_map(move |holes| {
+            let first = holes.partition_point(|hole| hole.time.end < start);
+            let behind = holes.get(first..).unwrap_or_default().iter();
+            behind.take_while(move |hole| hole.time.start <= end)
+        })
+    }
+
+    /// Whether anybody's recording has gaps.
+    pub fn has_holes(&self) -> bool {
+        let session = self.session();
+        session.nodes.iter().any(|node| !node.holes.is_empty())
+            || session.observers.iter().any(|it| !it.holes.is_empty())
+    }
+
+    /// What triggers said at a node; of a node that was only seen, at its observers.
+    pub fn triggers(&self, node: NodeId) -> impl Iterator<Item = &Triggered> {
+        let of_observers = self.session().observers.iter().map(|it| &*it.triggers);
+        let lists: Vec<&[Triggered]> = match self.node(node) {
+            Some(node) if node.recorded => vec![&*node.triggers],
+            Some(node) if node.seen => of_observers.collect(),
+            _ => Vec::new(),
+        };
+        lists.into_iter().flatten()
+    }
+
+    /// Whether anybody's recording holds a trigger.
+    pub fn has_triggers(&self) -> bool {
+        let session = self.session();
+        session.nodes.iter().any(|node| !node.triggers.is_empty())
+            || session.observers.iter().any(|it| !it.triggers.is_empty())
+    }
+
+    /// All that is known of a node, a line each.
+    pub fn node_text(&self, id: NodeId) -> String {
+        let Some(node) = self.node(id) else {
+            return String::new();
+        };
+        let mut lines = vec![node.name.clone()];
+        let endpoints = node.endpoints.iter().map(ToString::to_string);
+        let endpoints: Vec<String> = endpoints.filter(|it| *it != node.name).collect();
+        if !endpoints.is_empty() {
+            lines.push(endpoints.join(" "));
+        }
+        lines.push(told(node).to_owned());
+        let (start, end) = (text::seconds(node.span.start), text::seconds(node.span.end));
+        if node.recorded {
+            lines.push(format!("recorded from {start} to {end} s"));
+        } else if node.seen {
+            lines.push(format!("seen from {start} to {end} s"));
+        }
+        if let Some(limit) = &node.limit {
+            lines.push(format!("ended because {limit}"));
+        }
+        match node.clock_error_ns {
+            _ if !node.recorded => {}
+            0 => {}
+            u64::MAX => lines.push("how far its clock is off is unknown".to_owned()),
+            error => lines.push(format!(
+                "its clock may be {} off",
+                text::duration(error as i64)
+            )),
+        }
+        if let Some(sentence) = self.reel(id).and_then(redacted) {
+            lines.push(sentence);
+        }
+        let holes = || self.holes(id, &self.session().span);
+        for hole in holes().take(NAMED_MAX) {
+            let (start, end) = (text::seconds(hole.time.start), text::seconds(hole.time.end));
+            lines.push(format!("missing from {start} to {end} s: {}", hole.why));
+        }
+        match holes().skip(NAMED_MAX).count() {
+            0 => {}
+            more => lines.push(format!("and {more} more gaps")),
+        }
+        for it in self.triggers(id).take(NAMED_MAX) {
+            let (at, cause) = (text::seconds(it.time), it.trigger.cause.name());
+            lines.push(format!("trigger at {at} s ({cause}): {}", it.text));
+        }
+        lines.join("\n")
+    }
+
+    /// Why a packet's bytes are not those that were on the wire, if they are not.
+    pub fn payload_note(&self, id: PacketId) -> Option<String> {
+        let packet = self.packet(id)?;
+        if let Some(kept) = packet.cut {
+            return Some(format!(
+                "the capture kept the first {} of {} bytes",
+                text::count(kept.into()),
+                text::count(packet.length.into())
+            ));
+        }
+        let redacted = self.teller(packet)?.header().redacted.as_ref()?;
+        let has = |what: Removed| redacted.removed.iter().any(|(it, _)| it == what.words());
+        let bytes = self.session().payload(id).unwrap_or_default();
+        if has(Removed::Payloads) && bytes.is_empty() {
+            return Some("redacted: the payload was taken out".into());
+        }
+        if has(Removed::Payloads) && bytes.iter().all(|&byte| byte == 0) {
+            return Some("redacted: zeros stand for the payload".into());
+        }
+        has(Removed::Fields).then(|| "redacted: fields may be blanked".into())
+    }
+
+    /// `4 nodes · 12 481 packets · 31 lost`
+    pub fn status(&self) -> String {
+        let session = self.session();
+        let total = session.packets.len();
+        let mut nodes = several(session.nodes.len(), "node", "nodes");
+        match session.nodes.len() - self.lanes().len() {
+            0 => {}
+            quiet => nodes.push_str(&format!(", {quiet} without packets")),
+        }
+        let mut parts = vec![nodes];
+        parts.push(several(total, "packet", "packets"));
+        let lost = text::count(self.index.lost.len() as u64);
+        parts.push(match self.index.unknown {
+            0 => format!("{lost} lost"),
+            // Who only saw packets pass cannot know.
+            unknown if unknown == total => "losses unknown".to_owned(),
+            unknown => format!("{lost} lost, {} unknown", text::count(unknown as u64)),
+        });
+        match session.observers.as_slice() {
+            [] => {}
+            [one] => {
+                let window = if one.window { ", a window" } else { "" };
+                parts.push(format!("seen by {}{window}", one.name));
+            }
+            several => parts.push(format!("seen by {} observers", several.len())),
+        }
+        match session.observers.iter().map(|it| it.missed).sum::<u64>() {
+            0 => {}
+            missed => parts.push(format!("at least {} missed", text::count(missed))),
+        }
+        if session.nodes.iter().any(|node| node.proxied) {
+            parts.push(match session.proxies.len() {
+                0 | 1 => "told by a proxy".to_owned(),
+                several => format!("told by {several} proxies"),
+            });
+        }
+        let silent = session.nodes.iter();
+        let silent = silent.filter(|node| !node.recorded && !node.seen && !node.group);
+        match silent.count() {
+            0 => {}
+            silent => parts.push(format!("{silent} without a recording")),
+        }
+        let reels = session.reels.iter().flatten();
+        let seen = session.observers.iter().map(|it| &it.reel);
+        if reels
+            .chain(seen)
+            .any(|reel| reel.header().redacted.is_some())
+        {
+            parts.push("a redacted copy".to_owned());
+        }
+        parts.join(" · ")
+    }
+
+    /// What a proxy did to a packet: `proxy: delayed 50.0 ms`.
+    pub(crate) fn fault(&self, fault: ProxyFault) -> String {
+        let proxies = &self.session().proxies;
+        let name = match proxies.get(usize::from(fault.proxy.0)) {
+            Some(name) if proxies.len() > 1 => name.as_str(),
+            _ => "proxy",
+        };
+        format!("{name}: {}", verdict(fault.verdict))
+    }
+
+    fn node(&self, node: NodeId) -> Option<&Node> {
+        self.session().nodes.get(usize::from(node.0))
+    }
+
+    fn reel(&self, node: NodeId) -> Option<&Reel> {
+        self.session().reels.get(usize::from(node.0))?.as_deref()
+    }
+
+    /// The reel that a packet's bytes come from.
+    fn teller(&self, packet: &Packet) -> Option<&Reel> {
+        if packet.sent.is_some() {
+            return self.reel(packet.from);
+        }
+        match packet.seen.first() {
+            Some(seen) => {
+                let observer = usize::from(seen.observer.0);
+                self.session().observers.get(observer).map(|it| &*it.reel)
+            }
+            None => self.reel(packet.to),
+        }
+    }
+}
+
+fn note(node: &Node) -> Option<(&'static str, bool)> {
+    let Node {
+        recorded, complete, ..
+    } = *node;
+    if node.group {
+        Some(("a group", false))
+    } else if !recorded && node.seen {
+        Some(("seen", false))
+    } else if !recorded {
+        Some(("no reel", true))
+    } else if node.window {
+        Some(("a window", false))
+    } else if !complete {
+        Some(("cut short", true))
+    } else if !node.holes.is_empty() {
+        Some(("has gaps", true))
+    } else if node.limit.is_some() {
+        Some(("ended at a limit", false))
+    } else if node.captured {
+        Some(("of a capture", false))
+    } else if node.proxied {
+        Some(("at the proxy", false))
+    } else {
+        None
+    }
+}
+
+/// Where what is known of a node comes from.
+fn told(node: &Node) -> &'static str {
+    if node.group {
+        "everybody behind this address"
+    } else if !node.recorded && node.seen {
+        "not recorded itself: an observer saw its packets pass"
+    } else if !node.recorded {
+        "not recorded: the others tell of it"
+    } else if node.proxied {
+        "told by a proxy: what came to it and what it passed on"
+    } else if node.captured {
+        "from a packet capture: what came by at the wire"
+    } else if node.window {
+        "a window of a recording that began before it and went on after it"
+    } else if !node.complete {
+        "its recording was cut short: what it shows at its end is not an outcome"
+    } else {
+        "recorded at the node"
+    }
+}
+
+/// What was taken out of a copy, in words.
+fn redacted(reel: &Reel) -> Option<String> {
+    let removed = &reel.header().redacted.as_ref()?.removed;
+    let kinds: Vec<&str> = removed.iter().map(|(what, _)| what.as_str()).collect();
+    Some(match kinds.as_slice() {
+        [] => "a redacted copy, of which nothing had to be taken out".to_owned(),
+        kinds => format!("a redacted copy, changed in: {}", kinds.join(", ")),
+    })
+}
+
+fn verdict(verdict: FaultVerdict) -> String {
+    let time = |nanos: u64| text::duration(i64::try_from(nanos).unwrap_or(i64::MAX));
+    match verdict {
+        FaultVerdict::Lost => "dropped".to_owned(),
+        FaultVerdict::Refused => "client not served".to_owned(),
+        FaultVerdict::Delayed { nanos } => format!("delayed {}", time(nanos)),
+        FaultVerdict::Reordered { nanos } => format!("overtaken, {}", time(nanos)),
+        FaultVerdict::Duplicated { nanos } => format!("sent again after {}", time(nanos)),
+        FaultVerdict::Queued { nanos } => format!("queued {}", time(nanos)),
+        FaultVerdict::QueueFull { nanos } => format!("dropped, its queue was {}", time(nanos)),
+    }
+}
+
+fn several(count: usize, one: &str, many: &str) -> String {
+    let noun = if count == 1 { one } else { many };
+    format!("{} {noun}", text::count(count as u64))
+}

@@ -1,0 +1,305 @@
+//! Sessions of every way of recording: names that can be told apart, and what is not known said so.
+
+mod fixture;
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::sync::Arc;
+
+use fixture::ways::{model, observer, recorded, redacted, seen, talk};
+use netreel_inspector_model::{Column, Model};
+use netreel_protocol::export::redact::Removed;
+use netreel_protocol::history::{Finding, History, Level};
+use netreel_protocol::session::{
+    Fate, Hole, Node, NodeId, PacketId, Session, SessionTime, Triggered,
+};
+use netreel_reel::{EventNumber, Trigger, TriggerCause};
+
+const ADDRESSES: [&str; 3] = ["10.0.0.31:49152", "10.0.0.5:7000", "10.0.0.31:49153"];
+
+fn ms(range: Range<i64>) -> Range<SessionTime> {
+    fixture::ms(range)
+}
+
+fn rows(model: &Model) -> Vec<String> {
+    let rows = model.packet_rows(0..usize::MAX);
+    rows.into_iter().map(|row| row.link).collect()
+}
+
+fn hole(time: Range<i64>) -> Hole {
+    Hole {
+        time: ms(time),
+        before: EventNumber(0),
+        why: "17 events were dropped".to_owned(),
+    }
+}
+
+#[test]
+fn links_of_different_nodes_have_different_names() {
+    for names in [
+        ADDRESSES,
+        [
+            "godot3-server.9786",
+            "godot3-server.9818",
+            "godot3-server.9820",
+        ],
+        ["[fe80::1]:7000", "[fe80::2]:7000", "[fe80::2]:7001"],
+        [
+            "ioq3ded.4711",
+            "ioquake3.x86_64.4712",
+            "ioquake3.x86_64.4713",
+        ],
+        ["服务器", "玩家一", "玩家二"],
+    ] {
+        let model = model(talk(names.map(recorded).to_vec()));
+        let links = rows(&model);
+        let different: BTreeSet<&String> = links.iter().collect();
+        assert_eq!(different.len(), 4, "{links:?}");
+    }
+}
+
+#[test]
+fn a_link_is_short_enough_for_its_column() {
+    let long = "a-dedicated-server-with-a-very-long-name.";
+    let names = [1, 2, 3].map(|pid| recorded(&format!("{long}471{pid}")));
+    let mut nodes = names.to_vec();
+    nodes.push(recorded("[2001:db8:1111:2222:3333:4444:5555:6b7c]:7000"));
+    let model = model(talk(nodes));
+    assert!(model.short_link_length() <= 33, "{:?}", rows(&model));
+    assert!(model.lane_name_length() <= 26);
+}
+
+#[test]
+fn who_sent_nothing_has_no_lane() {
+    let mut session = talk(vec![recorded("game.2"), recorded("game.3")]);
+    session.nodes.push(recorded("sh.1"));
+    let model = model(session);
+    assert_eq!(model.lanes(), [NodeId(0), NodeId(1)]);
+    assert!(model.status().starts_with("3 nodes, 1 without packets · "));
+}
+
+#[test]
+fn without_packets_every_node_has_a_lane() {
+    let session = Session {
+        nodes: vec![recorded("A"), recorded("B")],
+        ..Session::default()
+    };
+    assert_eq!(model(session).lanes().len(), 2);
+}
+
+#[test]
+fn who_only_saw_packets_does_not_say_that_none_was_lost() {
+    let mut session = talk(ADDRESSES.map(seen).to_vec());
+    session.observers.push(observer("eth0"));
+    let status = model(session).status();
+    assert_eq!(
+        status,
+        "3 nodes · 4 packets · losses unknown · seen by eth0"
+    );
+}
+
+#[test]
+fn what_an_observer_missed_is_counted() {
+    let mut session = talk(ADDRESSES.map(seen).to_vec());
+    session.observers.push(observer("eth0"));
+    session.observers[0].missed = 1_200;
+    session.observers[0].window = true;
+    let status = model(session).status();
+    assert!(
+        status.ends_with(" · seen by eth0, a window · at least 1 200 missed"),
+        "{status}"
+    );
+}
+
+#[test]
+fn a_trigger_of_an_observer_is_one_of_the_nodes_that_it_saw() {
+    let mut session = talk(ADDRESSES.map(seen).to_vec());
+    session.observers.push(observer("eth0"));
+    session.observers[0].triggers.push(Triggered {
+        time: SessionTime(0),
+        trigger: Trigger {
+            cause: TriggerCause::SIGNAL,
+            id: 1,
+            utc_ns: 0,
+            before_ms: 2_000,
+            after_ms: 0,
+            from_peer: false,
+        },
+        text: "SIGUSR1".to_owned(),
+    });
+    let model = model(session);
+    assert!(model.has_triggers());
+    assert_eq!(model.triggers(NodeId(1)).count(), 1);
+}
+
+#[test]
+fn packets_of_unknown_fate_are_counted_beside_the_lost_ones() {
+    let mut session = talk(ADDRESSES.map(recorded).to_vec());
+    session.packets[0].fate = Fate::Unknown;
+    session.packets[1].fate = Fate::Lost;
+    let status = model(session).status();
+    assert_eq!(status, "3 nodes · 4 packets · 1 lost, 1 unknown");
+}
+
+#[test]
+fn a_proxy_is_told() {
+    let mut session = talk(ADDRESSES.map(recorded).to_vec());
+    for node in &mut session.nodes {
+        node.proxied = true;
+    }
+    let model = model(session);
+    assert!(model.status().ends_with(" · told by a proxy"));
+    assert_eq!(model.measured_alike(), Some("in proxy"));
+    let note = model.lane_note(NodeId(0)).expect("a note");
+    assert_eq!((note.text, note.lacks), ("at the proxy", false));
+}
+
+#[track_caller]
+fn check_note(node: Node, expected: &str) {
+    let model = model(talk(vec![node, recorded("B")]));
+    let note = model.lane_note(NodeId(0));
+    assert_eq!(note.map_or("", |note| note.text), expected);
+}
+
+#[test]
+fn a_lane_says_what_its_recording_is() {
+    let a = || recorded("A");
+    check_note(a(), "");
+    check_note(seen("A"), "seen");
+    check_note(
+        Node {
+            seen: false,
+            ..seen("A")
+        },
+        "no reel",
+    );
+    check_note(
+        Node {
+            group: true,
+            ..seen("A")
+        },
+        "a group",
+    );
+    check_note(
+        Node {
+            window: true,
+            complete: false,
+            ..a()
+        },
+        "a window",
+    );
+    check_note(
+        Node {
+            complete: false,
+            ..a()
+        },
+        "cut short",
+    );
+    check_note(
+        Node {
+            holes: vec![hole(3..4)],
+            ..a()
+        },
+        "has gaps",
+    );
+    check_note(
+        Node {
+            captured: true,
+            ..a()
+        },
+        "of a capture",
+    );
+}
+
+#[test]
+fn the_gaps_of_a_time_are_found_among_all() {
+    let mut a = recorded("A");
+    a.holes = (0..1_000).map(|at| hole(at..at)).collect();
+    let model = model(talk(vec![a, recorded("B")]));
+    assert_eq!(model.holes(NodeId(0), &ms(200..202)).count(), 3);
+    assert_eq!(model.holes(NodeId(1), &ms(0..1_000)).count(), 0);
+}
+
+#[test]
+fn the_gaps_of_an_observer_are_those_of_the_nodes_that_it_saw() {
+    let mut session = talk(ADDRESSES.map(seen).to_vec());
+    let mut observer = observer("eth0");
+    observer.holes.push(hole(3..4));
+    session.observers.push(observer);
+    let model = model(session);
+    assert_eq!(model.holes(NodeId(2), &ms(0..10)).count(), 1);
+    assert!(model.has_holes());
+}
+
+#[test]
+fn all_that_is_known_of_a_node_names_its_gaps() {
+    let mut a = recorded("A");
+    a.holes = vec![hole(3..4)];
+    let text = model(talk(vec![a, recorded("B")])).node_text(NodeId(0));
+    let gap = "missing from 0.003000 to 0.004000 s: 17 events were dropped";
+    assert_eq!(text.lines().last(), Some(gap), "{text}");
+}
+
+#[track_caller]
+fn check_payload(removed: Removed, payload: &[u8], expected: Option<&str>) {
+    let model = model(redacted(removed.words(), payload));
+    assert_eq!(model.payload_note(PacketId(0)).as_deref(), expected);
+    assert!(model.status().ends_with(" · a redacted copy"));
+}
+
+#[test]
+fn a_redacted_payload_is_called_so() {
+    let zeros = Some("redacted: zeros stand for the payload");
+    check_payload(Removed::Payloads, &[0; 8], zeros);
+    let none = Some("redacted: the payload was taken out");
+    check_payload(Removed::Payloads, &[], none);
+    let blank = Some("redacted: fields may be blanked");
+    check_payload(Removed::Fields, &[1; 8], blank);
+    check_payload(Removed::Payloads, &[1; 8], None);
+    check_payload(Removed::Addresses, &[0; 8], None);
+}
+
+#[test]
+fn a_packet_that_a_capture_cut_is_called_so() {
+    let mut session = talk(ADDRESSES.map(seen).to_vec());
+    session.packets[0].length = 1_200;
+    session.packets[0].cut = Some(64);
+    let note = model(session).payload_note(PacketId(0));
+    let expected = "the capture kept the first 64 of 1 200 bytes";
+    assert_eq!(note.as_deref(), Some(expected));
+}
+
+#[test]
+fn a_table_has_no_columns_in_which_nothing_can_stand() {
+    let session = talk(ADDRESSES.map(seen).to_vec());
+    let expected = [
+        Column::Number,
+        Column::Time,
+        Column::Link,
+        Column::Bytes,
+        Column::Fate,
+    ];
+    assert_eq!(model(session).columns(), expected);
+    assert_eq!(fixture::race_model().columns().len(), 9);
+}
+
+#[test]
+fn a_finding_without_packets_leaves_the_whole_session_in_view() {
+    let session = talk(ADDRESSES.map(recorded).to_vec());
+    let finding = Finding {
+        rule: "incomplete-reel",
+        level: Level::Warning,
+        sentence: String::new(),
+        node: NodeId(0),
+        time: SessionTime(0),
+        object: None,
+        evidence: Vec::new(),
+    };
+    let history = History {
+        findings: vec![finding],
+        ..History::default()
+    };
+    let model = Model::new(Arc::new(session), Arc::new(history));
+    assert_eq!(model.selection().finding, Some(0));
+    assert_eq!(model.visible(), model.whole());
+}
