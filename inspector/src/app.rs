@@ -172,6 +172,7 @@ fn details(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     // The table needs its columns; the others share the rest.
     let table = (width * 0.42)
         .max(420.0)
+        .max(packets::width_min(model).min(width * 0.5))
         .min(700.0_f32.min(width * 0.6))
         .round();
     let tree = ((width - table) * 0.45).round();
@@ -214,6 +215,9 @@ fn details(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
 /// Room for a few rows, a fifth of the window at most.
 fn objects_height(model: &Model, height: f32) -> f32 {
     let rows = model.object_rows().len() as f32;
+    if rows == 0.0 {
+        return objects::HEAD;
+    }
     (objects::HEAD + rows * objects::ROW + 8.0)
         .min(height * 0.24)
         .max(objects::HEAD + 2.0 * objects::ROW)

@@ -140,6 +140,21 @@ pub fn flag(painter: &Painter, foot: Pos2, level: Level, strong: bool) {
     }
 }
 
+/// A trigger: a line across a lane between two points that look at it.
+pub fn trigger(painter: &Painter, centre: Pos2, height: f32) {
+    let color = crate::theme::ACCENT;
+    let half = height / 2.0;
+    let y = centre.y - half..=centre.y + half;
+    painter.vline(centre.x, y, (1.5, color));
+    let size = (half * 0.6).min(5.0);
+    for (end, inwards) in [(-half, size), (half, -size)] {
+        let tip = centre + vec2(0.0, end + inwards);
+        let side = vec2(size * 0.8, -inwards);
+        let points = vec![tip, tip + side, tip + vec2(-side.x, side.y)];
+        painter.add(Shape::convex_polygon(points, color, Stroke::NONE));
+    }
+}
+
 /// Slanted lines over a rectangle.
 pub fn hatch(painter: &Painter, rect: egui::Rect, step: f32, stroke: Stroke) {
     let painter = painter.with_clip_rect(rect.intersect(painter.clip_rect()));

@@ -2,6 +2,7 @@
 
 use egui::style::ScrollAnimation;
 use egui::{Color32, Context, CornerRadius, FontFamily, FontId, Stroke, TextStyle, Theme, Visuals};
+use netreel_inspector_model::Model;
 use netreel_protocol::history::Level;
 use netreel_wire::Kind;
 
@@ -40,8 +41,15 @@ pub const PLAIN: Color32 = Color32::from_rgb(0x6b, 0x76, 0x85);
 
 /// Height of a row of text.
 pub const ROW: f32 = 19.0;
-/// Room at the left of the timeline for names.
+/// Room at the left of the timeline for short names.
 pub const GUTTER: f32 = 108.0;
+
+/// Room at the left of the timeline for the names of a session's nodes.
+pub fn gutter(model: &Model) -> f32 {
+    (40.0 + model.lane_name_length() as f32 * 7.4)
+        .max(GUTTER)
+        .round()
+}
 
 /// The one face for numbers.
 pub fn mono() -> FontId {

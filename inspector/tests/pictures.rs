@@ -5,7 +5,8 @@ mod fixture;
 
 use std::path::{Path, PathBuf};
 
-use netreel_inspector::{PictureError, View, screenshot};
+use fixture::ways;
+use netreel_inspector::{PictureError, View, photograph, screenshot};
 
 fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.png"))
@@ -88,6 +89,35 @@ fn a_long_session_can_be_drawn() {
         &file("long"),
     )
     .expect("a picture");
+}
+
+#[test]
+fn sessions_of_every_way_of_recording_can_be_drawn() {
+    let pids = (0..60).map(|pid| format!("many.{}", 11_880 + pid));
+    let sessions = [
+        (
+            "addresses",
+            vec!["127.0.0.1:7000".into(), "127.0.0.1:7001".into()],
+        ),
+        ("forty", pids.collect()),
+        (
+            "scripts",
+            vec!["游戏服务器".into(), "玩家".into(), "сервер".into()],
+        ),
+        (
+            "long",
+            vec!["[2001:db8::5555:6b7c]:7000".repeat(8), "A".into()],
+        ),
+    ];
+    for (name, nodes) in sessions {
+        let nodes: Vec<String> = nodes;
+        for size in [(1600, 1000), (1280, 700), (320, 200)] {
+            let nodes = nodes.iter().map(|name| ways::recorded(name)).collect();
+            let path = file(&format!("{name}-{}", size.0));
+            let model = ways::model(ways::talk(nodes));
+            photograph(model, View::Timeline, size, &path).expect("a picture");
+        }
+    }
 }
 
 #[test]

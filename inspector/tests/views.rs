@@ -8,13 +8,17 @@ use egui::accesskit::{Role, Toggled};
 use egui::{Event, Key, MouseWheelUnit, Pos2, TouchPhase, Vec2, vec2};
 use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT, Queryable};
-use fixture::BOX;
+use fixture::{BOX, ways};
 use netreel_inspector::{Inspector, View, theme};
-use netreel_inspector_model::{Command, Hover};
+use netreel_inspector_model::{Command, Hover, Model};
 use netreel_protocol::session::PacketId;
 
 fn open(view: View) -> Harness<'static, Inspector> {
-    let inspector = Inspector::new(fixture::race_model(), view);
+    open_model(fixture::race_model(), view)
+}
+
+fn open_model(model: Model, view: View) -> Harness<'static, Inspector> {
+    let inspector = Inspector::new(model, view);
     let mut harness = Harness::builder()
         .with_size(vec2(1600.0, 1000.0))
         .with_max_steps(16)
@@ -110,6 +114,35 @@ fn a_click_on_a_row_selects_its_packet() {
         harness.state().model().selection().packet,
         Some(PacketId(5))
     );
+}
+
+/// A session of a server and its clients, by their addresses.
+fn addresses(count: u16) -> Model {
+    let node = |number| ways::recorded(&format!("127.0.0.1:{}", 7_000 + number));
+    ways::model(ways::talk((0..count).map(node).collect()))
+}
+
+#[test]
+fn rows_of_nodes_that_have_no_names_have_their_ports() {
+    let harness = open_model(addresses(3), View::Timeline);
+    for row in ["packet 0 :7001 → :7000", "packet 2 :7002 → :7000"] {
+        row_of(&harness, row);
+    }
+}
+
+#[test]
+fn the_pointer_over_a_name_tells_what_is_known_of_the_node() {
+    for (count, lane) in [(3_u16, 1_u16), (40, 21)] {
+        let mut harness = open_model(addresses(count), View::Timeline);
+        let lanes = harness.get_by_label("timeline").rect();
+        let height = (lanes.height() - 22.0) / f32::from(count);
+        let y = lanes.top() + 22.0 + (f32::from(lane) + 0.5) * height;
+        harness.hover_at(Pos2::new(lanes.left() + 40.0, y));
+        harness.run();
+        let told = format!("127.0.0.1:{}\nrecorded at the node", 7_000 + lane);
+        let shown = harness.query_by_label_contains(&told);
+        assert!(shown.is_some(), "{told}");
+    }
 }
 
 #[test]

@@ -56,17 +56,24 @@ pub fn line(arrow: &Arrow, start: Pos2, receiver: Pos2) -> Line {
     }
 }
 
-/// Draws one arrow. `quiet` is whether something else is being told.
-pub fn draw(painter: &Painter, model: &Model, arrow: &Arrow, line: Line, quiet: bool) {
+/// Draws one arrow. `quiet` is whether something else is being told, `crowd` how strong the less
+/// telling ones are, from 0 to 1.
+pub fn draw(
+    painter: &Painter,
+    model: &Model,
+    arrow: &Arrow,
+    line: Line,
+    (quiet, crowd): (bool, f32),
+) {
     let role = role(model, arrow);
     let color = theme::kind(model.kinds(), arrow.kind);
     let (width, strength) = match prominence(model, arrow) {
         5 => (2.4, 1.0),
         4 => (2.0, 1.0),
         3 => (1.2, if quiet { 0.45 } else { 0.9 }),
-        2 => (1.3, if quiet { 0.5 } else { 0.95 }),
-        1 if role == Some(Role::Update) => (1.0, if quiet { 0.22 } else { 0.45 }),
-        1 => (1.0, if quiet { 0.16 } else { 0.28 }),
+        2 => (1.3, crowd * if quiet { 0.5 } else { 0.95 }),
+        1 if role == Some(Role::Update) => (1.0, crowd * if quiet { 0.22 } else { 0.45 }),
+        1 => (1.0, crowd.max(0.5) * if quiet { 0.16 } else { 0.28 }),
         _ => (1.0, 0.08),
     };
     let shade = theme::faded(color, strength);
@@ -142,14 +149,14 @@ impl Labels {
     }
 
     /// Finds room for a text beside `at` within `bounds`, at the first of a few places that is free,
-    /// and keeps it. A text that must be written takes the first place that is inside.
+    /// and keeps it. For a text that is `wanted` there are more places.
     pub fn find(
         &mut self,
         bounds: Rect,
         at: Pos2,
         size: Vec2,
         gap: f32,
-        must: bool,
+        wanted: bool,
     ) -> Option<Rect> {
         let (right, left) = (7.0, -7.0 - size.x);
         let (above, below) = (-gap - size.y, gap);
@@ -160,8 +167,8 @@ impl Labels {
             (right, below + size.y + 4.0),
             (left, below + size.y + 4.0),
         ];
-        let far = if must { far.as_slice() } else { &[] };
-        let rects = near
+        let far = if wanted { far.as_slice() } else { &[] };
+        let mut rects = near
             .iter()
             .chain(far)
             .map(|&(x, y)| Rect::from_min_size(at + vec2(x, y), size))
@@ -170,12 +177,9 @@ impl Labels {
             let taken = self.taken.iter();
             !taken
                 .into_iter()
-                .any(|taken| taken.intersects(rect.expand(1.0)))
+                .any(|taken| taken.intersects(rect.expand2(vec2(4.0, 1.0))))
         };
-        let rect = rects
-            .clone()
-            .find(is_free)
-            .or_else(|| rects.clone().next().filter(|_| must))?;
+        let rect = rects.find(is_free)?;
         self.taken.push(rect);
         Some(rect)
     }

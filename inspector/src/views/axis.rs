@@ -1,6 +1,6 @@
 //! What all views of time share: where time lies, its labels, and how it is moved.
 
-use egui::{Align2, Event, MouseWheelUnit, Painter, Rect, Response, Ui, pos2};
+use egui::{Event, MouseWheelUnit, Painter, Rect, Response, Ui, pos2};
 use netreel_inspector_model::{Command, Model, Scale, ticks};
 use netreel_protocol::session::SessionTime;
 
@@ -13,9 +13,9 @@ pub const HEIGHT: f32 = 22.0;
 const MARGIN: f32 = 14.0;
 
 /// The part of a view in which time runs from left to right.
-pub fn time_rect(view: Rect) -> Rect {
+pub fn time_rect(view: Rect, model: &Model) -> Rect {
     let mut rect = view;
-    rect.min.x = (view.left() + theme::GUTTER).min(view.right() - 1.0);
+    rect.min.x = (view.left() + theme::gutter(model)).min(view.right() - 1.0);
     rect.max.x = (view.right() - MARGIN).max(rect.min.x + 1.0);
     rect
 }
@@ -30,13 +30,14 @@ pub fn show(painter: &Painter, axis: Rect, bottom: f32, scale: &Scale) {
             continue;
         }
         painter.vline(x, axis.bottom() - 6.0..=bottom, (1.0, theme::FAINT));
-        painter.text(
-            pos2(x + 4.0, axis.center().y),
-            Align2::LEFT_CENTER,
-            tick.label,
-            theme::small(),
-            theme::WEAK,
-        );
+        let label = painter.layout_no_wrap(tick.label, theme::small(), theme::WEAK);
+        // The last one stands before its line where there is no room behind it.
+        let left = match x + 4.0 + label.size().x <= axis.right() + MARGIN {
+            true => x + 4.0,
+            false => x - 4.0 - label.size().x,
+        };
+        let top = axis.center().y - label.size().y / 2.0;
+        painter.galley(pos2(left, top), label, theme::WEAK);
     }
     painter.hline(axis.x_range(), axis.bottom() - 0.5, (1.0, theme::LINE));
 }

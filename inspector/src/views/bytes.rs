@@ -5,7 +5,7 @@ use std::ops::Range;
 use egui::{Align2, Color32, Rect, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
 use netreel_inspector_model::{Command, Detail, HEX_COLUMNS, Hover, Model};
 
-use super::{findings, head};
+use super::{fields, findings, head};
 use crate::theme;
 
 const ROW: f32 = 21.0;
@@ -16,7 +16,8 @@ const GAP: f32 = 8.0;
 
 /// How high the view is with all its rows.
 pub fn height(detail: &Detail) -> f32 {
-    head::HEIGHT + (detail.hex_row_count().max(2) as f32) * ROW + 52.0
+    let note = if detail.note().is_some() { 20.0 } else { 0.0 };
+    head::HEIGHT + note + (detail.hex_row_count().max(2) as f32) * ROW + 52.0
 }
 
 /// Draws the bytes. The pointer over a byte lights up its fields in the tree.
@@ -32,9 +33,17 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
         findings::empty(ui, "Select a packet to see its bytes.");
         return;
     }
-    if detail.bytes().is_none() {
-        findings::empty(ui, "The recording does not hold this packet's bytes.");
+    if detail.bytes().is_none_or(<[u8]>::is_empty) {
+        let why = match (detail.bytes(), detail.note()) {
+            (_, Some(note)) => note,
+            (None, None) => "The recording does not hold this packet's bytes.",
+            (Some(_), None) => "The packet is empty.",
+        };
+        findings::empty(ui, why);
         return;
+    }
+    if let Some(note) = detail.note() {
+        fields::note(ui, note, theme::WARNING);
     }
     let foot = 22.0;
     let scroll_height = (ui.available_height() - foot).max(ROW);
@@ -74,7 +83,14 @@ fn line(
         theme::DIM,
     );
     let columns = HEX_COLUMNS as f32;
-    let room = rect.width() - LEFT - 2.0 * GAP - TEXT_CELL * columns - 10.0;
+    // Numbers that can be told apart come before their text.
+    let with_text = rect.width() >= LEFT + 2.0 * GAP + (17.0 + TEXT_CELL) * columns + 10.0;
+    let text = if with_text {
+        GAP + TEXT_CELL * columns
+    } else {
+        0.0
+    };
+    let room = rect.width() - LEFT - GAP - text - 10.0;
     let width = (room / columns).clamp(16.0, 24.0).floor();
     let text_left = rect.left() + LEFT + width * columns + 2.0 * GAP + TEXT_CELL / 2.0;
     for (column, &byte) in hex.bytes.iter().enumerate() {
@@ -119,7 +135,9 @@ fn line(
             (false, true) => theme::DIM,
             (false, false) => theme::TEXT,
         };
-        painter.text(at, Align2::CENTER_CENTER, character, theme::mono(), color);
+        if with_text {
+            painter.text(at, Align2::CENTER_CENTER, character, theme::mono(), color);
+        }
         if response.hovered() {
             commands.push(Command::Hover(Some(Hover::Byte(offset))));
         }

@@ -1,6 +1,6 @@
 //! The fields of the selected packet, as its wire names them.
 
-use egui::{Align2, Rect, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
+use egui::{Align2, Color32, Rect, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
 use netreel_inspector_model::{Command, FieldRow, Hover, Model};
 
 use netreel_protocol::session::PacketId;
@@ -20,13 +20,16 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     };
     let link = model
         .packet(id)
-        .map_or_else(String::new, |packet| model.link_name(packet));
+        .map_or_else(String::new, |packet| model.lane_link_name(packet));
     let kinds = model.kinds_text(id);
     head::show(
         ui,
         &format!("packet {}", id.0),
         &format!("{link}   {kinds}"),
     );
+    if let Some(sentence) = model.detail().note() {
+        note(ui, sentence, theme::WARNING);
+    }
     problems(ui, model);
     outcomes(ui, model, id);
     let rows = model.detail().rows();
@@ -85,15 +88,20 @@ fn outcomes(ui: &mut Ui, model: &Model, id: PacketId) {
 
 fn problems(ui: &mut Ui, model: &Model) {
     for problem in model.detail().problems().into_iter().take(3) {
-        let (rect, response) =
-            ui.allocate_exact_size(vec2(ui.available_width(), 20.0), Sense::hover());
-        let painter = ui.painter();
-        painter.rect_filled(rect, 0.0, theme::faded(theme::ERROR, 0.15));
-        let color = theme::ERROR;
-        let galley = findings::elided(painter, &problem, theme::mono(), rect.width() - 20.0, color);
-        painter.galley(rect.min + vec2(10.0, 3.0), galley, color);
-        response.on_hover_text(problem);
+        note(ui, &problem, theme::ERROR);
     }
+}
+
+/// A sentence over what it is about.
+pub fn note(ui: &mut Ui, sentence: &str, color: Color32) {
+    let size = vec2(ui.available_width(), 20.0);
+    let (rect, response) = ui.allocate_exact_size(size, Sense::hover());
+    let painter = ui.painter();
+    painter.rect_filled(rect, 0.0, theme::faded(color, 0.15));
+    let galley = findings::elided(painter, sentence, theme::mono(), rect.width() - 20.0, color);
+    painter.galley(rect.min + vec2(10.0, 3.0), galley, color);
+    response.on_hover_text(sentence);
+    ui.add_space(-ui.spacing().item_spacing.y);
 }
 
 /// Where the values begin: behind the longest name.

@@ -152,7 +152,9 @@ fn proof(ui: &mut Ui, rect: Rect, model: &Model, finding: usize, commands: &mut 
             theme::WEAK,
         );
         put(216.0, Align2::LEFT_CENTER, piece.node.clone(), theme::TEXT);
-        put(272.0, Align2::LEFT_CENTER, piece.what.clone(), theme::TEXT);
+        let node = (model.short_name_length() as f32 * 7.3 + 12.0).max(56.0);
+        let what = piece.what.clone();
+        put(216.0 + node, Align2::LEFT_CENTER, what, theme::TEXT);
         if response.clicked() {
             commands.push(Command::SelectEvidence(finding, place));
         }

@@ -1,43 +1,106 @@
 //! What the timeline's signs mean.
 
-use egui::{Align2, Sense, Ui, pos2, vec2};
+use egui::{Align2, Painter, Pos2, Rect, Sense, Stroke, Ui, pos2, vec2};
 use netreel_inspector_model::Model;
 use netreel_protocol::history::Level;
 
 use crate::{glyph, theme};
 
-/// Draws one line: the message kinds that the wire declares, then what can become of a packet.
+/// Between two signs.
+const GAP: f32 = 18.0;
+
+/// A sign and what it means.
+type Sign<'a> = (String, Box<dyn Fn(&Painter, Pos2) + 'a>);
+
+/// Draws one line: the message kinds that the session has, as many as there is room for, then what can
+/// become of a packet.
 pub fn show(ui: &mut Ui, model: &Model) {
     let (rect, _) = ui.allocate_exact_size(ui.available_size(), Sense::hover());
     let painter = ui.painter().with_clip_rect(rect);
     painter.hline(rect.x_range(), rect.top() + 0.5, (1.0, theme::FAINT));
-    let y = rect.center().y;
-    let mut x = rect.left() + 14.0;
-    let label = |x: f32, text: &str| {
-        let at = pos2(x + 9.0, y);
-        let end = painter.text(at, Align2::LEFT_CENTER, text, theme::small(), theme::WEAK);
-        end.right() + 18.0
+    let width = |text: &str| {
+        let galley = painter.layout_no_wrap(text.to_owned(), theme::small(), theme::WEAK);
+        9.0 + galley.size().x + GAP
     };
-    for (place, kind) in model.kinds().iter().enumerate() {
-        let id = netreel_wire::KindId(place as u16);
-        let color = theme::kind(model.kinds(), Some(id));
-        glyph::kind(&painter, pos2(x, y), 9.0, Some(kind.role), color);
-        x = label(x, &kind.name);
+    let fates = fates(model);
+    let needed: f32 = fates.iter().map(|(text, _)| width(text)).sum();
+    let mut x = rect.left() + 14.0;
+    let draw = |x: &mut f32, (text, sign): &Sign<'_>| {
+        let y = rect.center().y;
+        sign(&painter, pos2(*x, y));
+        let at = pos2(*x + 9.0, y);
+        painter.text(at, Align2::LEFT_CENTER, text, theme::small(), theme::WEAK);
+        *x += width(text);
+    };
+    let kinds = kinds(model);
+    let mut room = rect.width() - 14.0 - needed - 12.0;
+    let all = kinds.iter().map(|(text, _)| width(text)).sum::<f32>() <= room;
+    if !all {
+        room -= width("and 99 more");
     }
-    glyph::kind(&painter, pos2(x, y), 9.0, None, theme::PLAIN);
-    x = label(x, "acks only");
+    for (place, kind) in kinds.iter().enumerate() {
+        room -= width(&kind.0);
+        if room < 0.0 {
+            let more = format!("and {} more", kinds.len() - place);
+            let at = pos2(x - 5.0, rect.center().y);
+            painter.text(at, Align2::LEFT_CENTER, &more, theme::small(), theme::DIM);
+            x += width(&more) - 14.0;
+            break;
+        }
+        draw(&mut x, kind);
+    }
     x += 12.0;
-    glyph::cross(&painter, pos2(x, y), 7.0, theme::WARNING);
-    x = label(x, "lost");
-    glyph::twice(&painter, pos2(x, y), theme::WARNING);
-    x = label(x, "received twice");
-    glyph::unknown(&painter, pos2(x, y), theme::WEAK);
-    x = label(x, "fate unknown");
-    glyph::level(&painter, pos2(x, y), 10.0, Level::Error);
-    x = label(x, "error");
-    glyph::level(&painter, pos2(x, y), 10.0, Level::Warning);
-    x = label(x, "warning");
-    glyph::level(&painter, pos2(x, y), 10.0, Level::Info);
-    x = label(x, "info");
-    let _ = (x, vec2(0.0, 0.0));
+    for fate in &fates {
+        draw(&mut x, fate);
+    }
+}
+
+fn kinds(model: &Model) -> Vec<Sign<'_>> {
+    let mut signs: Vec<Sign<'_>> = Vec::new();
+    for &id in model.kinds_that_lead() {
+        let Some(kind) = model.kinds().get(usize::from(id.0)) else {
+            continue;
+        };
+        let color = theme::kind(model.kinds(), Some(id));
+        let sign = move |painter: &Painter, at: Pos2| {
+            glyph::kind(painter, at, 9.0, Some(kind.role), color);
+        };
+        signs.push((kind.name.to_string(), Box::new(sign)));
+    }
+    let plain = match model.session().wire {
+        Some(_) => "acks only",
+        None => "packet",
+    };
+    let sign = |painter: &Painter, at: Pos2| glyph::kind(painter, at, 9.0, None, theme::PLAIN);
+    signs.push((plain.to_owned(), Box::new(sign)));
+    signs
+}
+
+fn fates(model: &Model) -> Vec<Sign<'static>> {
+    let mut signs: Vec<Sign<'static>> = Vec::new();
+    let mut add = |text: &str, sign: fn(&Painter, Pos2)| {
+        signs.push((text.to_owned(), Box::new(sign)));
+    };
+    add("lost", |it, at| glyph::cross(it, at, 7.0, theme::WARNING));
+    add("received twice", |it, at| {
+        glyph::twice(it, at, theme::WARNING);
+    });
+    add("fate unknown", |it, at| {
+        glyph::unknown(it, at, theme::WEAK);
+    });
+    add("error", |it, at| glyph::level(it, at, 10.0, Level::Error));
+    add("warning", |it, at| {
+        glyph::level(it, at, 10.0, Level::Warning);
+    });
+    add("info", |it, at| glyph::level(it, at, 10.0, Level::Info));
+    if model.has_holes() {
+        add("not recorded", |it, at| {
+            let rect = Rect::from_center_size(at, vec2(11.0, 10.0));
+            glyph::hatch(it, rect, 4.0, Stroke::new(1.0, theme::WARNING));
+        });
+    }
+    if model.has_triggers() {
+        add("trigger", |it, at| glyph::trigger(it, at, 12.0));
+    }
+    signs
 }

@@ -15,7 +15,7 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     let width = ui.available_width();
     let (view, _) = ui.allocate_exact_size(vec2(width, HEIGHT), Sense::hover());
     ui.add_space(-ui.spacing().item_spacing.y);
-    let time = axis::time_rect(view);
+    let time = axis::time_rect(view, model);
     let response = ui
         .interact(time, ui.scope_id().with("minimap"), Sense::click_and_drag())
         .on_hover_cursor(CursorIcon::PointingHand);

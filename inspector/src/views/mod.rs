@@ -6,6 +6,7 @@ pub mod bytes;
 pub mod fields;
 pub mod findings;
 pub mod head;
+pub mod lanes;
 pub mod legend;
 pub mod minimap;
 pub mod objects;

@@ -29,18 +29,18 @@ pub fn show(ui: &mut Ui, model: &Model, with_axis: bool, commands: &mut Vec<Comm
             model.object_name(object),
             model.beliefs_text(object, model.span().end)
         ),
+        (None, _) if rows.is_empty() => "no message is about one".to_owned(),
         (None, _) => format!("{objects}"),
     };
     head::show(ui, "objects", &more);
     if rows.is_empty() {
-        findings::empty(ui, "No message is about an object.");
         return;
     }
-    let scale = model.scale(axis::time_rect(ui.max_rect()).width());
+    let scale = model.scale(axis::time_rect(ui.max_rect(), model).width());
     if with_axis {
         let size = vec2(ui.available_width(), axis::HEIGHT);
         let (rect, response) = ui.allocate_exact_size(size, Sense::click_and_drag());
-        let time = axis::time_rect(rect);
+        let time = axis::time_rect(rect, model);
         axis::show(ui.painter(), time, ui.max_rect().bottom(), &scale);
         axis::navigate(ui, &response, time, &scale, commands);
         if response.clicked() {
@@ -63,7 +63,7 @@ pub fn show(ui: &mut Ui, model: &Model, with_axis: bool, commands: &mut Vec<Comm
             line(ui, model, row, full, &scale, commands);
         }
     });
-    let time = axis::time_rect(full);
+    let time = axis::time_rect(full, model);
     axis::cursor(ui.painter(), time, &scale, model);
 }
 
@@ -92,7 +92,7 @@ fn line(
     }
     painter.hline(rect.x_range(), rect.bottom() - 0.5, (1.0, theme::FAINT));
     name(&painter, rect, model, object, node);
-    let mut time = axis::time_rect(full);
+    let mut time = axis::time_rect(full, model);
     time.min.y = rect.top();
     time.max.y = rect.bottom();
     let stretches = model.stretches(row, scale);
@@ -141,15 +141,16 @@ fn name(painter: &Painter, rect: Rect, model: &Model, object: u64, node: Option<
                 glyph::level(painter, pos2(left + 5.0, y), 11.0, level);
                 left += 16.0;
             }
-            let room = rect.left() + theme::GUTTER - left - 6.0;
+            let room = rect.left() + theme::gutter(model) - left - 6.0;
             let text = model.object_name(object);
             let galley = findings::elided(painter, &text, theme::mono(), room, theme::TEXT);
             painter.galley(pos2(left, y - galley.size().y / 2.0), galley, theme::TEXT);
         }
         Some(node) => {
-            let text = model.node_name(node);
-            let galley = findings::elided(painter, text, theme::mono(), 56.0, theme::WEAK);
-            let left = rect.left() + theme::GUTTER - 12.0 - galley.size().x;
+            let room = theme::gutter(model) - 52.0;
+            let text = model.lane_name(node);
+            let galley = findings::elided(painter, text, theme::mono(), room, theme::WEAK);
+            let left = rect.left() + theme::gutter(model) - 12.0 - galley.size().x;
             painter.galley(pos2(left, y - galley.size().y / 2.0), galley, theme::WEAK);
         }
     }

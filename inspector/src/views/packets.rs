@@ -1,18 +1,86 @@
 //! The packet table: only the rows on the screen are made.
 
 use egui::{Align, Color32, Layout, RichText, Role, Sense, Ui, WidgetInfo};
-use egui_extras::{Column, TableBuilder, TableRow};
-use netreel_inspector_model::{Command, Hover, Model, PacketRow, text};
+use egui_extras::{Column as Width, TableBuilder, TableRow};
+use netreel_inspector_model::{Column, Command, Hover, Model, PacketRow, text};
 
 use super::{findings, head, scroll};
 use crate::{glyph, theme};
 
 const ROW: f32 = 18.0;
 
-/// From so many points on the table shows all its columns.
-const WIDE: f32 = 640.0;
-/// The columns that a narrower table lacks: the field tree has both.
-const NARROW_LACKS: [&str; 2] = ["seq", "bytes"];
+/// Between two columns.
+const GAP: f32 = 11.0;
+/// A character of the table's face.
+const CHARACTER: f32 = 7.3;
+
+/// What a narrow table lacks, the first first: the field tree has all of it.
+const NARROW_LACKS: [Column; 2] = [Column::Sequence, Column::Bytes];
+
+/// How wide the table is with the columns that it always has.
+pub fn width_min(model: &Model) -> f32 {
+    let mut columns = model.columns();
+    if columns.contains(&Column::Messages) {
+        columns.retain(|column| !NARROW_LACKS.contains(column));
+    }
+    width(&columns, model)
+}
+
+fn width(columns: &[Column], model: &Model) -> f32 {
+    let widths = columns.iter().map(|column| width_of(*column, model));
+    widths.map(|width| width + GAP).sum::<f32>() + 14.0
+}
+
+/// As wide as what stands in it; messages are as wide as there is room, this is the least.
+fn width_of(column: Column, model: &Model) -> f32 {
+    let characters = |count: usize| (count as f32 * CHARACTER).ceil();
+    match column {
+        Column::Number => 50.0,
+        Column::Time => characters(text::seconds(model.span().end).len()).max(74.0),
+        Column::Link => characters(model.short_link_length()).max(80.0),
+        Column::Messages => 110.0,
+        Column::Objects => 50.0,
+        Column::Sequence | Column::Bytes => 38.0,
+        Column::Latency => 62.0,
+        Column::Fate => 82.0,
+    }
+}
+
+/// The columns that fit.
+fn columns(model: &Model, room: f32) -> Vec<(Column, f32)> {
+    let mut columns = model.columns();
+    let mut over = width(&columns, model) - room;
+    let messages = columns.contains(&Column::Messages);
+    for lacks in NARROW_LACKS {
+        // Where no wire says what a packet carries, its length is what there is to say.
+        if over > 0.0 && columns.contains(&lacks) && messages {
+            columns.retain(|column| *column != lacks);
+            over -= width_of(lacks, model) + GAP;
+        }
+    }
+    let with_width = |column: Column| {
+        let width = width_of(column, model);
+        match column {
+            Column::Link if over > 0.0 => (column, (width - over).max(80.0)),
+            _ => (column, width),
+        }
+    };
+    columns.into_iter().map(with_width).collect()
+}
+
+fn head(column: Column, model: &Model) -> &'static str {
+    match column {
+        Column::Number => "#",
+        Column::Time => "time s",
+        Column::Link => "link",
+        Column::Messages => "messages",
+        Column::Objects => "object",
+        Column::Sequence => "seq",
+        Column::Bytes => "bytes",
+        Column::Latency => model.measured_alike().unwrap_or("latency"),
+        Column::Fate => "fate",
+    }
+}
 
 /// Draws the table. A click selects a packet.
 pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
@@ -37,42 +105,36 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
         findings::empty(ui, sentence);
         return;
     }
-    ui.spacing_mut().item_spacing = egui::vec2(11.0, 0.0);
+    ui.spacing_mut().item_spacing = egui::vec2(GAP, 0.0);
     ui.add_space(2.0);
     let selected = model.selection().packet;
     let moved = scroll::changed(ui.ctx(), "packets selection", selected.map(|id| id.0));
-    let wide = ui.available_width() >= WIDE;
+    let columns = columns(model, ui.available_width());
+    let fills = match columns.iter().any(|(it, _)| *it == Column::Messages) {
+        true => Column::Messages,
+        false => Column::Link,
+    };
     let mut table = TableBuilder::new(ui)
         .id_salt("packets")
         .striped(true)
         .sense(Sense::click())
         .animate_scrolling(false)
         .auto_shrink(false)
-        .cell_layout(Layout::left_to_right(Align::Center))
-        .column(Column::exact(50.0))
-        .column(Column::exact(74.0))
-        .column(Column::exact(80.0).clip(true))
-        .column(Column::remainder().at_least(70.0).clip(true))
-        .column(Column::exact(50.0).clip(true));
-    if wide {
-        table = table.columns(Column::exact(38.0), 2);
+        .cell_layout(Layout::left_to_right(Align::Center));
+    for &(column, width) in &columns {
+        table = table.column(match column {
+            _ if column == fills => Width::remainder().at_least(70.0).clip(true),
+            _ => Width::exact(width).clip(true),
+        });
     }
-    table = table
-        .column(Column::exact(58.0))
-        .column(Column::exact(78.0));
     if moved && let Some(row) = selected.and_then(|id| model.row_of(id)) {
         // Only as far as needed: a row that somebody clicked stays under the pointer.
         table = table.scroll_to_row(row, None);
     }
-    let heads = [
-        "#", "time s", "link", "messages", "object", "seq", "bytes", "latency", "fate",
-    ];
     table
         .header(ROW, |mut header| {
-            for (column, head) in heads.iter().enumerate() {
-                if !wide && NARROW_LACKS.contains(head) {
-                    continue;
-                }
+            for &(column, _) in &columns {
+                let head = head(column, model);
                 header.col(|ui| cell(ui, head, theme::DIM, right(column)));
             }
         })
@@ -84,72 +146,57 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
                 else {
                     return;
                 };
-                line(&mut row, model, &packet, wide, commands);
+                line(&mut row, model, &packet, &columns, commands);
             });
         });
 }
 
-fn right(column: usize) -> bool {
-    matches!(column, 0 | 1 | 5 | 6 | 7)
+fn right(column: Column) -> bool {
+    matches!(
+        column,
+        Column::Number | Column::Time | Column::Sequence | Column::Bytes | Column::Latency
+    )
 }
 
 fn line(
     row: &mut TableRow<'_, '_>,
     model: &Model,
     packet: &PacketRow,
-    wide: bool,
+    columns: &[(Column, f32)],
     commands: &mut Vec<Command>,
 ) {
     row.set_selected(packet.selected);
     row.set_hovered(model.hover() == Some(Hover::Packet(packet.packet)));
     let quiet = packet.lead.is_none();
-    let text = if quiet { theme::WEAK } else { theme::TEXT };
-    let color = theme::kind(model.kinds(), packet.lead);
-    let role = packet
-        .lead
-        .and_then(|kind| model.kinds().get(usize::from(kind.0)))
-        .map(|kind| kind.role);
-    row.col(|ui| {
-        let number = if packet.evidence {
-            theme::ACCENT
-        } else {
-            theme::WEAK
-        };
-        cell(ui, &packet.packet.0.to_string(), number, true);
-    });
-    row.col(|ui| cell(ui, &packet.time, text, true));
-    row.col(|ui| cell(ui, &packet.link, text, false));
-    row.col(|ui| {
-        let (rect, _) = ui.allocate_exact_size(egui::vec2(10.0, 10.0), Sense::hover());
-        glyph::kind(ui.painter(), rect.center(), 8.0, role, color);
-        let kinds = if quiet { "acks only" } else { &packet.kinds };
-        cell(ui, kinds, if quiet { theme::DIM } else { text }, false);
-    });
-    row.col(|ui| cell(ui, &packet.objects, text, false));
-    if wide {
-        row.col(|ui| cell(ui, &packet.sequence, theme::WEAK, true));
-        row.col(|ui| cell(ui, &packet.bytes, theme::WEAK, true));
-    }
-    let late = if packet.is_late {
-        theme::WARNING
-    } else {
-        theme::WEAK
+    let text = match quiet && packet.described {
+        true => theme::WEAK,
+        false => theme::TEXT,
     };
-    row.col(|ui| cell(ui, &packet.late, late, true));
-    row.col(|ui| {
-        let color = match (packet.missing, packet.fate.as_str()) {
-            (true, _) => theme::WARNING,
-            (false, "received") => theme::DIM,
-            _ => theme::WEAK,
-        };
-        cell(ui, &packet.fate, color, false);
-        if let Some(level) = packet.level {
-            ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                let (rect, _) = ui.allocate_exact_size(egui::vec2(11.0, 11.0), Sense::hover());
-                glyph::level(ui.painter(), rect.center(), 10.0, level);
-            });
-        }
-    });
+    for &(column, _) in columns {
+        row.col(|ui| match column {
+            Column::Number => {
+                let color = match packet.evidence {
+                    true => theme::ACCENT,
+                    false => theme::WEAK,
+                };
+                cell(ui, &packet.packet.0.to_string(), color, true);
+            }
+            Column::Time => cell(ui, &packet.time, text, true),
+            Column::Link => cell(ui, &packet.link, text, false),
+            Column::Messages => messages(ui, model, packet),
+            Column::Objects => cell(ui, &packet.objects, text, false),
+            Column::Sequence => cell(ui, &packet.sequence, theme::WEAK, true),
+            Column::Bytes => cell(ui, &packet.bytes, theme::WEAK, true),
+            Column::Latency => {
+                let color = match packet.is_late {
+                    true => theme::WARNING,
+                    false => theme::WEAK,
+                };
+                cell(ui, &packet.late, color, true);
+            }
+            Column::Fate => fate(ui, packet),
+        });
+    }
     let response = row.response();
     let label = format!(
         "packet {} {} {}",
@@ -161,6 +208,36 @@ fn line(
     }
     if response.hovered() {
         commands.push(Command::Hover(Some(Hover::Packet(packet.packet))));
+    }
+}
+
+fn messages(ui: &mut Ui, model: &Model, packet: &PacketRow) {
+    let color = theme::kind(model.kinds(), packet.lead);
+    let role = packet
+        .lead
+        .and_then(|kind| model.kinds().get(usize::from(kind.0)))
+        .map(|kind| kind.role);
+    let (rect, _) = ui.allocate_exact_size(egui::vec2(10.0, 10.0), Sense::hover());
+    glyph::kind(ui.painter(), rect.center(), 8.0, role, color);
+    match packet.lead {
+        Some(_) => cell(ui, &packet.kinds, theme::TEXT, false),
+        None if packet.described => cell(ui, "acks only", theme::DIM, false),
+        None => cell(ui, "not in the wire", theme::DIM, false),
+    }
+}
+
+fn fate(ui: &mut Ui, packet: &PacketRow) {
+    let color = match (packet.missing, packet.fate.as_str()) {
+        (true, _) => theme::WARNING,
+        (false, "received") => theme::DIM,
+        _ => theme::WEAK,
+    };
+    cell(ui, &packet.fate, color, false);
+    if let Some(level) = packet.level {
+        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+            let (rect, _) = ui.allocate_exact_size(egui::vec2(11.0, 11.0), Sense::hover());
+            glyph::level(ui.painter(), rect.center(), 10.0, level);
+        });
     }
 }
 

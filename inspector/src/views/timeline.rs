@@ -2,14 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use egui::{
-    Align2, Painter, Pos2, Rect, Response, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2,
-};
-use netreel_inspector_model::{Arrow, Bucket, Command, Flag, Hover, Model, Scale, Traffic, text};
-use netreel_protocol::session::{Node, NodeId, PacketId};
+use egui::{Painter, Pos2, Rect, Response, Role, Sense, Stroke, Ui, WidgetInfo, vec2};
+use netreel_inspector_model::{Arrow, Bucket, Command, Flag, Hover, Model, Scale, Traffic};
+use netreel_protocol::session::{NodeId, PacketId};
 
 use super::arrows::{self, Labels, Line};
 use super::axis;
+use super::lanes::{self, Lanes};
 use super::story::Story;
 use crate::{glyph, theme};
 
@@ -19,31 +18,21 @@ const NEAR: f32 = 6.0;
 /// Names beside arrows, where there is room: tried for the most telling so many.
 const NAMED_MAX: usize = 240;
 
+/// Up to so many arrows each is drawn at its full strength.
+const ARROWS_CLEAR: f32 = 600.0;
+
 /// How near two flags may be, in points, before one stands for both.
 const FLAG_FOLD: f32 = 7.0;
-
-/// Where the lanes are.
-struct Lanes {
-    time: Rect,
-    height: f32,
-}
 
 /// Draws the lanes. A click on an arrow selects its packet, elsewhere it puts the time cursor.
 pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     let view = ui.available_rect_before_wrap();
     ui.advance_cursor_after_rect(view);
-    let axis_rect = Rect::from_min_size(
-        axis::time_rect(view).min,
-        vec2(axis::time_rect(view).width(), axis::HEIGHT),
-    );
-    let mut time = axis::time_rect(view);
+    let mut time = axis::time_rect(view, model);
+    let axis_rect = Rect::from_min_size(time.min, vec2(time.width(), axis::HEIGHT));
     time.min.y = axis_rect.bottom();
     let scale = model.scale(time.width());
-    let nodes = &model.session().nodes;
-    let lanes = Lanes {
-        time,
-        height: time.height() / nodes.len().max(1) as f32,
-    };
+    let lanes = Lanes::new(model, time);
     let response = ui.interact(
         view,
         ui.scope_id().with("timeline"),
@@ -54,12 +43,12 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     let painter = ui.painter().with_clip_rect(view.intersect(ui.clip_rect()));
     painter.rect_filled(view, 0.0, theme::PANEL);
     axis::show(&painter, axis_rect, view.bottom(), &scale);
-    for (place, node) in nodes.iter().enumerate() {
-        lane(&painter, view, &lanes, &scale, place, node);
-    }
+    lanes::show(&painter, model, view, &lanes, &scale);
     let inside = painter.with_clip_rect(time.intersect(painter.clip_rect()));
     let mut labels = Labels::default();
-    let flags = model.flags(&scale, FLAG_FOLD);
+    lanes::triggers(&inside, model, &lanes, &scale, &mut labels);
+    let mut flags = model.flags(&scale, FLAG_FOLD);
+    flags.retain(|flag| lanes.has(flag.node));
     for flag in &flags {
         labels.block(flag_rect(&lanes, &scale, flag));
     }
@@ -77,113 +66,11 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
         ui,
         model,
         &response,
-        time,
+        &lanes,
         &scale,
         if on_flag { None } else { near },
         commands,
     );
-}
-
-impl Lanes {
-    fn y(&self, node: NodeId) -> f32 {
-        (self.time.top() + (f32::from(node.0) + 0.5) * self.height).round() + 0.5
-    }
-
-    fn line(&self, scale: &Scale, arrow: &Arrow) -> Line {
-        let start = arrows::point(self.time, scale.x(arrow.start), self.y(arrow.from));
-        let end = arrows::point(self.time, scale.x(arrow.end), self.y(arrow.to));
-        arrows::line(arrow, start, end)
-    }
-}
-
-/// A node's name, its line while it was recorded, and what its reel does not hold.
-fn lane(painter: &Painter, view: Rect, lanes: &Lanes, scale: &Scale, place: usize, node: &Node) {
-    let y = lanes.y(NodeId(place as u16));
-    let time = lanes.time;
-    let x = |at| (time.left() + scale.x(at)).clamp(time.left(), time.right());
-    if place > 0 {
-        let top = time.top() + place as f32 * lanes.height;
-        painter.hline(view.x_range(), top.round() + 0.5, (1.0, theme::FAINT));
-    }
-    let chip = Rect::from_center_size(pos2(view.left() + 15.0, y), vec2(8.0, 8.0));
-    match node.peer {
-        Some(peer) => painter.rect_filled(chip, 2.0, theme::owner(peer)),
-        None => painter.rect_stroke(
-            chip,
-            2.0,
-            Stroke::new(1.0, theme::DIM),
-            egui::StrokeKind::Inside,
-        ),
-    };
-    let room = theme::GUTTER - 34.0;
-    let font = egui::FontId::new(14.0, egui::FontFamily::Proportional);
-    let name = super::findings::elided(painter, &node.name, font, room, theme::TEXT);
-    let height = name.size().y;
-    painter.galley(
-        pos2(view.left() + 26.0, y - height / 2.0),
-        name,
-        theme::TEXT,
-    );
-    let note = if !node.recorded {
-        "no reel"
-    } else if !node.complete {
-        "cut short"
-    } else {
-        ""
-    };
-    let unsure = match node.clock_error_ns {
-        0 => String::new(),
-        u64::MAX => "clock unknown".to_owned(),
-        error => format!("clock ± {}", text::duration(error as i64)),
-    };
-    painter.text(
-        pos2(view.left() + 26.0, y + height / 2.0 + 1.0),
-        Align2::LEFT_TOP,
-        note,
-        theme::small(),
-        theme::WARNING,
-    );
-    painter.text(
-        pos2(view.left() + 26.0, y - height / 2.0 - 1.0),
-        Align2::LEFT_BOTTOM,
-        unsure,
-        theme::small(),
-        theme::DIM,
-    );
-    if !node.recorded {
-        painter.extend(egui::Shape::dashed_line(
-            &[pos2(time.left(), y), pos2(time.right(), y)],
-            Stroke::new(1.0, theme::DIM),
-            2.0,
-            5.0,
-        ));
-        return;
-    }
-    let (left, right) = (x(node.span.start), x(node.span.end));
-    painter.hline(left..=right, y, (1.0, theme::DIM));
-    for (at, shown) in [(left, node.span.start), (right, node.span.end)] {
-        if (at - time.left() - scale.x(shown)).abs() < 1.0 {
-            painter.vline(at, y - 4.0..=y + 4.0, (1.0, theme::DIM));
-        }
-    }
-    let visible = scale.range();
-    let first = node
-        .holes
-        .partition_point(|hole| hole.time.end.0 < visible.start);
-    for hole in node.holes.iter().skip(first).take(200) {
-        if hole.time.start.0 > visible.end {
-            break;
-        }
-        let (from, to) = (x(hole.time.start), x(hole.time.end));
-        let rect = Rect::from_min_max(pos2(from, y - 6.0), pos2(to.max(from + 2.0), y + 6.0));
-        painter.rect_filled(rect, 0.0, theme::BACKGROUND);
-        glyph::hatch(
-            painter,
-            rect,
-            5.0,
-            Stroke::new(1.0, theme::faded(theme::WARNING, 0.6)),
-        );
-    }
 }
 
 /// Arrows or density. Returns the packet near the pointer.
@@ -205,9 +92,11 @@ fn traffic(
     let pointer = response.hover_pos().filter(|at| lanes.time.contains(*at));
     shown.sort_by_key(|arrow| arrows::prominence(model, arrow));
     let mut nearest: Option<(f32, PacketId, Line)> = None;
+    // Many arrows are drawn faintly, so that what stands out among them still does.
+    let crowd = (ARROWS_CLEAR / shown.len().max(1) as f32).clamp(0.2, 1.0);
     for arrow in &shown {
         let line = lanes.line(scale, arrow);
-        arrows::draw(painter, model, arrow, line, quiet);
+        arrows::draw(painter, model, arrow, line, (quiet, crowd));
         if let Some(at) = pointer.filter(|_| arrow.matches) {
             let distance = arrows::distance(line, at);
             if distance < NEAR && nearest.is_none_or(|(least, ..)| distance <= least) {
@@ -289,7 +178,11 @@ fn density(painter: &Painter, lanes: &Lanes, buckets: &[Vec<Bucket>], rest: bool
         .max(1);
     let room = (lanes.height * 0.36).max(3.0);
     for (place, lane) in buckets.iter().enumerate() {
-        let y = lanes.y(NodeId(place as u16));
+        let node = NodeId(place as u16);
+        if !lanes.has(node) {
+            continue;
+        }
+        let y = lanes.y(node);
         for bucket in lane {
             let x = lanes.time.left() + bucket.column as f32 + 0.5;
             let part = (bucket.events as f32 / most as f32).sqrt();
@@ -361,12 +254,17 @@ fn input(
     ui: &Ui,
     model: &Model,
     response: &Response,
-    time: Rect,
+    lanes: &Lanes,
     scale: &Scale,
     near: Option<PacketId>,
     commands: &mut Vec<Command>,
 ) {
+    let time = lanes.time;
     axis::navigate(ui, response, time, scale, commands);
+    if let Some(node) = lanes.named_at(response.hover_pos()) {
+        let text = egui::RichText::new(model.node_text(node)).font(theme::mono());
+        response.clone().on_hover_text_at_pointer(text);
+    }
     if let Some(packet) = near.filter(|_| !response.dragged()) {
         commands.push(Command::Hover(Some(Hover::Packet(packet))));
         let text = egui::RichText::new(model.packet_text(packet)).font(theme::mono());

@@ -1,10 +1,17 @@
 //! The bar at the top: what is open, the filter, the zoom.
 
-use egui::{Align, Button, Color32, Layout, RichText, TextEdit, Ui, vec2};
+use egui::{Align, Button, Color32, Label, Layout, RichText, TextEdit, Ui, vec2};
 use netreel_inspector_model::{Command, Model, text};
 use netreel_protocol::session::SessionTime;
 
 use crate::theme;
+
+/// Longer lists of names leave no room for the filter.
+const WHO_MAX: usize = 48;
+/// Room for the filter with its label.
+const FILTER: f32 = 330.0;
+/// Room for what changes the visible time.
+const ZOOM: f32 = 290.0;
 
 /// Draws the bar. `filter` is the text as it is being typed.
 pub fn show(ui: &mut Ui, model: &Model, filter: &mut String, commands: &mut Vec<Command>) {
@@ -17,7 +24,8 @@ pub fn show(ui: &mut Ui, model: &Model, filter: &mut String, commands: &mut Vec<
                 .color(theme::ink()),
         );
         ui.add_space(6.0);
-        session(ui, model);
+        let room = ui.available_width() - FILTER - ZOOM;
+        fitted(ui, room, |ui| session(ui, model));
         ui.add_space(16.0);
         filter_box(ui, model, filter, commands);
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
@@ -33,22 +41,26 @@ fn session(ui: &mut Ui, model: &Model) {
     );
     let span = model.span();
     let length = text::duration(span.end.0 - span.start.0);
-    let names: Vec<&str> = model
-        .session()
-        .nodes
-        .iter()
-        .map(|n| n.name.as_str())
-        .collect();
-    let who = if names.len() <= 6 {
-        names.join(" ")
+    let lanes = model.lanes().iter();
+    let names: Vec<&str> = lanes.map(|&node| model.node_name(node)).collect();
+    let who = names.join(" ");
+    let who = if names.len() <= 6 && who.len() <= WHO_MAX {
+        who
     } else {
         format!("{} nodes", names.len())
     };
-    ui.label(
-        RichText::new(format!("{who}  ·  {length}  ·  {wire}"))
-            .font(theme::mono())
-            .color(theme::WEAK),
-    );
+    let text = RichText::new(format!("{who}  ·  {length}  ·  {wire}"));
+    let text = text.font(theme::mono()).color(theme::WEAK);
+    ui.add(Label::new(text).truncate())
+        .on_hover_text(names.join("\n"));
+}
+
+/// Something that takes no more than so much room.
+fn fitted(ui: &mut Ui, room: f32, show: impl FnOnce(&mut Ui)) {
+    ui.scope(|ui| {
+        ui.set_max_width(room.max(40.0));
+        show(ui);
+    });
 }
 
 fn filter_box(ui: &mut Ui, model: &Model, filter: &mut String, commands: &mut Vec<Command>) {
@@ -63,15 +75,19 @@ fn filter_box(ui: &mut Ui, model: &Model, filter: &mut String, commands: &mut Ve
         } else {
             theme::TEXT
         })
-        .desired_width(320.0);
+        .desired_width((ui.available_width() - ZOOM - 100.0).clamp(180.0, 320.0));
     let response = ui.add(edit).labelled_by(label.id);
     if response.changed() {
         commands.push(Command::SetFilter(filter.clone()));
     }
     if let Some(error) = error {
         let first = error.lines().next().unwrap_or_default();
-        ui.label(RichText::new(first).font(theme::mono()).color(theme::ERROR))
-            .on_hover_text(RichText::new(error).font(theme::mono()));
+        let room = ui.available_width() - ZOOM;
+        let first = RichText::new(first).font(theme::mono()).color(theme::ERROR);
+        fitted(ui, room, |ui| {
+            ui.add(Label::new(first).truncate())
+                .on_hover_text(RichText::new(error).font(theme::mono()));
+        });
     } else if model.filter().is_narrow() {
         let rows = text::count(model.row_count() as u64);
         ui.label(
