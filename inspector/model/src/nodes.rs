@@ -6,7 +6,7 @@ use netreel_protocol::export::redact::Removed;
 use netreel_protocol::session::{
     Hole, Node, NodeId, Packet, PacketId, ProxyFault, SessionTime, Triggered,
 };
-use netreel_reel::{FaultVerdict, Reel};
+use netreel_reel::{FaultVerdict, Reel, Trigger};
 
 use crate::{Model, text};
 
@@ -63,6 +63,18 @@ impl Model {
             _ => Vec::new(),
         };
         lists.into_iter().flatten()
+    }
+
+    /// Whether a trigger is told at this node: at the first with a lane of those that it was pulled
+    /// at, else of those that were asked for the same window.
+    pub fn is_told_at(&self, node: NodeId, trigger: &Trigger) -> bool {
+        let at = |own: bool| {
+            self.lanes().iter().copied().find(|&node| {
+                let mut of_node = self.triggers(node).map(|it| &it.trigger);
+                of_node.any(|it| it.id == trigger.id && (!own || !it.from_peer))
+            })
+        };
+        at(true).or_else(|| at(false)) == Some(node)
     }
 
     /// Whether anybody's recording holds a trigger.

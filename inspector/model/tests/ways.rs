@@ -34,6 +34,21 @@ fn hole(time: Range<i64>) -> Hole {
     }
 }
 
+fn trigger(from_peer: bool) -> Triggered {
+    Triggered {
+        time: SessionTime(0),
+        trigger: Trigger {
+            cause: TriggerCause::SIGNAL,
+            id: 1,
+            utc_ns: 0,
+            before_ms: 2_000,
+            after_ms: 0,
+            from_peer,
+        },
+        text: "SIGUSR1".to_owned(),
+    }
+}
+
 #[test]
 fn links_of_different_nodes_have_different_names() {
     for names in [
@@ -115,21 +130,32 @@ fn what_an_observer_missed_is_counted() {
 fn a_trigger_of_an_observer_is_one_of_the_nodes_that_it_saw() {
     let mut session = talk(ADDRESSES.map(seen).to_vec());
     session.observers.push(observer("eth0"));
-    session.observers[0].triggers.push(Triggered {
-        time: SessionTime(0),
-        trigger: Trigger {
-            cause: TriggerCause::SIGNAL,
-            id: 1,
-            utc_ns: 0,
-            before_ms: 2_000,
-            after_ms: 0,
-            from_peer: false,
-        },
-        text: "SIGUSR1".to_owned(),
-    });
+    session.observers[0].triggers.push(trigger(false));
     let model = model(session);
     assert!(model.has_triggers());
     assert_eq!(model.triggers(NodeId(1)).count(), 1);
+}
+
+#[test]
+fn a_trigger_is_told_where_it_was_pulled() {
+    let mut session = talk(["A", "B", "C"].map(recorded).to_vec());
+    for (node, from_peer) in session.nodes.iter_mut().zip([true, false, true]) {
+        node.triggers.push(trigger(from_peer));
+    }
+    let model = model(session);
+    let told = [0, 1, 2].map(|node| model.is_told_at(NodeId(node), &trigger(true).trigger));
+    assert_eq!(told, [false, true, false]);
+}
+
+#[test]
+fn a_trigger_of_somebody_unrecorded_is_told_once() {
+    let mut session = talk(["A", "B"].map(recorded).to_vec());
+    for node in &mut session.nodes {
+        node.triggers.push(trigger(true));
+    }
+    let model = model(session);
+    let told = [0, 1].map(|node| model.is_told_at(NodeId(node), &trigger(true).trigger));
+    assert_eq!(told, [true, false]);
 }
 
 #[test]

@@ -12,8 +12,10 @@ use super::arrows::{self, Labels, Line};
 use super::findings::elided;
 use crate::{glyph, theme};
 
-/// Lower lanes have nothing beside the name.
+/// Lower lanes have nothing above the name, and what is below it lifts it.
 const ROOM_FOR_NOTES: f32 = 46.0;
+/// Lower lanes have nothing but the name.
+const ROOM_FOR_NOTE: f32 = 32.0;
 
 /// Lower lanes have their names in several columns.
 const TEXT_MIN: f32 = 11.0;
@@ -170,8 +172,8 @@ pub fn triggers(
                 continue;
             }
             glyph::trigger(painter, pos2(x, y), lanes.height * 0.8);
-            // One trigger is told to many nodes.
-            if said.insert(it.trigger.id) {
+            // Many nodes keep a window for one trigger.
+            if model.is_told_at(id, &it.trigger) && said.insert(it.trigger.id) {
                 let said = format!("trigger: {}", it.text);
                 let at = pos2(x, y - lanes.height * 0.2);
                 labels.place(painter, time, at, &said, theme::ACCENT);
@@ -212,11 +214,13 @@ fn name(
     let font = FontId::new(size, FontFamily::Proportional);
     let name = elided(painter, model.lane_name(id), font, room, theme::TEXT);
     let half = name.size().y / 2.0;
+    let note = model
+        .lane_note(id)
+        .filter(|_| lanes.height >= ROOM_FOR_NOTE);
+    let lifted = note.is_some() && lanes.height < ROOM_FOR_NOTES;
+    let y = if lifted { y - 7.0 } else { y };
     painter.galley(pos2(left, y - half), name, theme::TEXT);
-    if lanes.height < ROOM_FOR_NOTES {
-        return;
-    }
-    if let Some(note) = model.lane_note(id) {
+    if let Some(note) = note {
         let color = if note.lacks {
             theme::WARNING
         } else {
@@ -227,7 +231,7 @@ fn name(
     }
     let unsure = match node.clock_error_ns {
         0 => return,
-        _ if !node.recorded => return,
+        _ if !node.recorded || lanes.height < ROOM_FOR_NOTES => return,
         u64::MAX => "clock unknown".to_owned(),
         error => format!("clock ± {}", text::duration(error as i64)),
     };
