@@ -3,8 +3,7 @@
 use std::io::Write;
 
 use netreel_protocol::export;
-use netreel_protocol::session::{Fate, Packet, PacketId, ProxyFault, Session};
-use netreel_reel::FaultVerdict;
+use netreel_protocol::session::{Fate, Packet, PacketId, Session};
 use netreel_wire::{Kind, MessageFacts};
 
 use crate::arguments::Packets;
@@ -203,26 +202,8 @@ pub fn fate(session: &Session, packet: &Packet) -> String {
     if !packet.duplicates.is_empty() {
         fate += &format!(", {} more", packet.duplicates.len());
     }
-    for ProxyFault { proxy, verdict } in &packet.faults {
-        // With one proxy nobody asks which.
-        let several = session.proxies.len() > 1;
-        let name = session.proxies.get(usize::from(proxy.0));
-        let name = name.filter(|_| several).map_or("proxy", String::as_str);
-        fate += &format!("; {name}: {}", fault(*verdict));
+    for fault in &packet.faults {
+        fate += &format!("; {}", session.verdict(*fault, text::duration));
     }
     fate
-}
-
-/// What a proxy did: `delayed 50.0 ms`.
-fn fault(verdict: FaultVerdict) -> String {
-    let time = |nanos: u64| text::duration(i64::try_from(nanos).unwrap_or(i64::MAX));
-    match verdict {
-        FaultVerdict::Lost => "dropped".to_owned(),
-        FaultVerdict::Refused => "client not served".to_owned(),
-        FaultVerdict::Delayed { nanos } => format!("delayed {}", time(nanos)),
-        FaultVerdict::Reordered { nanos } => format!("overtaken, {}", time(nanos)),
-        FaultVerdict::Duplicated { nanos } => format!("sent again after {}", time(nanos)),
-        FaultVerdict::Queued { nanos } => format!("queued {}", time(nanos)),
-        FaultVerdict::QueueFull { nanos } => format!("dropped, its queue was {}", time(nanos)),
-    }
 }

@@ -14,6 +14,19 @@ use support::net::Net;
 use support::netreel;
 
 impl Net {
+    /// Makes `game0`, at 10.77.0.1, with `game1` at its other end; says so where it may not.
+    fn has_game_interfaces(&self) -> bool {
+        let pair = ["type", "veth", "peer", "name", "game1"];
+        if !self.ip(&[&["link", "add", "game0"][..], &pair[..]].concat()) {
+            eprintln!("skipped: no right to make an interface");
+            return false;
+        }
+        assert!(self.ip(&["link", "set", "game1", "up"]));
+        assert!(self.ip(&["addr", "add", "10.77.0.1/24", "dev", "game0"]));
+        assert!(self.ip(&["link", "set", "game0", "up"]));
+        true
+    }
+
     /// Starts `netreel record --live` in it, and waits until it captures.
     fn record(&self, interface: &str, out: &Path, more: &[&str]) -> Recording {
         let child = Command::new("ip")
@@ -233,14 +246,9 @@ fn fragments_of_a_large_datagram_are_put_together() {
 #[test]
 fn an_interface_that_goes_away_ends_it_with_a_sentence() {
     let Some(net) = Net::new() else { return };
-    let pair = ["type", "veth", "peer", "name", "game1"];
-    if !net.ip(&[&["link", "add", "game0"][..], &pair[..]].concat()) {
-        eprintln!("skipped: no right to make an interface");
+    if !net.has_game_interfaces() {
         return;
     }
-    assert!(net.ip(&["link", "set", "game1", "up"]));
-    assert!(net.ip(&["addr", "add", "10.77.0.1/24", "dev", "game0"]));
-    assert!(net.ip(&["link", "set", "game0", "up"]));
     let (_folder, out) = folder();
     let recording = net.record("game0", &out, &[]);
     net.inside(|| {
@@ -269,14 +277,9 @@ fn an_interface_that_goes_away_ends_it_with_a_sentence() {
 #[test]
 fn a_capture_at_all_interfaces_says_by_which_one_a_packet_came() {
     let Some(net) = Net::new() else { return };
-    let pair_of = ["type", "veth", "peer", "name", "game1"];
-    if !net.ip(&[&["link", "add", "game0"][..], &pair_of[..]].concat()) {
-        eprintln!("skipped: no right to make an interface");
+    if !net.has_game_interfaces() {
         return;
     }
-    assert!(net.ip(&["link", "set", "game1", "up"]));
-    assert!(net.ip(&["addr", "add", "10.77.0.1/24", "dev", "game0"]));
-    assert!(net.ip(&["link", "set", "game0", "up"]));
     let (_folder, out) = folder();
     let filter = ["--capture-filter", "udp and not port 5353"];
     let recording = net.record("any", &out, &filter);

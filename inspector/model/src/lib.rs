@@ -333,7 +333,12 @@ impl Model {
             )),
             _ => lines.push(table::fate(packet)),
         }
-        lines.extend(packet.faults.iter().map(|it| self.fault(*it)));
+        lines.extend(
+            packet
+                .faults
+                .iter()
+                .map(|fault| self.session.verdict(*fault, text::duration)),
+        );
         let outcomes = self.outcomes(id, 3);
         lines.extend(outcomes.iter().map(outcome::Outcome::sentence));
         lines.join("\n")

@@ -3,10 +3,8 @@
 use std::ops::Range;
 
 use netreel_protocol::export::redact::Removed;
-use netreel_protocol::session::{
-    Hole, Node, NodeId, Packet, PacketId, ProxyFault, SessionTime, Triggered,
-};
-use netreel_reel::{FaultVerdict, Reel, Trigger};
+use netreel_protocol::session::{Hole, Node, NodeId, Packet, PacketId, SessionTime, Triggered};
+use netreel_reel::{Reel, Trigger};
 
 use crate::{Model, text};
 
@@ -208,16 +206,6 @@ impl Model {
         parts.join(" · ")
     }
 
-    /// What a proxy did to a packet: `proxy: delayed 50.0 ms`.
-    pub(crate) fn fault(&self, fault: ProxyFault) -> String {
-        let proxies = &self.session().proxies;
-        let name = match proxies.get(usize::from(fault.proxy.0)) {
-            Some(name) if proxies.len() > 1 => name.as_str(),
-            _ => "proxy",
-        };
-        format!("{name}: {}", verdict(fault.verdict))
-    }
-
     fn node(&self, node: NodeId) -> Option<&Node> {
         self.session().nodes.get(usize::from(node.0))
     }
@@ -297,19 +285,6 @@ fn redacted(reel: &Reel) -> Option<String> {
         [] => "a redacted copy, of which nothing had to be taken out".to_owned(),
         kinds => format!("a redacted copy, changed in: {}", kinds.join(", ")),
     })
-}
-
-fn verdict(verdict: FaultVerdict) -> String {
-    let time = |nanos: u64| text::duration(i64::try_from(nanos).unwrap_or(i64::MAX));
-    match verdict {
-        FaultVerdict::Lost => "dropped".to_owned(),
-        FaultVerdict::Refused => "client not served".to_owned(),
-        FaultVerdict::Delayed { nanos } => format!("delayed {}", time(nanos)),
-        FaultVerdict::Reordered { nanos } => format!("overtaken, {}", time(nanos)),
-        FaultVerdict::Duplicated { nanos } => format!("sent again after {}", time(nanos)),
-        FaultVerdict::Queued { nanos } => format!("queued {}", time(nanos)),
-        FaultVerdict::QueueFull { nanos } => format!("dropped, its queue was {}", time(nanos)),
-    }
 }
 
 fn several(count: usize, one: &str, many: &str) -> String {

@@ -16,6 +16,7 @@ mod meeting;
 mod proxied;
 mod scan;
 mod source;
+mod verdict;
 mod watched;
 
 pub(crate) use build::packets;
