@@ -97,7 +97,20 @@ fn sizes_and_times_that_are_none_say_how_to_write_one() {
 }
 
 #[test]
-fn a_buffer_that_no_machine_has_is_refused_with_the_largest_one() {
-    let ran = netreel(&["record", "--buffer", "100g", "--", "true"]).expect(2);
-    assert!(ran.err.contains("a buffer has at most 1G"), "{}", ran.err);
+fn a_buffer_of_no_size_that_it_may_have_is_refused_for_every_way_of_recording() {
+    let ways: [&[&str]; 3] = [
+        &["--", "true"],
+        &["--proxy", "127.0.0.1:7000=127.0.0.1:7001"],
+        &["--live", "lo"],
+    ];
+    for size in ["1", "1k", "255k", "100g"] {
+        for way in ways {
+            let ran = netreel(&[&["record", "--buffer", size], way].concat()).expect(2);
+            let said = &ran.err;
+            assert!(
+                said.contains("a buffer has 256k to 1G"),
+                "{size} {way:?}: {said}"
+            );
+        }
+    }
 }

@@ -79,15 +79,17 @@ fn bytes(text: &str) -> Result<u64, String> {
     number.ok_or_else(|| "a size is a number above 0, for example 65536, 64k, 10M or 2G".to_owned())
 }
 
+/// The smallest ring: a quarter of it has to hold the largest packet with what is told of it.
+const BUFFER_MIN: u64 = 256 << 10;
 /// The largest ring.
 const BUFFER_MAX: u64 = 1 << 30;
 
 /// A size that a ring may have.
 fn buffer(text: &str) -> Result<u64, String> {
     let size = bytes(text)?;
-    match size <= BUFFER_MAX {
-        true => Ok(size),
-        false => Err("a buffer has at most 1G, which each thread takes on the disk".to_owned()),
+    match size {
+        BUFFER_MIN..=BUFFER_MAX => Ok(size),
+        _ => Err("a buffer has 256k to 1G, which each thread takes on the disk".to_owned()),
     }
 }
 
@@ -129,11 +131,12 @@ mod tests {
     }
 
     #[test]
-    fn a_buffer_has_a_largest_size() {
+    fn a_buffer_has_a_smallest_and_a_largest_size() {
+        assert_eq!(buffer("256k"), Ok(256 << 10));
         assert_eq!(buffer("1G"), Ok(1 << 30));
-        for text in ["1025M", "100g", "17179869183G"] {
+        for text in ["1", "1k", "255k", "262143", "1025M", "100g", "17179869183G"] {
             let error = buffer(text).unwrap_err();
-            assert!(error.contains("at most 1G"), "{text}: {error}");
+            assert!(error.contains("256k to 1G"), "{text}: {error}");
         }
     }
 
