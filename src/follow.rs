@@ -1,9 +1,9 @@
 //! `netreel packets --follow`: what is sent and received, while it is recorded.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use netreel_capture::{FollowEnd, Follower};
 use netreel_protocol::session::{Live, LiveEvent, LiveWhat, SessionTime};
@@ -18,6 +18,9 @@ use crate::text;
 /// So long nothing is looked for after a look that found nothing.
 const PAUSE: Duration = Duration::from_millis(50);
 
+/// A reel that cannot be opened for so long is named: no recorder takes that long to write a header.
+const UNOPENED: Duration = Duration::from_secs(1);
+
 pub fn run(arguments: &Read, out: &mut dyn Write) -> Result<Answer, Failure> {
     let source = &arguments.source;
     let keys = open::keys(source.keys.as_deref(), &source.paths)?;
@@ -27,12 +30,14 @@ pub fn run(arguments: &Read, out: &mut dyn Write) -> Result<Answer, Failure> {
         live: Live::new(wire),
         reels: Vec::new(),
         known: BTreeSet::new(),
+        unopened: BTreeMap::new(),
         recordings: BTreeSet::new(),
         start_utc_ns: None,
     };
     let mut columns = Columns::default();
     loop {
-        let unopened = following.find(&source.paths)?;
+        following.find(&source.paths)?;
+        following.tell_unopened(UNOPENED);
         let mut events = following.look()?;
         events.sort_by_key(|event| (event.utc_ns, event.node, event.event));
         if arguments.json {
@@ -49,9 +54,7 @@ pub fn run(arguments: &Read, out: &mut dyn Write) -> Result<Answer, Failure> {
             continue;
         }
         if !following.reels.is_empty() && following.reels.iter().all(|reel| reel.end.is_some()) {
-            for why in unopened {
-                anstream::eprintln!("netreel: {why}");
-            }
+            following.tell_unopened(Duration::ZERO);
             return Ok(Answer::Clean);
         }
         std::thread::sleep(PAUSE);
@@ -63,10 +66,18 @@ struct Following {
     live: Live,
     reels: Vec<Reel>,
     known: BTreeSet<PathBuf>,
+    unopened: BTreeMap<PathBuf, Unopened>,
     /// What ties the files of each recording together.
     recordings: BTreeSet<u64>,
     /// The time of the first event.
     start_utc_ns: Option<i128>,
+}
+
+/// A file that could not be opened, now or yet.
+struct Unopened {
+    since: Instant,
+    why: String,
+    is_told: bool,
 }
 
 struct Reel {
@@ -77,11 +88,15 @@ struct Reel {
 }
 
 impl Following {
-    /// Opens what is new below the paths; what could not be opened, now or yet, in a sentence each.
-    fn find(&mut self, paths: &[PathBuf]) -> Result<Vec<String>, Failure> {
-        let mut unopened = Vec::new();
+    /// Opens what is new below the paths.
+    fn find(&mut self, paths: &[PathBuf]) -> Result<(), Failure> {
+        let mut unopened = BTreeMap::new();
         let mut fresh = Vec::new();
         for path in paths {
+            // What is followed goes on, also where its first file was deleted to keep the later ones.
+            if self.known.contains(path) {
+                continue;
+            }
             for file in files(path).map_err(|error| {
                 Failure::new(format!("{}: cannot open it: {error}", path.display()))
             })? {
@@ -91,7 +106,7 @@ impl Following {
                 match Follower::open(&file) {
                     Ok(follower) => fresh.push((follower.part(), file, follower)),
                     // Its recorder may be about to write the header.
-                    Err(error) => unopened.push(error.to_string()),
+                    Err(error) => drop(unopened.insert(file, error.to_string())),
                 }
             }
         }
@@ -109,11 +124,31 @@ impl Following {
             }
             self.known.insert(file);
         }
-        match unopened.first() {
-            Some(why) if self.reels.is_empty() && paths.iter().all(|path| path.is_file()) => {
-                Err(Failure::new(why))
+        if let Some(why) = unopened.values().next()
+            && self.reels.is_empty()
+            && paths.iter().all(|path| path.is_file())
+        {
+            return Err(Failure::new(why));
+        }
+        self.unopened.retain(|file, _| unopened.contains_key(file));
+        for (file, why) in unopened {
+            let fresh = Unopened {
+                since: Instant::now(),
+                why: String::new(),
+                is_told: false,
+            };
+            self.unopened.entry(file).or_insert(fresh).why = why;
+        }
+        Ok(())
+    }
+
+    /// Names what could not be opened for so long, once.
+    fn tell_unopened(&mut self, after: Duration) {
+        for unopened in self.unopened.values_mut() {
+            if !unopened.is_told && unopened.since.elapsed() >= after {
+                unopened.is_told = true;
+                anstream::eprintln!("netreel: {}", unopened.why);
             }
-            _ => Ok(unopened),
         }
     }
 

@@ -222,6 +222,86 @@ fn a_recording_in_several_files_is_one_node() {
 }
 
 #[test]
+fn a_recording_is_followed_by_its_name_when_its_first_file_was_deleted() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let options = Options {
+        rotate: Limits {
+            bytes: Some(4_000),
+            time: None,
+        },
+        keep: Limits {
+            bytes: Some(16_000),
+            time: None,
+        },
+        ..Options::default()
+    };
+    let path = folder.path().join("A.reel");
+    let recorder = Recorder::create(&path, &Header::default(), options).expect("a recorder");
+    let mut pusher = recorder.pusher().expect("a pusher");
+    let mut pushed = 0;
+    let mut push = |payload: &[u8]| {
+        let (socket, from) = (SocketId(0), at(9));
+        pusher.push(
+            Time(pushed),
+            Event::Received {
+                socket,
+                from,
+                payload,
+            },
+        );
+        pushed += 1;
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    };
+    push(&[1; 1_000]);
+    let name = path.to_str().expect("UTF-8");
+    let mut child = start(&["packets", "--follow", "--json", name]);
+    let mut lines = std::io::BufReader::new(child.stdout.take().expect("its output"));
+    // Its first line: it follows.
+    let mut line = String::new();
+    std::io::BufRead::read_line(&mut lines, &mut line).expect("a line");
+    for _ in 0..20_000 {
+        if !path.exists() {
+            break;
+        }
+        push(&[2; 1_000]);
+    }
+    assert!(!path.exists(), "the first file is kept");
+    // Long enough for it to look for the file again.
+    (0..200).for_each(|_| push(&[3; 1_000]));
+    push(&[4; 77]);
+    drop(pusher);
+    recorder.finish().expect("an end");
+    let mut rest = String::new();
+    std::io::Read::read_to_string(&mut lines, &mut rest).expect("lines");
+    let output = child.wait_with_output().expect("it ends");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    let last = rows(&rest).pop().expect("a line");
+    assert_eq!(last["length"], 77);
+}
+
+#[test]
+fn a_reel_in_a_folder_that_cannot_be_opened_is_named_once_while_it_waits() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("bad.reel"), "not a reel").expect("a file");
+    let mut child = start(&[
+        "packets",
+        "--follow",
+        folder.path().to_str().expect("UTF-8"),
+    ]);
+    let mut lines = std::io::BufReader::new(child.stderr.take().expect("its errors"));
+    let mut line = String::new();
+    std::io::BufRead::read_line(&mut lines, &mut line).expect("a line");
+    assert!(line.contains("bad.reel: it is not a reel"), "{line}");
+    let (recorder, _) = recorder(folder.path());
+    recorder.finish().expect("an end");
+    assert!(child.wait().expect("it ends").success());
+    let mut rest = String::new();
+    std::io::Read::read_to_string(&mut lines, &mut rest).expect("what it said");
+    assert_eq!(rest, "");
+}
+
+#[test]
 fn a_file_that_is_no_reel_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("A.reel");
