@@ -5,6 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
 
 use netreel_reel::{CallId, Endpoint};
 
+use super::forms::Form;
 use super::map::Map;
 use super::report::{ReelReport, Removed};
 use super::secrets::Place;
@@ -60,7 +61,7 @@ pub(super) fn details(
         return (new != old).then(|| put(details, new));
     }
     if let Some(old) = path(call, details) {
-        let new = map.text(old, &rules.remove)?;
+        let new = map.text(old, Form::Any, &rules.remove)?;
         report.count(Removed::Paths);
         return Some(with_head(1, new.into_bytes()));
     }

@@ -12,6 +12,7 @@ use super::blank::{Blanked, differs, left, said};
 use super::calls;
 use super::events::is_closed;
 use super::follow::Follow;
+use super::forms::Form;
 use super::fragments::left_joined;
 use super::header::DROPPED;
 use super::map::is_loopback;
@@ -261,7 +262,10 @@ impl<'s> Checker<'s> {
         })?;
         same("arguments", old.args.len() == new.args.len())?;
         for (old, new) in old.args.iter().zip(&new.args) {
-            same("arguments", text_fits(rules.args, old, new, self.survey))?;
+            same(
+                "arguments",
+                text_fits((rules.args, Form::Argument), old, new, self.survey),
+            )?;
         }
         let start = old.start == new.start || bytes_fit(Bytes::Lengths, &old.start, &new.start);
         let dropped = rules.start == Bytes::Drop && new.start.is_empty();
@@ -332,6 +336,7 @@ impl<'s> Checker<'s> {
             }
         };
         let unless = |changed: bool, why: &str| if changed { Ok(()) } else { Err(why.to_owned()) };
+        let form = Form::of(&old.event);
         match (old.event, new.event) {
             (
                 Event::SocketOpened { socket, local },
@@ -405,7 +410,7 @@ impl<'s> Checker<'s> {
             (Event::Note { text }, Event::Note { text: text_now }) => {
                 let is_held = held && bytes_fit(doubtful, text, text_now);
                 unless(
-                    is_held || self.text(notes, text, text_now),
+                    is_held || self.text((notes, form), text, text_now),
                     "its text changed elsewhere",
                 )
             }
@@ -418,7 +423,7 @@ impl<'s> Checker<'s> {
             ) if trigger == trigger_now => {
                 let is_held = held && bytes_fit(doubtful, text, text_now);
                 unless(
-                    is_held || self.text(notes, text, text_now),
+                    is_held || self.text((notes, form), text, text_now),
                     "its text changed elsewhere",
                 )
             }
@@ -432,7 +437,7 @@ impl<'s> Checker<'s> {
                 let is_held = held && bytes_fit(doubtful, name, name_now);
                 let is_right = name_now.is_empty() && name.is_empty()
                     || is_held
-                    || self.text(notes, name, name_now);
+                    || self.text((notes, form), name, name_now);
                 unless(is_right, "its name changed elsewhere")
             }
             (Event::Random { value }, Event::Random { value: value_now }) => {
@@ -483,7 +488,7 @@ impl<'s> Checker<'s> {
             CallId::SET_OPTION => is_zero(10) || is_zero(2),
             CallId::EXEC | CallId::SPAWN => {
                 let (old, new) = (behind(old, 1), behind(new, 1));
-                same_head(1) && self.text(Texts::Scrub, &old, &new) || is_zero(1)
+                same_head(1) && self.text((Texts::Scrub, Form::Any), &old, &new) || is_zero(1)
             }
             _ => is_zero(2),
         };
@@ -515,7 +520,7 @@ impl<'s> Checker<'s> {
         Ok(())
     }
 
-    fn text(&self, rule: Texts, old: &[u8], new: &[u8]) -> bool {
+    fn text(&self, rule: (Texts, Form), old: &[u8], new: &[u8]) -> bool {
         match (std::str::from_utf8(old), std::str::from_utf8(new)) {
             (Ok(old), Ok(new)) => text_fits(rule, old, new, self.survey),
             _ => old == new || new == DROPPED.as_bytes(),
@@ -564,7 +569,7 @@ fn bytes_fit(rule: Bytes, old: &[u8], new: &[u8]) -> bool {
 }
 
 /// Whether a text differs only in words in which something was to be removed.
-fn text_fits(rule: Texts, old: &str, new: &str, survey: &Survey) -> bool {
+fn text_fits((rule, form): (Texts, Form), old: &str, new: &str, survey: &Survey) -> bool {
     if old == new && rule != Texts::Drop || new == DROPPED {
         return true;
     }
@@ -573,7 +578,13 @@ fn text_fits(rule: Texts, old: &str, new: &str, survey: &Survey) -> bool {
     }
     let blank = |c: char| c.is_whitespace();
     let (olds, news): (Vec<_>, Vec<_>) = (old.split(blank).collect(), new.split(blank).collect());
-    let named = |word: &str| {
+    // Also in another spelling than the one that is searched for, `FD77::ABCD`.
+    let word_at = |at: usize| old.get(..at).map_or(0, |old| old.matches(blank).count());
+    let mapped = survey.map.mapped(old, form).into_iter();
+    let mapped: Vec<_> = mapped
+        .map(|(range, _)| word_at(range.start)..=word_at(range.end))
+        .collect();
+    let named = |(at, word): (usize, &str)| {
         let stands = survey
             .secrets
             .find(word.as_bytes(), Place::Content)
@@ -586,6 +597,7 @@ fn text_fits(rule: Texts, old: &str, new: &str, survey: &Survey) -> bool {
                 .any(|port| word.contains(&port.to_string()))
         };
         stands
+            || mapped.iter().any(|words| words.contains(&at))
             || is_port()
             || survey
                 .map
@@ -599,6 +611,7 @@ fn text_fits(rule: Texts, old: &str, new: &str, survey: &Survey) -> bool {
         .remove
         .iter()
         .any(|text| old.contains(text.as_str()));
-    let mut words = olds.iter().zip(&news);
-    olds.len() == news.len() && words.all(|(old, new)| old == new || named(old) || removed)
+    let mut words = olds.iter().zip(&news).enumerate();
+    olds.len() == news.len()
+        && words.all(|(at, (old, new))| old == new || named((at, old)) || removed)
 }

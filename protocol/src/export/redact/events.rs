@@ -6,6 +6,7 @@ use netreel_reel::{
 
 use super::blank::{Blanked, Packet};
 use super::calls::{self, count_endpoint};
+use super::forms::Form;
 use super::header::DROPPED;
 use super::report::{HeldBack, ReelReport, Removed};
 use super::secrets::Place;
@@ -225,7 +226,9 @@ impl Survey {
             Event::Interface { name: [], .. } => None,
             Event::Note { text }
             | Event::Triggered { text, .. }
-            | Event::Interface { name: text, .. } => self.note((number, text), report),
+            | Event::Interface { name: text, .. } => {
+                self.note((number, text), Form::of(event), report)
+            }
             Event::Random { value } => {
                 let new = rules.random.of(&value.to_le_bytes())?;
                 report.count(Removed::Random);
@@ -314,6 +317,7 @@ impl Survey {
     fn note(
         &self,
         (number, bytes): (EventNumber, &[u8]),
+        form: Form,
         report: &mut ReelReport,
     ) -> Option<Vec<u8>> {
         let text = std::str::from_utf8(bytes).ok();
@@ -322,7 +326,7 @@ impl Survey {
                 return self.opaque((number, bytes), (Bytes::Keep, Removed::Notes), report);
             }
             (Texts::Scrub, Some(text)) => {
-                let new = self.map.text(text, &self.rules.remove);
+                let new = self.map.text(text, form, &self.rules.remove);
                 let left = new.as_deref().unwrap_or(text);
                 match self.stands_in(left.as_bytes()) {
                     Some(_) => DROPPED.to_owned(),

@@ -4,6 +4,7 @@ use netreel_reel::{Header, WireText};
 use netreel_wire::Wire;
 
 use super::Texts;
+use super::forms::Form;
 use super::report::{ReelReport, Removed};
 use super::survey::Survey;
 
@@ -39,7 +40,9 @@ impl Survey {
         for text in &mut new.args {
             match self.rules.args {
                 Texts::Keep if self.stands_in(text.as_bytes()).is_none() => {}
-                Texts::Keep | Texts::Scrub => self.scrub(text, Removed::Args, report),
+                Texts::Keep | Texts::Scrub => {
+                    self.scrub_as((text, Form::Argument), Removed::Args, report)
+                }
                 Texts::Drop => {
                     report.count(Removed::Args);
                     DROPPED.clone_into(text);
@@ -76,7 +79,11 @@ impl Survey {
 
     /// Maps what a text names.
     fn scrub(&self, text: &mut String, what: Removed, report: &mut ReelReport) {
-        if let Some(new) = self.map.text(text, &self.rules.remove) {
+        self.scrub_as((text, Form::Any), what, report);
+    }
+
+    fn scrub_as(&self, (text, form): (&mut String, Form), what: Removed, report: &mut ReelReport) {
+        if let Some(new) = self.map.text(text, form, &self.rules.remove) {
             report.count(what);
             *text = new;
         }
@@ -95,7 +102,7 @@ impl Survey {
             return new;
         }
         report.count(Removed::Wires);
-        let scrubbed = self.map.text(&old.text, &self.rules.remove);
+        let scrubbed = self.map.text(&old.text, Form::Any, &self.rules.remove);
         new.text = scrubbed.unwrap_or_default();
         let reads = |text: &str| Wire::compile("wire", text).is_ok();
         if self.stands_in_wire(&new.text) || reads(&old.text) && !reads(&new.text) {

@@ -7,6 +7,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
 use netreel_reel::Endpoint;
 use siphasher::sip::SipHasher24;
 
+use super::texts::is_host;
 use super::{RedactError, Redaction};
 
 /// What a session names that is mapped, before anybody knows to what.
@@ -77,7 +78,11 @@ impl Map {
                 map.ports.insert(port, new);
             }
         }
-        map.hosts = map.numbered(&found.hosts, |number| format!("host-{number}.example"));
+        // A node is called what it is called, also where netreel writes its machine's name.
+        let is_node = |host: &String| !is_host(host) && found.nodes.contains(host);
+        let mut hosts = found.hosts.clone();
+        hosts.retain(|host| !is_node(host));
+        map.hosts = map.numbered(&hosts, |number| format!("host-{number}.example"));
         map.users = map.numbered(&found.users, |number| format!("user-{number}"));
         if rules.nodes {
             map.nodes = map.numbered(&found.nodes, |number| format!("node-{number}"));

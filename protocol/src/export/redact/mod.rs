@@ -11,6 +11,7 @@ mod events;
 mod fields;
 mod file_scan;
 mod follow;
+mod forms;
 mod fragments;
 mod header;
 mod map;

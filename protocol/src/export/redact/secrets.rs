@@ -5,6 +5,7 @@ use std::net::IpAddr;
 
 use super::map::Map;
 use super::report::Removed;
+use super::texts::is_host;
 use super::{RedactError, Redaction};
 
 /// Shorter texts are found by chance.
@@ -62,7 +63,8 @@ impl Secrets {
         for address in map.addresses.keys() {
             secrets.address(*address);
         }
-        for host in map.hosts.keys() {
+        // One that is known by its place alone may be any word elsewhere.
+        for host in map.hosts.keys().filter(|host| is_host(host)) {
             secrets.text(host, Removed::Hosts);
         }
         for user in map.users.keys() {

@@ -8,6 +8,7 @@ use netreel_wire::Wire;
 
 use super::blank::{Blanked, Blanking};
 use super::calls;
+use super::forms::Form;
 use super::map::{Found, Map};
 use super::secrets::Secrets;
 use super::{Field, RedactError, Redaction, Texts};
@@ -87,7 +88,7 @@ impl Survey {
 
     /// A text, such as a file's name, with what is mapped mapped.
     pub fn text(&self, text: &str) -> String {
-        let new = self.map.text(text, &self.rules.remove);
+        let new = self.map.text(text, Form::Any, &self.rules.remove);
         new.unwrap_or_else(|| text.to_owned())
     }
 
@@ -99,18 +100,25 @@ impl Survey {
 
 fn header(found: &mut Found, rules: &Redaction, header: &Header) {
     found.nodes.insert(header.node.clone());
-    found.text(&header.node);
-    found.text(&header.engine);
+    found.text(&header.node, Form::Any);
+    found.text(&header.engine, Form::Any);
     if rules.args != Texts::Keep {
-        header.args.iter().for_each(|text| found.text(text));
+        header
+            .args
+            .iter()
+            .for_each(|text| found.text(text, Form::Argument));
     }
     let names = header.seeds.iter().map(|(name, _)| name);
     let names = names.chain(header.hashes.iter().map(|(name, _)| name));
-    names.for_each(|text| found.text(text));
-    header.wires.iter().for_each(|wire| found.text(&wire.name));
+    names.for_each(|text| found.text(text, Form::Any));
+    header
+        .wires
+        .iter()
+        .for_each(|wire| found.text(&wire.name, Form::Any));
 }
 
 fn event(found: &mut Found, rules: &Redaction, event: &Event<'_>) {
+    let form = Form::of(event);
     match *event {
         Event::SocketOpened {
             local: endpoint, ..
@@ -129,7 +137,7 @@ fn event(found: &mut Found, rules: &Redaction, event: &Event<'_>) {
                 found.endpoint(endpoint);
             }
             if let Some(path) = calls::path(call, details) {
-                found.text(path);
+                found.text(path, Form::Any);
             }
         }
         Event::Note { text }
@@ -137,7 +145,7 @@ fn event(found: &mut Found, rules: &Redaction, event: &Event<'_>) {
         | Event::Interface { name: text, .. }
             if rules.notes != Texts::Keep =>
         {
-            found.text(&String::from_utf8_lossy(text));
+            found.text(&String::from_utf8_lossy(text), form);
         }
         Event::Note { .. }
         | Event::Triggered { .. }

@@ -3,11 +3,12 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::ops::Range;
 
+use super::forms::{self, Form};
 use super::map::{Found, Map};
 
 /// Something in a text that is mapped.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Word {
+pub(super) enum Word {
     Address(IpAddr),
     /// The port behind an address or a host name.
     Port(u16),
@@ -16,14 +17,19 @@ enum Word {
 }
 
 /// What stands in a text, in order.
-fn words(text: &str) -> Vec<(Range<usize>, Word)> {
+fn words(text: &str, form: Form) -> Vec<(Range<usize>, Word)> {
+    let mut told = forms::told(text, form).into_iter().peekable();
     let mut found = Vec::new();
     let mut at = 0;
     while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
         let before = text.get(..at).and_then(|before| before.chars().next_back());
         let is_web = text.get(..at).is_some_and(|before| before.ends_with("//"));
         let before_host = before.filter(|_| !is_web);
-        let next = match address(rest, text.get(..at).unwrap_or_default())
+        while told.next_if(|(range, _)| range.start < at).is_some() {}
+        let told = told.next_if(|(range, _)| range.start == at);
+        let next = match told
+            .map(|(range, word)| (range.len(), word))
+            .or_else(|| address(rest, text.get(..at).unwrap_or_default()))
             .or_else(|| host(rest, before_host))
         {
             Some((length, word)) => {
@@ -48,6 +54,17 @@ fn words(text: &str) -> Vec<(Range<usize>, Word)> {
         at = next;
     }
     found
+}
+
+/// Whether a text is an address, be it of a net (`10.0.0.0/8`).
+pub(super) fn is_address(text: &str) -> bool {
+    let address_only = text.split_once('/').map_or(text, |(address, _)| address);
+    address(text, "").is_some_and(|(length, _)| length == address_only.len())
+}
+
+/// Whether a machine's name is found in any text, not only where a text's form tells it.
+pub(super) fn is_host(name: &str) -> bool {
+    host(name, None).is_some_and(|(length, _)| length == name.len())
 }
 
 /// An address at the front of a text, and how long it is.
@@ -141,8 +158,8 @@ fn user(text: &str) -> Option<(Range<usize>, Word)> {
 
 impl Found {
     /// What a text names.
-    pub fn text(&mut self, text: &str) {
-        for (_, word) in words(text) {
+    pub fn text(&mut self, text: &str, form: Form) {
+        for (_, word) in words(text, form) {
             match word {
                 Word::Address(address) => self.address(address),
                 Word::Port(port) => drop(self.ports.insert(port)),
@@ -156,21 +173,13 @@ impl Found {
 impl Map {
     /// A text in which what is mapped is mapped and what is to be removed is removed; `None` where
     /// nothing changes.
-    pub fn text(&self, text: &str, remove: &[String]) -> Option<String> {
+    pub fn text(&self, text: &str, form: Form, remove: &[String]) -> Option<String> {
         let mut new = String::with_capacity(text.len());
         let mut copied = 0;
-        for (range, word) in words(text) {
-            let other = match word {
-                Word::Address(address) => self.addresses.get(&address).map(IpAddr::to_string),
-                Word::Port(port) => self.ports.get(&port).map(u16::to_string),
-                Word::Host(host) => self.hosts.get(&host).cloned(),
-                Word::User(user) => self.users.get(&user).cloned(),
-            };
-            if let Some(other) = other {
-                new.push_str(text.get(copied..range.start).unwrap_or_default());
-                new.push_str(&other);
-                copied = range.end;
-            }
+        for (range, other) in self.mapped(text, form) {
+            new.push_str(text.get(copied..range.start).unwrap_or_default());
+            new.push_str(&other);
+            copied = range.end;
         }
         new.push_str(text.get(copied..).unwrap_or_default());
         for (node, other) in &self.nodes {
@@ -181,6 +190,20 @@ impl Map {
             new = new.replace(text.as_str(), &text.chars().map(cross).collect::<String>());
         }
         (new != text).then_some(new)
+    }
+
+    /// What in a text is mapped, nodes aside, and what stands there in the copy.
+    pub fn mapped(&self, text: &str, form: Form) -> Vec<(Range<usize>, String)> {
+        let other = |word| match word {
+            Word::Address(address) => self.addresses.get(&address).map(IpAddr::to_string),
+            Word::Port(port) => self.ports.get(&port).map(u16::to_string),
+            Word::Host(host) => self.hosts.get(&host).cloned(),
+            Word::User(user) => self.users.get(&user).cloned(),
+        };
+        let words = words(text, form).into_iter();
+        words
+            .filter_map(|(range, word)| Some((range, other(word)?)))
+            .collect()
     }
 }
 
@@ -212,7 +235,7 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, expected: &[&str]) {
-        let found: Vec<&str> = words(text)
+        let found: Vec<&str> = words(text, Form::Any)
             .into_iter()
             .map(|(range, _)| &text[range])
             .collect();
