@@ -69,6 +69,11 @@ impl Tape {
         self.push(time, Event::SendResult { of, outcome });
     }
 
+    fn seen(&mut self, time: u64, (from, to): (Endpoint, Endpoint), payload: &[u8]) {
+        let seen = Event::Seen { from, to, payload };
+        self.push(time, seen);
+    }
+
     fn received(
         &mut self,
         time: u64,
@@ -103,11 +108,13 @@ fn header(node: &str, engine: &str) -> Header {
     }
 }
 
-/// Clients, a proxy and a server, each with its reel.
+/// Clients, a proxy and a server, each with its reel, and somebody who watches both sides of the
+/// proxy.
 struct World {
     clients: Vec<(Endpoint, Tape)>,
     proxy: Tape,
     server: Tape,
+    watcher: Tape,
     now: u64,
 }
 
@@ -140,6 +147,7 @@ impl World {
             clients: tapes.collect(),
             proxy,
             server: Tape::of("server", server()),
+            watcher: Tape::new(header("watcher", Header::OBSERVER)),
             now: 0,
         }
     }
@@ -151,6 +159,7 @@ impl World {
         let socket = SocketId(client as u16 + 1);
         let (seen, tape) = &mut self.clients[client];
         tape.sent(now, LISTENER, at(70), payload);
+        self.watcher.seen(now + MS / 2, (*seen, at(70)), payload);
         let of = self.proxy.received(now + MS, LISTENER, *seen, payload);
         if let Some(verdict) = verdict {
             self.proxy.push(now + MS, Event::Fault { of, verdict });
@@ -161,7 +170,14 @@ impl World {
         ) {
             self.proxy.sent(now + 3 * MS, socket, server(), payload);
             let from = at(40 + client as u16);
+            let way = (from, server());
+            self.watcher.seen(now + 3 * MS + MS / 2, way, payload);
             self.server.received(now + 4 * MS, LISTENER, from, payload);
+            if let Some(FaultVerdict::Duplicated { .. }) = verdict {
+                self.proxy.sent(now + 5 * MS, socket, server(), payload);
+                self.watcher.seen(now + 5 * MS + MS / 2, way, payload);
+                self.server.received(now + 6 * MS, LISTENER, from, payload);
+            }
         }
     }
 
@@ -171,10 +187,13 @@ impl World {
         let now = self.now;
         let socket = SocketId(client as u16 + 1);
         let (seen, tape) = &mut self.clients[client];
-        self.server
-            .sent(now, LISTENER, at(40 + client as u16), payload);
+        let local = at(40 + client as u16);
+        self.server.sent(now, LISTENER, local, payload);
+        self.watcher.seen(now + MS / 2, (server(), local), payload);
         self.proxy.received(now + MS, socket, server(), payload);
         self.proxy.sent(now + 2 * MS, LISTENER, *seen, payload);
+        self.watcher
+            .seen(now + 2 * MS + MS / 2, (at(70), *seen), payload);
         tape.received(now + 3 * MS, LISTENER, at(70), payload);
     }
 
@@ -220,6 +239,7 @@ impl World {
         let others = [
             ("proxy".to_owned(), self.proxy),
             ("server".to_owned(), self.server),
+            ("watcher".to_owned(), self.watcher),
         ];
         let inputs = clients
             .chain(others)
@@ -322,6 +342,44 @@ fn the_proxy_says_who_is_who_where_all_have_reels() {
     let session = two_clients().session(&["client 0", "client 1", "proxy", "server"]);
     check(&session, ["client 0", "client 1", "server"]);
     assert!(session.warnings.is_empty(), "{:?}", session.warnings);
+}
+
+#[test]
+fn what_was_seen_on_both_sides_of_a_proxy_is_the_packet_that_it_passed_on() {
+    for ends in [&[][..], &["server"], &["client 0"], &["client 0", "server"]] {
+        let session = two_clients().session(&[&["proxy", "watcher"], ends].concat());
+        assert_eq!(session.packets.len(), 24, "{ends:?}");
+        for (place, packet) in session.packets.iter().enumerate() {
+            let lost = place == 8;
+            assert_eq!(
+                packet.seen.len(),
+                if lost { 1 } else { 2 },
+                "packet {place}"
+            );
+            assert_eq!(packet.fate == Fate::Lost, lost, "{ends:?} packet {place}");
+        }
+    }
+}
+
+#[test]
+fn what_a_proxy_duplicates_is_seen_once_before_it_and_twice_behind_it() {
+    for ends in [&[][..], &["server"], &["client 0", "server"]] {
+        let mut world = two_clients();
+        let nanos = 2 * MS;
+        world.up(
+            0,
+            b"\x01once more",
+            Some(FaultVerdict::Duplicated { nanos }),
+        );
+        let session = world.session(&[&["proxy", "watcher"], ends].concat());
+        assert_eq!(session.packets.len(), 25, "{ends:?}");
+        let packet = session.packets.last().expect("a packet");
+        assert_eq!(
+            (packet.seen.len(), packet.duplicates.len()),
+            (3, 1),
+            "{ends:?}"
+        );
+    }
 }
 
 #[test]

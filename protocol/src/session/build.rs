@@ -276,7 +276,16 @@ impl<'a> Builder<'a> {
                 self.join_strays(first_new, &mut matched);
             }
             let interface = |end: &End| end.raw(&self.scans).map_or(0, |raw| raw.connection);
-            sight(seen, first_new, tolerance_ns, time, interface, &mut matched);
+            let told = |end: &End| end.is_told(&self.scans);
+            sight(
+                seen,
+                first_new,
+                tolerance_ns,
+                time,
+                told,
+                interface,
+                &mut matched,
+            );
         }
         self.unheard(&mut matched);
         let mut ordered: Vec<(SessionTime, NodeId, Packet, End)> = matched

@@ -58,7 +58,7 @@ pub(super) struct Matched {
     pub sent: Option<End>,
     /// In the order of the receiver's reel.
     pub received: Vec<End>,
-    /// At most one a place where somebody watched.
+    /// Where somebody watched: at most one a place, or one for each receipt.
     pub seen: Vec<End>,
 }
 
@@ -110,6 +110,12 @@ impl End {
         (whole, compared.unwrap_or(payload))
     }
 
+    /// Whether a proxy tells of it.
+    pub fn is_told(&self, scans: &[Scan]) -> bool {
+        let scan = scans.get(usize::from(self.reel));
+        scan.is_some_and(|scan| scan.told)
+    }
+
     fn link(&self) -> (u16, u16, u64) {
         (self.from, self.to, self.hash)
     }
@@ -155,17 +161,19 @@ pub(super) fn samples(ends: &[End], scans: &[Scan]) -> Vec<Sample> {
                 });
             }
         };
-        // An observer is on the way: it sees a packet after its send and before its receipt.
+        // An observer is on the way: it sees a packet after its send and before its receipt. Not
+        // so where a proxy tells of these.
+        let seen = |by: &End| {
+            let told = by.is_told(scans);
+            ends(Side::Seen).filter(move |end| !told && once(end))
+        };
         for send in ends(Side::Send) {
-            ends(Side::Seen)
-                .filter(|end| once(end))
+            seen(send)
                 .chain(ends(Side::Receive))
                 .for_each(|after| sample(send, after));
         }
         for receive in ends(Side::Receive) {
-            ends(Side::Seen)
-                .filter(|end| once(end))
-                .for_each(|before| sample(before, receive));
+            seen(receive).for_each(|before| sample(before, receive));
         }
     }
     samples
@@ -221,10 +229,14 @@ pub(super) fn assign(
     }
 }
 
+/// So long a packet may take between a proxy and a place where somebody watches.
+const TO_PROXY_NS: i64 = 1_000_000_000;
+
 /// Finds for each sighting of one payload the packet that was seen. `group` are the sightings, in
 /// the order of their reels; `matched` from `base` on has the packets that are known, and gets
-/// those that nobody else knows of. `time` places an end on the session's clock, and `point` says
-/// where it was seen.
+/// those that nobody else knows of. `time` places an end on the session's clock, `told` says
+/// whether a proxy tells of it, and `point` where it was seen. A packet can be seen once for each
+/// of its receipts: who duplicates it stands before the place.
 ///
 /// At one place packets keep their order. Of the packets that come into question a sighting is of
 /// the one nearest in time: an observer may have come late, or missed some.
@@ -233,9 +245,11 @@ pub(super) fn sight(
     base: usize,
     tolerance_ns: i64,
     time: impl Fn(&End) -> i64,
+    told: impl Fn(&End) -> bool,
     point: impl Fn(&End) -> u32,
     matched: &mut Vec<Matched>,
 ) {
+    let way = |end: &End| if told(end) { TO_PROXY_NS } else { 0 };
     let mut places: Vec<(u16, u32)> = group.iter().map(|end| (end.reel, point(end))).collect();
     places.sort_unstable();
     places.dedup();
@@ -249,14 +263,19 @@ pub(super) fn sight(
         let mut known: Vec<(i64, usize)> = Vec::new();
         for (place, each) in matched.iter().enumerate().skip(base) {
             known.extend(each.source().map(|end| (time(&end), place)));
+            let again = each.received.iter().skip(1);
+            known.extend(again.map(|end| (time(end), place)));
         }
         known.sort_unstable();
         let one_each = known.len() == sightings.len();
         let mut next = 0;
         for (at, end) in sightings {
             let fits = |packet: &Matched| {
-                let after = packet.sent.map_or(i64::MIN, |sent| time(&sent));
-                let before = packet.received.first().map_or(i64::MAX, &time);
+                let after = packet
+                    .sent
+                    .map_or(i64::MIN, |sent| time(&sent).saturating_sub(way(&sent)));
+                let last = packet.received.last();
+                let before = last.map_or(i64::MAX, |end| time(end).saturating_add(way(end)));
                 after.saturating_sub(tolerance_ns) <= at
                     && at <= before.saturating_add(tolerance_ns)
             };

@@ -294,6 +294,7 @@ impl Part {
 impl Scan {
     /// Takes from the whole reel what is true of each of its parts.
     fn tells_like(&mut self, whole: &Scan) {
+        self.told = true;
         self.span = whole.span;
         self.from_start = whole.from_start;
         self.holes = whole.holes.clone();

@@ -21,6 +21,8 @@ pub(super) struct Scan {
     pub aliases: BTreeSet<Endpoint>,
     /// The sockets that a proxy opened for clients.
     pub relays: Vec<RawRelay>,
+    /// Whether a proxy tells this: packets were sent before it has them, and received after.
+    pub told: bool,
     /// What a proxy did to packets, by the events with which they came.
     pub faults: BTreeMap<EventNumber, Vec<ProxyFault>>,
     /// In the reel's order.
