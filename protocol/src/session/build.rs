@@ -14,6 +14,7 @@ use super::clock::{Alignment, align};
 use super::connections::{Checkpoints, context, follow};
 use super::cut::trim;
 use super::groups::Listeners;
+use super::holders::Holders;
 use super::matching::{End, Matched, Side, assign, groups, samples, sight, sort};
 use super::meeting::{met, one_meeting, proxied};
 use super::proxied::{is_dropped, take_apart};
@@ -104,7 +105,8 @@ fn ends(cast: &Cast, headers: &[&Header], scans: &[Scan]) -> Result<Vec<End>, Se
         ));
     }
     let mut ends = Vec::new();
-    let listeners = Listeners::new(cast, headers, scans);
+    let holders = Holders::new(cast, headers, scans);
+    let listeners = Listeners::new(cast, headers, scans, &holders);
     for (reel, (scan, header)) in scans.iter().zip(headers).enumerate() {
         for side in [Side::Send, Side::Receive, Side::Seen] {
             let packets = scan.side(side);
@@ -117,24 +119,22 @@ fn ends(cast: &Cast, headers: &[&Header], scans: &[Scan]) -> Result<Vec<End>, Se
             }
             for (place, raw) in packets.iter().enumerate() {
                 let utc = utc_ns(header, raw.time);
-                let peer = cast.member_at(raw.peer, utc).unwrap_or(reel) as u16;
+                let member = |endpoint| cast.member_at(endpoint, utc).unwrap_or(reel);
                 let end = |from, to| End::new(from, to, side, reel as u16, place as u32, raw);
-                let sender = match side {
-                    Side::Receive => {
-                        ends.push(end(peer, reel as u16));
-                        continue;
-                    }
-                    Side::Send => reel,
-                    Side::Seen => {
-                        let from = scan.source(raw);
-                        let from = from.and_then(|from| cast.member_at(from, utc));
-                        from.unwrap_or(reel)
-                    }
+                let (sender, receiver) = match (holders.of(reel, side, place), side) {
+                    (Some(ends), _) => ends,
+                    (None, Side::Send) => (reel, member(raw.peer)),
+                    (None, Side::Receive) => (member(raw.peer), reel),
+                    (None, Side::Seen) => (scan.source(raw).map_or(reel, member), member(raw.peer)),
                 };
+                if side == Side::Receive {
+                    ends.push(end(sender as u16, receiver as u16));
+                    continue;
+                }
                 let reached = listeners.of(cast, (sender, raw), utc);
                 ends.extend(reached.iter().map(|&to| end(sender as u16, to as u16)));
                 if reached.is_empty() {
-                    ends.push(end(sender as u16, peer));
+                    ends.push(end(sender as u16, receiver as u16));
                 }
             }
         }

@@ -1,7 +1,7 @@
 //! Who took part: a node for every reel, and one for every endpoint that no reel owns.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use netreel_reel::{Endpoint, Header, Time};
 
@@ -29,7 +29,7 @@ pub(super) struct Member {
     pub observer: bool,
     pub endpoints: Vec<Endpoint>,
     /// When its reel ran, in nanoseconds since 1970.
-    utc: Option<(i128, i128)>,
+    pub utc: Option<(i128, i128)>,
 }
 
 impl Cast {
@@ -108,6 +108,12 @@ impl Cast {
             .min_by_key(|&member| distance(member))
     }
 
+    /// Each endpoint, with all members that it belongs to at some time.
+    pub fn owners(&self) -> impl Iterator<Item = (Endpoint, &[usize])> {
+        let owners = self.owners.iter();
+        owners.map(|(&endpoint, owners)| (endpoint, owners.as_slice()))
+    }
+
     /// The node that stands for a group: everybody who listens to a multicast address, or to a
     /// broadcast address; several recorded nodes may.
     pub fn group_at(&self, endpoint: Endpoint, utc_ns: i128) -> Option<usize> {
@@ -146,14 +152,33 @@ impl Cast {
         if foreign.is_empty() {
             return;
         }
-        let translated = translated(scans, &foreign);
+        let senders = senders(scans, &foreign);
+        let several = open_ports.values().any(|reels| reels.len() > 1);
+        let hearers = match several {
+            true => hearers(scans, &foreign),
+            false => BTreeMap::new(),
+        };
         for endpoint in foreign {
             let by_port = open_ports.get(&endpoint.port()).map(Vec::as_slice);
             let by_port = by_port.filter(|_| !is_certain_group(endpoint));
-            if let Some([only]) = by_port {
+            let sender = senders.get(&endpoint);
+            let by_port: Vec<usize> = match by_port.unwrap_or_default() {
+                [only] => vec![*only],
+                several => {
+                    let sent = sender.map_or(Vec::new(), |votes| most(votes, several));
+                    let heard = hearers.get(&endpoint).filter(|_| !is_group(endpoint));
+                    let there = |reel: &&usize| {
+                        sent.contains(reel) || heard.is_some_and(|heard| heard.contains(reel))
+                    };
+                    several.iter().filter(there).copied().collect()
+                }
+            };
+            if !by_port.is_empty() {
                 // A socket bound to every address of its machine is reached at each of them.
-                self.own(endpoint, *only);
-            } else if let Some(&reel) = translated.get(&endpoint) {
+                for reel in by_port {
+                    self.own(endpoint, reel);
+                }
+            } else if let Some(reel) = sender.and_then(translated) {
                 // A damaged reel may have lost the word of where its socket was bound.
                 if !scans.get(reel).is_some_and(|scan| scan.damaged) {
                     warnings.push(format!(
@@ -192,8 +217,11 @@ pub(super) fn utc_ns(header: &Header, time: Time) -> i128 {
     i128::from(header.clock.utc_ns) + i128::from(time.0) - i128::from(header.clock.monotonic.0)
 }
 
-/// Foreign endpoints whose packets are byte for byte those of one recorded node.
-fn translated(scans: &[Scan], foreign: &BTreeSet<Endpoint>) -> BTreeMap<Endpoint, usize> {
+/// How many packets of an endpoint were looked at, and how many of them which reel alone sent.
+type Votes = (usize, BTreeMap<usize, usize>);
+
+/// Which recorded nodes sent, byte for byte, what came from each foreign endpoint.
+fn senders(scans: &[Scan], foreign: &BTreeSet<Endpoint>) -> BTreeMap<Endpoint, Votes> {
     let mut senders: HashMap<(u64, u32), Option<usize>> = HashMap::new();
     for (reel, scan) in scans.iter().enumerate() {
         for send in telling(&scan.sends) {
@@ -203,7 +231,7 @@ fn translated(scans: &[Scan], foreign: &BTreeSet<Endpoint>) -> BTreeMap<Endpoint
                 .or_insert(Some(reel));
         }
     }
-    let mut votes: BTreeMap<Endpoint, (usize, BTreeMap<usize, usize>)> = BTreeMap::new();
+    let mut votes: BTreeMap<Endpoint, Votes> = BTreeMap::new();
     for (reel, scan) in scans.iter().enumerate() {
         for receive in telling(&scan.receives) {
             let peer = canonical(receive.peer);
@@ -222,17 +250,63 @@ fn translated(scans: &[Scan], foreign: &BTreeSet<Endpoint>) -> BTreeMap<Endpoint
         }
     }
     votes
-        .into_iter()
-        .filter_map(|(endpoint, (looked_at, votes))| {
-            let (reel, most) = votes.into_iter().max_by_key(|&(_, count)| count)?;
-            (most * 2 > looked_at).then_some((endpoint, reel))
-        })
-        .collect()
 }
 
-/// An endpoint with its IPv4 address where it has one in IPv6.
+/// The one that sent most of what came from an endpoint.
+fn translated(votes: &Votes) -> Option<usize> {
+    let (&reel, _) = votes.1.iter().max_by_key(|&(_, count)| count)?;
+    most(votes, &[reel]).pop()
+}
+
+/// Those of `reels` who sent something of an endpoint, if together they sent most of it.
+fn most((looked_at, votes): &Votes, reels: &[usize]) -> Vec<usize> {
+    let votes = votes.iter().filter(|(reel, _)| reels.contains(reel));
+    let sum: usize = votes.clone().map(|(_, count)| count).sum();
+    match sum * 2 > *looked_at {
+        true => votes.map(|(&reel, _)| reel).collect(),
+        false => Vec::new(),
+    }
+}
+
+/// Which recorded nodes received, at its port, what was sent to each foreign endpoint alone. What
+/// came from there was relayed.
+fn hearers(scans: &[Scan], foreign: &BTreeSet<Endpoint>) -> BTreeMap<Endpoint, BTreeSet<usize>> {
+    let port = |scan: &Scan, raw: &RawPacket| {
+        let connection = scan.connections.get(raw.connection as usize);
+        connection.map_or(0, |connection| connection.port)
+    };
+    let mut sent: HashMap<(u64, u32, u16), Option<Endpoint>> = HashMap::new();
+    for scan in scans {
+        for send in &scan.sends {
+            let to = canonical(send.peer);
+            sent.entry((send.hash, send.length, port(scan, send)))
+                .and_modify(|known| *known = known.filter(|&known| known == to))
+                .or_insert(Some(to));
+        }
+    }
+    let mut hearers: BTreeMap<Endpoint, BTreeSet<usize>> = BTreeMap::new();
+    for (reel, scan) in scans.iter().enumerate() {
+        for receive in &scan.receives {
+            let payload = (receive.hash, receive.length, receive.peer.port());
+            if let Some(&Some(to)) = sent.get(&payload)
+                && foreign.contains(&to)
+                && to.port() == port(scan, receive)
+                && to != canonical(receive.peer)
+            {
+                hearers.entry(to).or_default().insert(reel);
+            }
+        }
+    }
+    hearers
+}
+
+/// An endpoint as it is looked up: with its IPv4 address where it has one in IPv6.
 fn canonical(endpoint: Endpoint) -> Endpoint {
+    // What is sent to the unspecified address goes to the machine itself.
+    let here = endpoint.port() != 0 && endpoint.ip().to_canonical().is_unspecified();
     match endpoint.ip().to_canonical() {
+        IpAddr::V4(_) if here => SocketAddr::new(Ipv4Addr::LOCALHOST.into(), endpoint.port()),
+        IpAddr::V6(_) if here => SocketAddr::new(Ipv6Addr::LOCALHOST.into(), endpoint.port()),
         ip @ IpAddr::V4(_) => SocketAddr::new(ip, endpoint.port()),
         IpAddr::V6(_) => endpoint,
     }

@@ -5,6 +5,8 @@ use std::collections::{BTreeSet, HashMap};
 use netreel_reel::Header;
 
 use super::cast::{Cast, utc_ns};
+use super::holders::Holders;
+use super::matching::Side;
 use super::scan::{RawPacket, Scan};
 
 /// The recorded nodes that heard what others sent to groups.
@@ -16,7 +18,7 @@ pub(super) struct Listeners {
 
 impl Listeners {
     /// Looks at what was received where anything was sent to a group, or was seen on its way there.
-    pub fn new(cast: &Cast, headers: &[&Header], scans: &[Scan]) -> Listeners {
+    pub fn new(cast: &Cast, headers: &[&Header], scans: &[Scan], holders: &Holders) -> Listeners {
         let mut ports = BTreeSet::new();
         for (scan, header) in scans.iter().zip(headers) {
             for raw in scan.sends.iter().chain(&scan.seen) {
@@ -30,10 +32,13 @@ impl Listeners {
             return Listeners { heard };
         }
         for (reel, (scan, header)) in scans.iter().zip(headers).enumerate() {
-            for raw in &scan.receives {
+            for (place, raw) in scan.receives.iter().enumerate() {
                 let connection = scan.connections.get(raw.connection as usize);
                 let port = connection.map_or(0, |connection| connection.port);
-                let sender = cast.member_at(raw.peer, utc_ns(header, raw.time));
+                let sender = match holders.of(reel, Side::Receive, place) {
+                    Some((sender, _)) => Some(sender),
+                    None => cast.member_at(raw.peer, utc_ns(header, raw.time)),
+                };
                 if let Some(sender) = sender.filter(|_| ports.contains(&port)) {
                     let by = heard
                         .entry((sender, port, raw.hash, raw.length))

@@ -8,6 +8,7 @@ mod cut;
 mod error;
 mod fate;
 mod groups;
+mod holders;
 mod interfaces;
 mod live;
 mod lookup;
