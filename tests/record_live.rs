@@ -275,6 +275,81 @@ fn an_interface_that_goes_away_ends_it_with_a_sentence() {
 }
 
 #[test]
+fn an_interface_that_goes_away_right_after_its_packets_loses_none() {
+    let Some(net) = Net::new() else { return };
+    for round in 0..3 {
+        if !net.has_game_interfaces() {
+            return;
+        }
+        let (_folder, out) = folder();
+        let recording = net.record("game0", &out, &[]);
+        net.inside(|| {
+            let socket = UdpSocket::bind("10.77.0.1:0").expect("a port");
+            socket.set_broadcast(true).expect("a flag");
+            for number in 0..2000u64 {
+                let payload = number.to_le_bytes();
+                socket.send_to(&payload, "10.77.0.255:9").expect("sent");
+            }
+        });
+        assert!(net.ip(&["link", "del", "game0"]));
+        let ended = recording.wait();
+        assert_eq!(ended.code, Some(1), "{} {}", ended.out, ended.err);
+        let told = "what came before is in the reel\n";
+        assert!(ended.out.contains(told), "{}", ended.out);
+        let seen = numbers(&out.join("game0.reel"));
+        let sent: Vec<u64> = (0..2000).collect();
+        assert_eq!(seen, sent, "round {round}: {}", ended.out);
+    }
+}
+
+#[test]
+fn what_passed_before_the_end_was_asked_for_is_in_the_reel() {
+    let Some(net) = Net::new() else { return };
+    for round in 0..3 {
+        let (_folder, out) = folder();
+        let recording = net.record("lo", &out, &[]);
+        net.inside(|| {
+            let (from, _to, at) = pair();
+            for number in 0..500u64 {
+                from.send_to(&number.to_le_bytes(), at).expect("sent");
+            }
+        });
+        recording.signal(libc::SIGINT);
+        let ended = recording.wait();
+        assert_eq!(ended.code, Some(0), "{} {}", ended.out, ended.err);
+        let seen = numbers(&out.join("lo.reel"));
+        let sent: Vec<u64> = (0..500).collect();
+        assert_eq!(seen, sent, "round {round}: {}", ended.out);
+    }
+}
+
+#[test]
+fn packets_that_go_on_to_come_do_not_keep_it_from_ending() {
+    let Some(net) = Net::new() else { return };
+    let (_folder, out) = folder();
+    let mut recording = net.record("lo", &out, &[]);
+    net.inside(|| {
+        let (from, _to, at) = pair();
+        let mut sent = 0u64;
+        let mut send = || {
+            from.send_to(&sent.to_le_bytes(), at).expect("sent");
+            sent += 1;
+        };
+        (0..100).for_each(|_| send());
+        recording.signal(libc::SIGINT);
+        wait_for("the end", || {
+            (0..100).for_each(|_| send());
+            recording.has_ended()
+        });
+    });
+    let ended = recording.wait();
+    assert_eq!(ended.code, Some(0), "{} {}", ended.out, ended.err);
+    let seen = numbers(&out.join("lo.reel"));
+    assert!(seen.len() >= 100, "{}", ended.out);
+    assert_eq!(seen, (0..seen.len() as u64).collect::<Vec<u64>>());
+}
+
+#[test]
 fn a_capture_at_all_interfaces_says_by_which_one_a_packet_came() {
     let Some(net) = Net::new() else { return };
     if !net.has_game_interfaces() {

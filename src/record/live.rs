@@ -85,10 +85,11 @@ pub fn run(
         whole = false;
     }
     if let Some(why) = &outcome.ended {
-        writeln!(
-            out,
-            "capturing on {interface} ended: {why}; what came before is in the reel"
-        )?;
+        let before = match missed {
+            0 => "what came before is in the reel",
+            _ => "what came before is in the reel, but for what passed without being seen",
+        };
+        writeln!(out, "capturing on {interface} ended: {why}; {before}")?;
         whole = false;
     }
     if whole {

@@ -1,7 +1,8 @@
 //! Recording what passes a network interface, by way of libpcap.
 //!
 //! Packets go into the rings of ordinary recorders as they come, so that whoever kills this loses
-//! what the kernel still has: at most [`HANDED_OVER_MS`] of packets.
+//! what the kernel still has: at most [`HANDED_OVER_MS`] of packets. An end that was asked for, and
+//! the end of an interface, lose nothing: what the kernel has by then is read first.
 
 mod clock;
 mod threads;
@@ -112,10 +113,17 @@ pub enum LiveError {
 pub const HANDED_OVER_MS: i32 = 20;
 /// A window in ring mode goes on for so long: packets of before its trigger are still in the kernel.
 const WINDOW_AFTER: Duration = Duration::from_millis(5 * HANDED_OVER_MS as u64);
+/// What the kernel had when it was shut it has handed over by then. A block of packets that is not
+/// full waits for two turns of the kernel's timer; the rest is for timers that are late.
+const ALL_HANDED_OVER: Duration = Duration::from_millis(5 * HANDED_OVER_MS as u64);
+/// Reading what the kernel has takes no longer than this, or is given up.
+const READ_WITHIN: Duration = Duration::from_secs(10);
 /// No datagram is longer, with room for what stands before it.
 const SNAP_LENGTH: i32 = 65_535 + 512;
 /// What the kernel holds while the recorder is not at it.
 const BUFFER_BYTES: i32 = 64 << 20;
+/// Between two questions to an interface that is gone.
+const WHILE_GONE: Duration = Duration::from_millis(5);
 /// How often drops are asked for and the report is made.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// Fragments of UDP packets are UDP to libpcap; what is in a VLAN is asked for apart, where the kind
@@ -134,21 +142,38 @@ pub fn record(
     stop: &mut dyn FnMut() -> bool,
     report: &mut dyn FnMut(&Progress),
 ) -> Result<Outcome, LiveError> {
-    let (mut capture, filter) = open(wanted)?;
-    let mut live = Live::new(wanted, &mut capture, &filter)?;
+    let Opened {
+        mut capture,
+        filter,
+        counts_twice,
+    } = open(wanted)?;
+    let mut live = Live::new(wanted, &mut capture, &filter, counts_twice)?;
     report(&live.progress);
     let begun = Instant::now();
     let mut looked = begun;
     let mut ended = None;
+    // Since when nothing more comes in: the end was asked for, or the interface is gone.
+    let mut shut_at: Option<Instant> = None;
     // Packets that come faster than they are written must not keep the others from being asked.
-    while !stop() {
+    loop {
+        if shut_at.is_none() && stop() {
+            shut_at = Some(shut(&capture));
+        }
+        // Asked before the kernel is: what was handed over by now is met below.
+        let last = shut_at.is_some_and(|at| at.elapsed() >= ALL_HANDED_OVER);
         match capture.next_packet() {
             Ok(packet) => live.packet(&packet),
+            Err(_) if last => break,
             Err(pcap::Error::TimeoutExpired) => wait(&capture),
+            // Said once more whenever nothing is there to read.
+            Err(_) if ended.is_some() => std::thread::sleep(WHILE_GONE),
             Err(error) => {
                 ended = Some(said(&error));
-                break;
+                shut_at.get_or_insert_with(|| shut(&capture));
             }
+        }
+        if shut_at.is_some_and(|at| at.elapsed() >= READ_WITHIN) {
+            break;
         }
         if looked.elapsed() >= LOOK_EVERY {
             looked = Instant::now();
@@ -161,8 +186,38 @@ pub fn record(
         }
     }
     live.look(&mut capture, begun.elapsed());
+    if shut_at.is_some() && live.is_recording() {
+        live.tell_unread(&mut capture);
+    }
     report(&live.progress);
     Ok(live.end(ended))
+}
+
+/// Lets nothing more into the kernel's buffer; since when.
+fn shut(capture: &Capture<Active>) -> Instant {
+    let mut nothing = [libc::sock_filter {
+        code: (libc::BPF_RET | libc::BPF_K) as u16,
+        jt: 0,
+        jf: 0,
+        k: 0,
+    }];
+    let program = libc::sock_fprog {
+        len: 1,
+        filter: nothing.as_mut_ptr(),
+    };
+    // Where it fails, packets go on to come, and `READ_WITHIN` ends it.
+    // SAFETY: the descriptor is open for as long as `capture` lives; the program and its one
+    // instruction are read during the call.
+    unsafe {
+        libc::setsockopt(
+            capture.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_ATTACH_FILTER,
+            (&raw const program).cast(),
+            size_of_val(&program) as libc::socklen_t,
+        );
+    }
+    Instant::now()
 }
 
 /// Waits until the kernel has something, or it is time to look around.
@@ -178,8 +233,16 @@ fn wait(capture: &Capture<Active>) {
     let _ = poll(&mut descriptors, Some(&patience));
 }
 
-/// The interface, open, and the filter that it got.
-fn open(wanted: &Wanted) -> Result<(Capture<Active>, String), LiveError> {
+/// An interface that is open.
+struct Opened {
+    capture: Capture<Active>,
+    /// The filter that it got.
+    filter: String,
+    /// See [`Live::counts_twice`].
+    counts_twice: bool,
+}
+
+fn open(wanted: &Wanted) -> Result<Opened, LiveError> {
     let name = wanted.interface.as_str();
     let failed = |error: pcap::Error| {
         let (name, why) = (name.to_owned(), said(&error));
@@ -216,9 +279,8 @@ fn open(wanted: &Wanted) -> Result<(Capture<Active>, String), LiveError> {
     // libpcap itself would wait for a packet, however long that takes, and through every signal.
     let opened = inactive.open().and_then(Capture::setnonblock);
     let mut capture = opened.map_err(failed)?;
-    if device.flags.is_loopback() {
-        leave_out_outgoing(&capture);
-    }
+    let loopback = device.flags.is_loopback();
+    let counts_twice = name == "any" || (loopback && !leave_out_outgoing(&capture));
     // Where libpcap is too old for it, the frames do not say at which interface they were.
     if name == "any" {
         let _ = capture.set_datalink(LINUX_SLL2);
@@ -230,7 +292,13 @@ fn open(wanted: &Wanted) -> Result<(Capture<Active>, String), LiveError> {
     let mut wrong = None;
     for filter in filters {
         match capture.filter(filter, true) {
-            Ok(()) => return Ok((capture, filter.to_owned())),
+            Ok(()) => {
+                return Ok(Opened {
+                    capture,
+                    filter: filter.to_owned(),
+                    counts_twice,
+                });
+            }
             Err(error) => {
                 wrong = Some(LiveError::Filter {
                     filter: filter.to_owned(),
@@ -241,24 +309,30 @@ fn open(wanted: &Wanted) -> Result<(Capture<Active>, String), LiveError> {
     }
     match wrong {
         Some(wrong) => Err(wrong),
-        None => Ok((capture, String::new())),
+        None => Ok(Opened {
+            capture,
+            filter: String::new(),
+            counts_twice,
+        }),
     }
 }
 
 /// What goes out of a loopback interface comes in there as well. Where the kernel hands over both
-/// (before Linux 4.20), libpcap leaves out one, but drops are counted twice.
-fn leave_out_outgoing(capture: &Capture<Active>) {
+/// (before Linux 4.20), libpcap leaves out one, but drops are counted twice. Whether the
+/// kernel leaves it out.
+fn leave_out_outgoing(capture: &Capture<Active>) -> bool {
     const PACKET_IGNORE_OUTGOING: libc::c_int = 23;
     let on: libc::c_int = 1;
     // SAFETY: the descriptor is open for as long as `capture` lives, and the option reads one int.
     unsafe {
-        libc::setsockopt(
+        let done = libc::setsockopt(
             capture.as_raw_fd(),
             libc::SOL_PACKET,
             PACKET_IGNORE_OUTGOING,
             (&raw const on).cast(),
             size_of_val(&on) as libc::socklen_t,
         );
+        done == 0
     }
 }
 
@@ -279,6 +353,11 @@ fn said(error: &pcap::Error) -> String {
     }
 }
 
+/// How many packets the kernel has put where they can be read.
+fn taken(stats: &pcap::Stat) -> u32 {
+    stats.received.wrapping_sub(stats.dropped)
+}
+
 /// A recording under way.
 struct Live {
     link_type: i32,
@@ -291,6 +370,13 @@ struct Live {
     known_interfaces: usize,
     /// What libpcap said last that was dropped: by the kernel, by the interface.
     dropped: (u32, u32),
+    /// What the kernel had taken before the first packet was asked for: some of it is no UDP.
+    taken_before: u32,
+    /// Whether the kernel counts a packet of the loopback interface going out and coming in, of
+    /// which one is handed over.
+    counts_twice: bool,
+    /// When the latest packet passed.
+    latest: Time,
     progress: Progress,
 }
 
@@ -299,6 +385,7 @@ impl Live {
         wanted: &Wanted,
         capture: &mut Capture<Active>,
         filter: &str,
+        counts_twice: bool,
     ) -> Result<Live, LiveError> {
         let folder = &wanted.out;
         std::fs::create_dir_all(folder).map_err(|error| LiveError::Folder {
@@ -345,6 +432,7 @@ impl Live {
             threads.push(clock.monotonic, Event::Note { text });
             tracks.push((Track::new(node), threads));
         }
+        let taken_before = capture.stats().map_or(0, |stats| taken(&stats));
         Ok(Live {
             link_type: capture.get_datalink().0,
             interface: wanted.interface.clone(),
@@ -355,6 +443,9 @@ impl Live {
             nobodys: 0,
             known_interfaces: 0,
             dropped: (0, 0),
+            taken_before,
+            counts_twice,
+            latest: clock.monotonic,
             progress: Progress::default(),
         })
     }
@@ -372,6 +463,7 @@ impl Live {
             bytes: packet.data,
         };
         self.frames += 1;
+        self.latest = Time(frame.time);
         let Some(udp) = self.sorter.take(&frame) else {
             return;
         };
@@ -401,17 +493,34 @@ impl Live {
         }
         let Ok(stats) = capture.stats() else { return };
         let (kernel, interface) = self.dropped;
+        // That of an interface goes back to zero with it.
+        let by_interface = stats.if_dropped.wrapping_sub(interface) as i32;
         let fresh = u64::from(stats.dropped.wrapping_sub(kernel))
-            + u64::from(stats.if_dropped.wrapping_sub(interface));
+            + u64::try_from(by_interface).unwrap_or(0);
         self.dropped = (stats.dropped, stats.if_dropped);
+        self.missed(fresh, before);
+    }
+
+    /// Tells of what the kernel has counted as taken and has not handed over.
+    fn tell_unread(&mut self, capture: &mut Capture<Active>) {
+        let (Ok(stats), false) = (capture.stats(), self.counts_twice) else {
+            return;
+        };
+        let counted = taken(&stats).wrapping_sub(self.taken_before);
+        let unread = counted.wrapping_sub(self.frames as u32) as i32;
+        self.missed(u64::try_from(unread).unwrap_or(0), self.latest);
+    }
+
+    /// Packets that passed without being seen, none of them before `since`.
+    fn missed(&mut self, fresh: u64, since: Time) {
         if fresh == 0 {
             return;
         }
         self.progress.kernel_drops += fresh;
         let now = self.calendar.latest();
         for (_, threads) in &mut self.tracks {
-            // Says since when: nothing was dropped before the last look.
-            threads.push(before, Event::CaptureDrops { count: 0 });
+            // Says since when.
+            threads.push(since, Event::CaptureDrops { count: 0 });
             threads.push(now, Event::CaptureDrops { count: fresh });
         }
     }
