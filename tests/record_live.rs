@@ -455,10 +455,19 @@ fn who_has_no_right_to_it_is_told_how_to_get_it() {
 
 #[test]
 fn what_was_seen_and_what_was_missed_is_what_was_sent() {
+    seen_and_missed_is_sent("lo");
+}
+
+#[test]
+fn at_all_interfaces_a_missed_packet_of_the_loopback_interface_is_one() {
+    seen_and_missed_is_sent("any");
+}
+
+fn seen_and_missed_is_sent(interface: &str) {
     let Some(net) = Net::new() else { return };
     let (_folder, out) = folder();
-    let recording = net.record("lo", &out, &[]);
-    let reel = out.join("lo.reel");
+    let recording = net.record(interface, &out, &[]);
+    let reel = out.join(format!("{interface}.reel"));
     let (from, _to, at) = net.inside(pair);
     let sent = std::cell::Cell::new(0u64);
     let send = |length: usize| {
@@ -486,6 +495,9 @@ fn what_was_seen_and_what_was_missed_is_what_was_sent() {
     recording.signal(libc::SIGINT);
     let ended = recording.wait();
     assert_eq!(ended.code, Some(1), "{} {}", ended.out, ended.err);
+    if ended.err.contains("are counted twice") {
+        return eprintln!("skipped: here nobody can count them once, and it says so");
+    }
     assert!(
         ended.out.contains("passed without being seen"),
         "{}",

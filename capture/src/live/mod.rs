@@ -129,6 +129,9 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// Fragments of UDP packets are UDP to libpcap; what is in a VLAN is asked for apart, where the kind
 /// of link has any.
 const EVERYTHING: [&str; 2] = ["udp or (vlan and udp)", "udp"];
+const COUNTED_TWICE: &str = "of the packets that passed without being seen, those of the loopback \
+                             interface are counted twice: where they go out and where they come \
+                             in; with libpcap 1.10 and Linux 4.20, or newer, they are counted once";
 /// Linux's header for frames of several interfaces, with the number of each.
 const LINUX_SLL2: Linktype = Linktype(276);
 
@@ -280,7 +283,7 @@ fn open(wanted: &Wanted) -> Result<Opened, LiveError> {
     let opened = inactive.open().and_then(Capture::setnonblock);
     let mut capture = opened.map_err(failed)?;
     let loopback = device.flags.is_loopback();
-    let counts_twice = name == "any" || (loopback && !leave_out_outgoing(&capture));
+    let mut counts_twice = name == "any" || (loopback && !leave_out_outgoing(&capture));
     // Where libpcap is too old for it, the frames do not say at which interface they were.
     if name == "any" {
         let _ = capture.set_datalink(LINUX_SLL2);
@@ -293,6 +296,9 @@ fn open(wanted: &Wanted) -> Result<Opened, LiveError> {
     for filter in filters {
         match capture.filter(filter, true) {
             Ok(()) => {
+                if name == "any" {
+                    counts_twice = !leave_out_outgoing_of_loopback(&mut capture, filter);
+                }
                 return Ok(Opened {
                     capture,
                     filter: filter.to_owned(),
@@ -334,6 +340,22 @@ fn leave_out_outgoing(capture: &Capture<Active>) -> bool {
         );
         done == 0
     }
+}
+
+/// The same where packets of all interfaces are captured: by the filter, which needs frames that
+/// say at which interface they were. Whether it was done.
+fn leave_out_outgoing_of_loopback(capture: &mut Capture<Active>, filter: &str) -> bool {
+    // SAFETY: reads a name that ends with a zero.
+    let number = unsafe { libc::if_nametoindex(c"lo".as_ptr()) };
+    if number == 0 {
+        return true;
+    }
+    let incoming = format!("not (ifindex {number} and outbound)");
+    let both = match filter.trim() {
+        "" => incoming,
+        filter => format!("{incoming} and ({filter})"),
+    };
+    capture.get_datalink() == LINUX_SLL2 && capture.filter(&both, true).is_ok()
 }
 
 /// What the system calls the interface of a number; `None` where it is gone.
@@ -538,6 +560,9 @@ impl Live {
         };
         let mut left_out = left_out(&counts, &Ending::Whole);
         let now = Calendar::now().latest();
+        if self.counts_twice && self.progress.kernel_drops > 0 {
+            left_out.push(COUNTED_TWICE.to_owned());
+        }
         if let Some(why) = &ended {
             left_out.push(format!("capturing on {} ended: {why}", self.interface));
         }
