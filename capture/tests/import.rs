@@ -4,6 +4,7 @@ mod captures;
 
 use captures::*;
 use netreel_capture::import::{NamedNode, Origin, Target, import, observe};
+use netreel_capture::pcap::UdpPayloads;
 use netreel_reel::{Event, Reel};
 
 fn origin() -> Origin {
@@ -251,6 +252,57 @@ fn drops_that_a_capture_counted_are_in_the_reel() {
             .iter()
             .any(|it| it.starts_with("6 packets were dropped"))
     );
+}
+
+#[test]
+fn drops_that_packets_tell_are_counted_and_not_once_more_by_statistics() {
+    for order in [Order::Little, Order::Big] {
+        let eight = |value: u64| match order {
+            Order::Little => value.to_le_bytes(),
+            Order::Big => value.to_be_bytes(),
+        };
+        let option =
+            |code: u16, value: u64| [&order.u16(code)[..], &order.u16(8), &eight(value)].concat();
+        // Of a length that needs padding before the options.
+        let frame = datagram();
+        assert_ne!(frame.len() % 4, 0);
+        let packet = |interface: u32, dropped: u64| {
+            let length = frame.len() as u32;
+            let head = [interface, 0, 1, length, length].map(|value| order.u32(value));
+            let mut body = [&head.concat()[..], &frame].concat();
+            body.resize(body.len().next_multiple_of(4), 0);
+            body.extend(option(4, dropped));
+            body.extend([0; 4]);
+            block(order, 6, &body)
+        };
+        let statistics = |interface: u32, dropped: u64| {
+            let head = [interface, 0, 0].map(|value| order.u32(value)).concat();
+            block(order, 5, &[head, option(5, dropped), vec![0; 4]].concat())
+        };
+        let start = || {
+            [
+                section(order),
+                interface(order, 1, &[]),
+                interface(order, 1, &[]),
+            ]
+        };
+        let count = |blocks: Vec<Vec<u8>>| {
+            let file = [start().concat(), blocks.concat()].concat();
+            let mut payloads = UdpPayloads::new(file.as_slice()).expect("a capture");
+            payloads.by_ref().for_each(drop);
+            payloads.counts().dropped
+        };
+        assert_eq!(count(vec![packet(0, 5), packet(0, 3)]), 8);
+        assert_eq!(count(vec![packet(0, 5), packet(1, 3)]), 8);
+        assert_eq!(count(vec![packet(0, 5), packet(0, 3), statistics(0, 8)]), 8);
+        assert_eq!(
+            count(vec![packet(0, 5), packet(0, 3), statistics(0, 10)]),
+            10
+        );
+        assert_eq!(count(vec![packet(0, 5), statistics(0, 2), packet(0, 3)]), 8);
+        assert_eq!(count(vec![packet(0, 5), statistics(1, 2)]), 7);
+        assert_eq!(count(vec![packet(0, u64::MAX), packet(0, 3)]), u64::MAX);
+    }
 }
 
 #[test]

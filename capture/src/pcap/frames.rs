@@ -20,6 +20,8 @@ const STATISTICS: u32 = 5;
 const ENHANCED_PACKET: u32 = 6;
 /// Options of a statistics block: what the interface dropped, and what the system did.
 const STATISTICS_DROPS: [u16; 2] = [5, 7];
+/// The option of a packet: what was dropped between it and the one before.
+const PACKET_DROPS: [u16; 1] = [4];
 /// A longer name of an interface is cut.
 const NAME_MAX: usize = 256;
 
@@ -53,8 +55,22 @@ struct Interface {
     link_type: i32,
     snap_length: u32,
     ticks: Ticks,
-    /// What its statistics said last that was dropped.
-    dropped: u64,
+    drops: Drops,
+}
+
+/// What was dropped at an interface, which is told in two ways, of which each may tell less.
+#[derive(Debug, Default)]
+struct Drops {
+    /// What its statistics said last, from the start on.
+    statistics: u64,
+    /// The sum of what its packets say.
+    packets: u64,
+}
+
+impl Drops {
+    fn count(&self) -> u64 {
+        self.statistics.max(self.packets)
+    }
 }
 
 /// How an interface counts time.
@@ -277,10 +293,9 @@ impl<R: Read> Frames<R> {
             *number = number.saturating_add(1);
         }
         let found = read_block(kind, &self.source.buffer, order, interfaces);
-        if kind == STATISTICS {
-            let (bytes, interfaces) = (&self.source.buffer, interfaces);
-            self.dropped = self.dropped.saturating_add(drops(bytes, order, interfaces));
-        }
+        let (bytes, interfaces) = (&self.source.buffer, interfaces);
+        let fresh = drops(kind, bytes, order, interfaces);
+        self.dropped = self.dropped.saturating_add(fresh);
         Ok(found.unwrap_or_else(|Contradiction| {
             self.count += u64::from(packet);
             self.broken_blocks += 1;
@@ -360,7 +375,7 @@ fn read_block(
                 link_type: block.linktype.0,
                 snap_length: block.snaplen,
                 ticks: Ticks::of(&block, order),
-                dropped: 0,
+                drops: Drops::default(),
             });
             Ok(None)
         }
@@ -389,17 +404,41 @@ fn read_block(
     }
 }
 
-/// What an interface's statistics say that was dropped since they were told before.
-fn drops(bytes: &[u8], order: Order, interfaces: &mut [Interface]) -> u64 {
+/// What a block says that was dropped at its interface, beyond what was known.
+fn drops(kind: u32, bytes: &[u8], order: Order, interfaces: &mut [Interface]) -> u64 {
     let place = order.u32(bytes, 8).map_or(usize::MAX, |id| id as usize);
     let Some(interface) = interfaces.get_mut(place) else {
         return 0;
     };
+    let drops = &mut interface.drops;
+    let before = drops.count();
+    match kind {
+        STATISTICS => {
+            let total = sum(bytes, 20, &STATISTICS_DROPS, order);
+            drops.statistics = total.max(drops.statistics);
+        }
+        ENHANCED_PACKET => {
+            let length = order.u32(bytes, 20).map_or(usize::MAX, |it| it as usize);
+            let options = length.checked_next_multiple_of(4);
+            let options = options.and_then(|length| length.checked_add(28));
+            let fresh = options.map_or(0, |at| sum(bytes, at, &PACKET_DROPS, order));
+            drops.packets = drops.packets.saturating_add(fresh);
+        }
+        _ => {}
+    }
+    drops.count() - before
+}
+
+/// The sum of these options, of eight bytes each, among those of a block from `at` on.
+fn sum(bytes: &[u8], at: usize, codes: &[u16], order: Order) -> u64 {
     let mut total = 0u64;
-    let mut at = 20;
-    while let (Some(code), Some(length)) = (order.u16(bytes, at), order.u16(bytes, at + 2)) {
+    let mut at = at;
+    // The block ends with its length.
+    let bytes = bytes.get(..bytes.len().saturating_sub(4)).unwrap_or(&[]);
+    let u16 = |at: usize| order.u16(bytes, at);
+    while let (Some(code), Some(length)) = (u16(at), u16(at.saturating_add(2))) {
         let value = bytes.get(at + 4..).and_then(<[u8]>::first_chunk::<8>);
-        if let (true, 8, Some(value)) = (STATISTICS_DROPS.contains(&code), length, value) {
+        if let (true, 8, Some(value)) = (codes.contains(&code), length, value) {
             let value = match order.big_endian {
                 true => u64::from_be_bytes(*value),
                 false => u64::from_le_bytes(*value),
@@ -411,9 +450,7 @@ fn drops(bytes: &[u8], order: Order, interfaces: &mut [Interface]) -> u64 {
         }
         at += 4 + usize::from(length).next_multiple_of(4);
     }
-    let since = total.saturating_sub(interface.dropped);
-    interface.dropped = total.max(interface.dropped);
-    since
+    total
 }
 
 impl Ticks {

@@ -83,7 +83,8 @@ pub struct Counts {
     pub oversized: u64,
     /// pcapng packets of an interface that was not described, and blocks that contradict themselves.
     pub broken_blocks: u64,
-    /// Packets that the capture says the kernel or the interface dropped (pcapng statistics).
+    /// Packets that the capture says the kernel or the interface dropped (pcapng: in statistics or at its
+    /// packets, at each interface the larger of both).
     pub dropped: u64,
 }
 
