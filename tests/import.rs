@@ -418,3 +418,67 @@ fn a_capture_of_a_link_that_is_not_read_says_which_and_what_to_do() {
     assert!(ran.err.contains(told), "{}", ran.err);
     assert!(!Path::new(&out).exists());
 }
+
+/// A pcapng block, little-endian; `body` is a multiple of four bytes long.
+fn block(kind: u32, body: &[u8]) -> Vec<u8> {
+    let length = (body.len() as u32 + 12).to_le_bytes();
+    [&kind.to_le_bytes()[..], &length, body, &length].concat()
+}
+
+/// Words of a pcapng block.
+fn words(words: &[u32]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
+}
+
+/// The start of a pcapng file, and a packet of interface 0, of raw IPv4.
+fn pcapng() -> (Vec<u8>, Vec<u8>, Vec<u8>) {
+    let section = block(0x0a0d_0d0a, &words(&[0x1a2b_3c4d, 1, u32::MAX, u32::MAX]));
+    let interface = block(1, &words(&[101, 0]));
+    let frame = &pcap(&[(1, 1, 2, b"four")], 100)[40..];
+    let length = frame.len() as u32;
+    let packet = [&words(&[0, 0, 1, length, length])[..], frame].concat();
+    (section, interface, block(6, &packet))
+}
+
+#[test]
+fn a_capture_that_counted_drops_is_imported_with_exit_code_1() {
+    let folder = Folder::new();
+    let (section, interface, packet) = pcapng();
+    // What the interface dropped, in eight bytes.
+    let drops = block(5, &words(&[0, 0, 0, 5 | 8 << 16, 4, 0, 0]));
+    let whole = [&section[..], &interface, &packet].concat();
+    let import = |bytes: &[u8], name: &str| {
+        let capture = folder.file(name, bytes);
+        netreel(&["import", &capture, "--out", &folder.path("reels")])
+    };
+    import(&whole, "whole.pcapng").expect(0);
+    let ran = import(&[whole, drops].concat(), "drops.pcapng").expect(1);
+    assert!(ran.out.contains("1 packet: "), "{}", ran.out);
+    let told = "4 packets were dropped by the system or the interface";
+    assert!(ran.err.contains(told), "{}", ran.err);
+}
+
+#[test]
+fn a_capture_with_a_frame_that_cannot_be_read_is_imported_with_exit_code_1() {
+    let folder = Folder::new();
+    let mut bytes = pcap(&TALK, 100);
+    // The version of its IP packet.
+    bytes[40] = 0xf5;
+    let capture = folder.file("talk.pcap", &bytes);
+    let ran = netreel(&["import", &capture, "--out", &folder.path("reels")]).expect(1);
+    assert!(ran.out.contains("2 packets: "), "{}", ran.out);
+    let told = "1 frame could not be read";
+    assert!(ran.err.contains(told), "{}", ran.err);
+}
+
+#[test]
+fn a_capture_of_which_no_packet_can_be_read_is_refused_and_leaves_nothing() {
+    let folder = Folder::new();
+    let (section, _, packet) = pcapng();
+    let capture = folder.file("bare.pcapng", &[section, packet].concat());
+    let out = folder.path("reels");
+    let ran = netreel(&["import", &capture, "--out", &out]).expect(2);
+    let told = "of an interface that was not described";
+    assert!(ran.err.contains(told), "{}", ran.err);
+    assert!(!Path::new(&out).exists());
+}

@@ -88,6 +88,18 @@ pub struct Counts {
     pub dropped: u64,
 }
 
+impl Counts {
+    /// Frames whose headers were understood, whatever they carried.
+    pub fn read(&self) -> u64 {
+        self.payloads + self.fragments + self.not_ip + self.not_udp
+    }
+
+    /// Frames and blocks that are wrong in themselves. Kinds of links that are not read are not.
+    pub fn not_readable(&self) -> u64 {
+        self.unreadable + self.oversized + self.broken_blocks
+    }
+}
+
 /// How a capture ended.
 #[derive(Debug)]
 pub enum Ending {
