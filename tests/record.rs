@@ -630,6 +630,14 @@ fn a_sender_whose_address_was_cut_is_not_made_up() {
 }
 
 #[test]
+fn what_a_raw_socket_gets_are_no_packets_of_the_program() {
+    let (bench, _) = odd("raw", 0);
+    let reel = reel_of(&bench, "odd");
+    assert_eq!(sent(&reel), [b"out"]);
+    assert_eq!(count(&reel, EventKind::Received), 0);
+}
+
+#[test]
 fn what_goes_through_a_stream_of_c_is_named_as_not_recorded() {
     let (_, ran) = odd("stream", 1);
     assert!(

@@ -186,11 +186,20 @@ static void short_address(void) {
   MUST(recvfrom(to, &byte, 1, 0, (void *)room, &length) == 1);
 }
 
+/* A raw socket gets a copy of what is sent, with its headers. Only root may have one. */
+static void raw(void) {
+  char room[64];
+  int copies = socket(AF_INET, SOCK_RAW, IPPROTO_UDP), fd = to_itself();
+  MUST(send(fd, "out", 3, 0) == 3);
+  if (copies < 0) return;
+  MUST(recv(copies, room, sizeof room, 0) == 20 + 8 + 3);
+}
+
 int main(int argc, char **argv) {
   struct { const char *name; void (*does)(void); } all[] = {
       {"closed", closed}, {"borrowed", borrowed}, {"small", small}, {"batch", batch},
       {"numbers", numbers}, {"stream", stream}, {"address", short_address},
-      {"twins", twins}, {"printed", printed}, {"spliced", spliced}, {"requested", requested}, {"submitted", submitted}, {"offsets", offsets},
+      {"twins", twins}, {"printed", printed}, {"spliced", spliced}, {"requested", requested}, {"submitted", submitted}, {"offsets", offsets}, {"raw", raw},
   };
   for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
     if (strcmp(argv[1], all[i].name)) continue;

@@ -142,7 +142,9 @@ fn classify(fd: i32) -> Option<u16> {
 }
 
 fn is_udp(fd: i32) -> bool {
-    option(fd, sys::SOL_SOCKET, sys::SO_PROTOCOL) == Some(sys::SOL_UDP)
+    let is = |name, value| option(fd, sys::SOL_SOCKET, name) == Some(value);
+    // A raw socket may name the protocol as well.
+    is(sys::SO_PROTOCOL, sys::SOL_UDP) && is(sys::SO_TYPE, sys::SOCK_DGRAM)
 }
 
 fn option(fd: i32, level: i32, name: i32) -> Option<i32> {

@@ -6,9 +6,11 @@ use core::ffi::{c_char, c_int, c_void};
 pub const AF_UNIX: c_int = 1;
 pub const AF_INET: c_int = 2;
 pub const AF_INET6: c_int = 10;
+pub const SOCK_DGRAM: c_int = 2;
 pub const SOCK_SEQPACKET: c_int = 5;
 pub const SOCK_CLOEXEC: c_int = 0o2000000;
 pub const SOL_SOCKET: c_int = 1;
+pub const SO_TYPE: c_int = 3;
 pub const SO_PROTOCOL: c_int = 38;
 /// The protocol's number, and the level of its options.
 pub const SOL_UDP: c_int = 17;

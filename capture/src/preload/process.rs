@@ -29,7 +29,9 @@ what stands beside a packet (control data), timerfd, eventfd and signalfd, \
 getsockname and getsockopt, the 65th and later descriptors that one wait finds ready, \
 packets that are sent in parts (MSG_MORE), \
 functions of the C library that are found in the loader's tables without dlsym, \
-system calls that other libraries than the C library make themselves";
+system calls that other libraries than the C library make themselves, that are made by int 0x80, \
+or by code that the program made while it ran, \
+random bytes and clocks by rarer ways than the documentation names";
 
 /// A process that pushes into a ring file, and its reel under way.
 pub(super) struct Process {
