@@ -3,7 +3,9 @@
 use core::ffi::c_void;
 
 use crate::sys::{IoVec, MMsgHdr, MsgHdr, TimeSpec, hook, nr};
-use crate::{clocks, descriptors, processes, randomness, receive, send, waits};
+use crate::{
+    clocks, descriptors, others, processes, randomness, receive, send, sockets, waits,
+};
 
 hook! {
     fn syscall[real](number: isize, a: usize, b: usize, c: usize, d: usize, e: usize, f: usize) -> isize {
@@ -30,6 +32,13 @@ hook! {
                     real(number, a, b, c, d, e, f)
                 }
                 nr::SOCKET => descriptors::socket(fd, b as i32, c as i32) as isize,
+                nr::ACCEPT => others::accept(fd, b as *mut u8, c as *mut u32) as isize,
+                nr::ACCEPT4 => others::accept4(fd, b as *mut u8, c as *mut u32, d as i32) as isize,
+                nr::PIDFD_GETFD => {
+                    let arrived = real(number, a, b, c, d, e, f);
+                    sockets::arrived(arrived as i32);
+                    arrived
+                }
                 nr::BIND => descriptors::bind(fd, b as *const u8, c as u32) as isize,
                 nr::CONNECT => descriptors::connect(fd, b as *const u8, c as u32) as isize,
                 nr::SHUTDOWN => descriptors::shutdown(fd, b as i32) as isize,

@@ -198,25 +198,34 @@ hook! {
     fn close[real](fd: i32) -> i32 {
         quietly(|| sockets::closing(fd));
         // SAFETY: as the program vouches for its own call.
-        unsafe { real(fd) }
+        let result = unsafe { real(fd) };
+        sockets::closed(fd);
+        result
     }
 
     fn close_range[real](first: u32, last: u32, flags: i32) -> i32 {
         // With this flag nothing is closed before another program is run.
-        if flags & CLOSE_RANGE_CLOEXEC == 0 {
-            quietly(|| (first..=last.min(65_535)).for_each(|fd| sockets::closing(fd as i32)));
+        let all = || first..=last.min(65_535);
+        let closes = flags & CLOSE_RANGE_CLOEXEC == 0;
+        if closes {
+            quietly(|| all().for_each(|fd| sockets::closing(fd as i32)));
         }
         // SAFETY: as the program vouches for its own call.
-        unsafe { real(first, last, flags) }
+        let result = unsafe { real(first, last, flags) };
+        if closes {
+            all().for_each(|fd| sockets::closed(fd as i32));
+        }
+        result
     }
 
     fn fclose[real](stream: *mut c_void) -> i32 {
         // SAFETY: as the program vouches for its own call.
         unsafe {
-            if !stream.is_null() {
-                quietly(|| sockets::closing(sys::fileno(stream)));
-            }
-            real(stream)
+            let fd = if stream.is_null() { -1 } else { sys::fileno(stream) };
+            quietly(|| sockets::closing(fd));
+            let result = real(stream);
+            sockets::closed(fd);
+            result
         }
     }
 
@@ -324,6 +333,7 @@ hook! {
         if result >= 0 {
             quietly(|| sockets::duplicated(fd, to));
         }
+        sockets::closed(to);
         result
     }
 
@@ -336,6 +346,7 @@ hook! {
         if result >= 0 {
             quietly(|| sockets::duplicated(fd, to));
         }
+        sockets::closed(to);
         result
     }
 
@@ -365,10 +376,12 @@ hook! {
 /// As the call says.
 pub unsafe extern "C" fn closefrom(first: i32) {
     static REAL: sys::Real = sys::Real::new(c"closefrom");
-    quietly(|| (first.max(0)..65_536).for_each(sockets::closing));
+    let all = || first.max(0)..65_536;
+    quietly(|| all().for_each(sockets::closing));
     let found = REAL.get();
     if !found.is_null() {
         // SAFETY: the C library's function has this signature.
         unsafe { core::mem::transmute::<*mut c_void, unsafe extern "C" fn(i32)>(found)(first) };
     }
+    all().for_each(sockets::closed);
 }

@@ -70,12 +70,13 @@ unsafe fn ask_slowly(fd: i32, message: &mut MsgHdr, flags: i32) -> Option<isize>
     unsafe {
         let receive: unsafe extern "C" fn(i32, *mut MsgHdr, i32) -> isize =
             core::mem::transmute(found);
+        let socket = sockets::udp(fd);
         let result = receive(fd, &raw mut ours, flags);
         if result < 0 && errno() == sys::ENOTSOCK {
             sockets::forget(fd);
             return None;
         }
-        after(fd, &taken_by(fd, &ours, room, flags, result), result);
+        after(fd, &taken_by(socket, &ours, room, flags, result), result);
         if result >= 0 {
             if !message.name.is_null() {
                 message.name_length = ours.name_length;

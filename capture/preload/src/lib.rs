@@ -27,6 +27,7 @@ mod hello;
 mod joined;
 mod lookups;
 mod objects;
+mod others;
 mod processes;
 mod push;
 mod randomness;

@@ -11,7 +11,8 @@ use crate::objects::{Function, Place, View};
 use crate::sockets;
 use crate::sys::{RTLD_NEXT, errno, set_errno};
 use crate::{
-    by_number, clocks, descriptors, exec_list, processes, randomness, receive, send, twins, waits,
+    by_number, clocks, descriptors, exec_list, others, processes, randomness, receive, send, twins,
+    waits,
 };
 
 /// A function of the C library that a hook stands before.
@@ -51,6 +52,7 @@ fn hook_of(name: &CStr) -> Option<*mut c_void> {
         by_number::HOOKED,
         twins::HOOKED,
         descriptors::HOOKED,
+        others::HOOKED,
         waits::HOOKED,
         clocks::HOOKED,
         randomness::HOOKED,

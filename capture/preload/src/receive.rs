@@ -5,7 +5,7 @@ use crate::joined::{self, NOWHERE};
 use crate::push::{Pushing, now, pushing};
 use crate::sockets::{self, Endpoint};
 use crate::sys::{self, IoVec, MMsgHdr, MsgHdr, Real, TimeSpec, errno, hook, set_errno};
-use crate::vectors::Vectors;
+use crate::vectors::{self, Vectors};
 
 const RECEIVED: u8 = 5;
 const POLL_EMPTY: u8 = 6;
@@ -13,6 +13,8 @@ const RECEIVE_FAILED: u8 = 7;
 
 /// What the program gets, wherever it gets it.
 pub struct Taken {
+    /// What the descriptor was before the call: another thread may close it meanwhile.
+    socket: Option<u16>,
     iov: *const IoVec,
     count: usize,
     address: *const u8,
@@ -35,7 +37,7 @@ pub unsafe fn after(fd: i32, taken: &Taken, result: isize) {
 }
 
 unsafe fn tell(fd: i32, taken: &Taken, result: isize, code: i32) -> Option<()> {
-    let socket = sockets::udp(fd)?;
+    let socket = taken.socket?;
     let mut pushing = pushing()?;
     sockets::announce(&mut pushing, fd, socket);
     let number = socket.to_le_bytes();
@@ -123,6 +125,7 @@ pub unsafe fn room_for(length: *const u32) -> u32 {
 #[allow(clippy::too_many_arguments)] // as many as the call has
 unsafe fn after_one(
     fd: i32,
+    socket: Option<u16>,
     buffer: *mut u8,
     room: usize,
     flags: i32,
@@ -139,6 +142,7 @@ unsafe fn after_one(
     unsafe {
         let known = !address.is_null() && !address_length.is_null();
         let taken = Taken {
+            socket,
             iov: &raw const iov,
             count: 1,
             address,
@@ -156,6 +160,8 @@ unsafe fn after_one(
 
 /// Where a packet comes from, for a program that does not ask for it.
 struct Source {
+    /// What the descriptor was before the call.
+    socket: Option<u16>,
     address: [u8; 28],
     length: u32,
 }
@@ -177,11 +183,14 @@ impl Source {
         plain: impl FnOnce() -> isize,
     ) -> (isize, Source) {
         let mut source = Source {
+            socket: sockets::udp(fd),
             address: [0; 28],
             length: 0,
         };
         let found = RECVFROM.get();
-        let many = sockets::udp(fd).is_some_and(|socket| !sockets::has_peer(fd, socket));
+        let many = source
+            .socket
+            .is_some_and(|socket| !sockets::has_peer(fd, socket));
         if !many || found.is_null() || length == 0 {
             return (plain(), source);
         }
@@ -203,6 +212,7 @@ impl Source {
             source.length = 0;
             if errno() == sys::ENOTSOCK {
                 sockets::forget(fd);
+                source.socket = None;
                 return (plain(), source);
             }
         }
@@ -220,11 +230,14 @@ impl Source {
         plain: impl FnOnce() -> isize,
     ) -> (isize, Source) {
         let mut source = Source {
+            socket: sockets::udp(fd),
             address: [0; 28],
             length: 0,
         };
         let found = RECVMSG.get();
-        let many = sockets::udp(fd).is_some_and(|socket| !sockets::has_peer(fd, socket));
+        let many = source
+            .socket
+            .is_some_and(|socket| !sockets::has_peer(fd, socket));
         let count = usize::try_from(count).unwrap_or(0);
         if !many || found.is_null() || count == 0 {
             return (plain(), source);
@@ -248,6 +261,7 @@ impl Source {
             source.length = message.name_length.min(28);
         } else if errno() == sys::ENOTSOCK {
             sockets::forget(fd);
+            source.socket = None;
             return (plain(), source);
         }
         (result, source)
@@ -258,7 +272,19 @@ impl Source {
     unsafe fn tell(&self, fd: i32, buffer: *mut u8, length: usize, flags: i32, result: isize) {
         let (address, length_at) = (self.address.as_ptr(), &raw const self.length);
         // SAFETY: the caller vouches for it.
-        unsafe { after_one(fd, buffer, length, flags, address, length_at, 28, result) };
+        unsafe {
+            after_one(
+                fd,
+                self.socket,
+                buffer,
+                length,
+                flags,
+                address,
+                length_at,
+                28,
+                result,
+            )
+        };
     }
 }
 
@@ -276,6 +302,7 @@ unsafe fn read_parts(
     plain: impl FnOnce() -> isize,
 ) -> isize {
     let nobody = Source {
+        socket: sockets::udp(fd),
         address: [0; 28],
         length: 0,
     };
@@ -293,6 +320,7 @@ unsafe fn read_parts(
             (plain(), nobody)
         };
         let taken = Taken {
+            socket: source.socket,
             iov,
             count: count.max(0) as usize,
             address: source.address.as_ptr(),
@@ -351,8 +379,16 @@ unsafe fn with_sources<const N: usize>(
 ///
 /// # Safety
 /// As [`after`], for each of the messages.
-unsafe fn after_many(fd: i32, messages: &[MMsgHdr], rooms: &[u32], flags: i32, result: i32) {
+unsafe fn after_many(
+    fd: i32,
+    socket: Option<u16>,
+    messages: &[MMsgHdr],
+    rooms: &[u32],
+    flags: i32,
+    result: i32,
+) {
     let none = Taken {
+        socket,
         iov: core::ptr::null(),
         count: 0,
         address: core::ptr::null(),
@@ -369,7 +405,7 @@ unsafe fn after_many(fd: i32, messages: &[MMsgHdr], rooms: &[u32], flags: i32, r
         let room = rooms.get(index).copied().unwrap_or(0);
         // SAFETY: the caller vouches for it.
         unsafe {
-            let taken = taken_by(fd, &message.header, room, flags, 0);
+            let taken = taken_by(socket, &message.header, room, flags, 0);
             after(fd, &taken, message.length as isize);
         }
     }
@@ -413,8 +449,9 @@ hook! {
                 return result;
             }
             let address_room = room_for(address_length);
+            let socket = sockets::udp(fd);
             let result = real(fd, buffer, length, flags, address, address_length);
-            after_one(fd, buffer, length, flags, address, address_length, address_room, result);
+            after_one(fd, socket, buffer, length, flags, address, address_length, address_room, result);
             result
         }
     }
@@ -432,8 +469,9 @@ hook! {
                 return result;
             }
             let address_room = room_for(address_length);
+            let socket = sockets::udp(fd);
             let result = real(fd, buffer, length, room, flags, address, address_length);
-            after_one(fd, buffer, length, flags, address, address_length, address_room, result);
+            after_one(fd, socket, buffer, length, flags, address, address_length, address_room, result);
             result
         }
     }
@@ -494,11 +532,15 @@ hook! {
             if asked.control.is_null() && let Some(result) = joined::ask(fd, asked, flags) {
                 return result;
             }
-            let many = sockets::udp(fd).is_some_and(|socket| !sockets::has_peer(fd, socket));
+            let socket = sockets::udp(fd);
+            let many = socket.is_some_and(|socket| !sockets::has_peer(fd, socket));
             if !many || !asked.name.is_null() {
                 let room = asked.name_length;
                 let result = real(fd, message, flags);
-                after(fd, &taken_by(fd, asked, room, flags, result), result);
+                if socket.is_none() && result >= 0 {
+                    came_beside(asked);
+                }
+                after(fd, &taken_by(socket, asked, room, flags, result), result);
                 return result;
             }
             let mut address = [0u8; 28];
@@ -508,7 +550,7 @@ hook! {
             let result = real(fd, &raw mut ours, flags);
             asked.control_length = ours.control_length;
             asked.flags = ours.flags;
-            after(fd, &taken_by(fd, &ours, 28, flags, result), result);
+            after(fd, &taken_by(socket, &ours, 28, flags, result), result);
             result
         }
     }
@@ -520,16 +562,21 @@ hook! {
                 return real(fd, messages, count, flags, timeout);
             }
             let list = core::slice::from_raw_parts_mut(messages, count as usize);
-            let many = sockets::udp(fd).is_some_and(|socket| !sockets::has_peer(fd, socket));
+            let socket = sockets::udp(fd);
+            let many = socket.is_some_and(|socket| !sockets::has_peer(fd, socket));
             let receive = |messages| real(fd, messages, count, flags, timeout);
             let receive_list = |list: &mut [MMsgHdr]| {
                 if !many {
                     let result = receive(list.as_mut_ptr());
+                    if socket.is_none() {
+                        let got = usize::try_from(result).unwrap_or(0);
+                        list.iter().take(got).for_each(|message| came_beside(&message.header));
+                    }
                     // All come from the one peer.
-                    after_many(fd, list, &[], flags, result);
+                    after_many(fd, socket, list, &[], flags, result);
                     return result;
                 }
-                let tell = |list: &[MMsgHdr], rooms: &[u32], result| after_many(fd, list, rooms, flags, result);
+                let tell = |list: &[MMsgHdr], rooms: &[u32], result| after_many(fd, socket, list, rooms, flags, result);
                 match list.len() {
                     0..=16 => with_sources::<16>(list, receive, tell),
                     17..=64 => with_sources::<64>(list, receive, tell),
@@ -545,18 +592,36 @@ hook! {
     }
 }
 
-/// What a call that came to `result` put into a message.
+/// Forgets what was known of the numbers that descriptors beside a message have.
+///
+/// # Safety
+/// The message was filled by the kernel.
+#[cold]
+unsafe fn came_beside(message: &MsgHdr) {
+    // SAFETY: the caller vouches for it.
+    unsafe { vectors::descriptors(message.control, message.control_length, sockets::arrived) };
+}
+
+/// What a call on `socket` that came to `result` put into a message.
 ///
 /// # Safety
 /// As [`after`].
-pub unsafe fn taken_by(fd: i32, message: &MsgHdr, room: u32, flags: i32, result: isize) -> Taken {
-    let size = if result >= 0 && flags & joined::UNJOINED == 0 && joined::joins(fd) {
+pub unsafe fn taken_by(
+    socket: Option<u16>,
+    message: &MsgHdr,
+    room: u32,
+    flags: i32,
+    result: isize,
+) -> Taken {
+    let joins = || socket.is_some_and(sockets::joins);
+    let size = if result >= 0 && flags & joined::UNJOINED == 0 && joins() {
         // SAFETY: the caller vouches for it.
         unsafe { joined::size_in(message) }
     } else {
         0
     };
     Taken {
+        socket,
         iov: message.iov,
         count: message.iov_count,
         address: message.name,

@@ -11,6 +11,8 @@ const FDS: usize = 1 << 16;
 const UNKNOWN: u32 = 0;
 const OTHER: u32 = 1;
 const RANDOM_SOURCE: u32 = 2;
+/// Being closed: what another thread asks of it now says nothing of what comes next.
+const CLOSING: u32 = 3;
 /// A UDP socket: its number plus this.
 const UDP: u32 = 16;
 
@@ -103,6 +105,12 @@ pub fn udp(fd: i32) -> Option<u16> {
     }
 }
 
+/// Whether the descriptor still is this socket's: another thread may have closed it.
+fn is_at(fd: i32, socket: u16) -> bool {
+    let entry = usize::try_from(fd).ok().and_then(|fd| TABLE.get(fd));
+    entry.is_some_and(|entry| entry.load(Ordering::Relaxed) == UDP + u32::from(socket))
+}
+
 /// Whether the descriptor was opened to read random bytes.
 #[inline]
 pub fn is_random_source(fd: i32) -> bool {
@@ -117,6 +125,13 @@ pub fn set_random_source(fd: i32) {
     }
 }
 
+/// Says what a descriptor is that nothing was known of; not where another thread was first.
+fn set_unknown(fd: i32, class: u32) -> bool {
+    let entry = usize::try_from(fd).ok().and_then(|fd| TABLE.get(fd));
+    let order = Ordering::Relaxed;
+    entry.is_some_and(|entry| entry.compare_exchange(UNKNOWN, class, order, order).is_ok())
+}
+
 fn set(fd: i32, class: u32) {
     if let Some(entry) = usize::try_from(fd).ok().and_then(|fd| TABLE.get(fd)) {
         entry.store(class, Ordering::Relaxed);
@@ -127,10 +142,12 @@ fn set(fd: i32, class: u32) {
 #[cold]
 fn classify(fd: i32) -> Option<u16> {
     if !is_udp(fd) {
-        set(fd, OTHER);
-        return None;
+        set_unknown(fd, OTHER);
+        return known(fd);
     }
-    let socket = add(fd)?;
+    let Some(socket) = add(fd) else {
+        return known(fd);
+    };
     let asked = |name| option(fd, sys::SOL_UDP, name).unwrap_or(0);
     cuts(socket, asked(sys::UDP_SEGMENT));
     joins_from_now(socket, asked(sys::UDP_GRO));
@@ -139,6 +156,12 @@ fn classify(fd: i32) -> Option<u16> {
     pushing.called(CallId::SOCKET, fd, &[&fd_bytes, &number]);
     announce(&mut pushing, fd, socket);
     Some(socket)
+}
+
+/// What the table says of a descriptor.
+fn known(fd: i32) -> Option<u16> {
+    let entry = TABLE.get(usize::try_from(fd).ok()?)?;
+    Some(entry.load(Ordering::Relaxed).checked_sub(UDP)? as u16)
 }
 
 fn is_udp(fd: i32) -> bool {
@@ -157,7 +180,8 @@ fn option(fd: i32, level: i32, name: i32) -> Option<i32> {
     (result == 0).then_some(value)
 }
 
-/// Numbers a socket; `None` where there is no number left, or no room for the descriptor.
+/// Numbers a socket; `None` where there is no number left, no room for the descriptor, or another
+/// thread was first.
 fn add(fd: i32) -> Option<u16> {
     attach::generation()?;
     let place = usize::try_from(fd).is_ok_and(|fd| fd < FDS);
@@ -174,8 +198,7 @@ fn add(fd: i32) -> Option<u16> {
     cuts(socket, 0);
     joins_from_now(socket, 0);
     forget_peer(socket);
-    set(fd, UDP + u32::from(socket));
-    Some(socket)
+    set_unknown(fd, UDP + u32::from(socket)).then_some(socket)
 }
 
 /// From now on the kernel cuts what is sent into packets of so many bytes; 0: it does not.
@@ -233,6 +256,20 @@ pub fn opened(fd: i32) {
     }
 }
 
+/// The descriptor came from another process, or from the kernel, and may be anything.
+pub fn arrived(fd: i32) {
+    if !attach::is_borrowed() {
+        set(fd, UNKNOWN);
+    }
+}
+
+/// The descriptor was made, and is no UDP socket.
+pub fn made_another(fd: i32) {
+    if !attach::is_borrowed() {
+        set(fd, OTHER);
+    }
+}
+
 /// Whether the descriptor is still a socket, for calls that others have too.
 pub fn is_still_udp(fd: i32) -> bool {
     let still = is_udp(fd);
@@ -279,8 +316,10 @@ fn announce_slowly(pushing: &mut Pushing, fd: i32, socket: u16) {
     let arguments = [fd as usize, address_at, length_at, 0, 0, 0];
     // SAFETY: places for the address and its length.
     let result = unsafe { sys::syscall(nr::GETSOCKNAME, arguments) };
-    let found = (result == 0).then(|| Endpoint::from_c(&address)).flatten();
-    let bound = address[2] != 0 || address[3] != 0;
+    let found = (result == 0 && is_at(fd, socket))
+        .then(|| Endpoint::from_c(&address))
+        .flatten();
+    let bound = found.is_some() && (address[2] != 0 || address[3] != 0);
     let state = &ANNOUNCED[usize::from(socket)];
     let next = if bound { BOUND } else { HINTED };
     if state.swap(next, Ordering::Relaxed) >= next {
@@ -298,7 +337,9 @@ fn announce_slowly(pushing: &mut Pushing, fd: i32, socket: u16) {
 /// In a forked child: the sockets that it has from its parent.
 pub fn announce_inherited() {
     for (fd, entry) in TABLE.iter().enumerate().take(4096) {
-        if entry.load(Ordering::Relaxed) >= UDP {
+        let class = entry.load(Ordering::Relaxed);
+        // What another thread of the parent was about to close is open here.
+        if class >= UDP || class == CLOSING {
             entry.store(UNKNOWN, Ordering::Relaxed);
             let _ = udp(fd as i32);
         }
@@ -338,7 +379,10 @@ fn ask_peer(fd: i32, socket: u16) -> Endpoint {
     let arguments = [fd as usize, address_at, length_at, 0, 0, 0];
     // SAFETY: places for the address and its length.
     let result = unsafe { sys::syscall(nr::GETPEERNAME, arguments) };
-    let Some(endpoint) = (result == 0).then(|| Endpoint::from_c(&address)).flatten() else {
+    let Some(endpoint) = (result == 0 && is_at(fd, socket))
+        .then(|| Endpoint::from_c(&address))
+        .flatten()
+    else {
         return Endpoint::NONE;
     };
     let mut bytes = [0u8; 40];
@@ -389,7 +433,15 @@ pub fn duplicated(from: i32, to: i32) {
     }
 }
 
-/// The descriptor is about to be closed.
+/// The descriptor was closed, or was not.
+pub fn closed(fd: i32) {
+    if let Some(entry) = usize::try_from(fd).ok().and_then(|fd| TABLE.get(fd)) {
+        let order = Ordering::Relaxed;
+        let _ = entry.compare_exchange(CLOSING, UNKNOWN, order, order);
+    }
+}
+
+/// The descriptor is about to be closed; [`closed`] is to be called behind that.
 pub fn closing(fd: i32) {
     let Some(entry) = usize::try_from(fd).ok().and_then(|fd| TABLE.get(fd)) else {
         return;
@@ -398,7 +450,7 @@ pub fn closing(fd: i32) {
     if class == UNKNOWN || attach::is_borrowed() {
         return;
     }
-    entry.store(UNKNOWN, Ordering::Relaxed);
+    entry.store(CLOSING, Ordering::Relaxed);
     let Some(socket) = class.checked_sub(UDP).map(|socket| socket as u16) else {
         return;
     };

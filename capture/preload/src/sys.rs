@@ -132,6 +132,9 @@ pub mod nr {
     pub const GETTID: usize = 186;
     pub const GETCWD: usize = 79;
     pub const SOCKET: usize = 41;
+    pub const ACCEPT: usize = 43;
+    pub const ACCEPT4: usize = 288;
+    pub const PIDFD_GETFD: usize = 438;
     pub const CONNECT: usize = 42;
     pub const SENDTO: usize = 44;
     pub const RECVFROM: usize = 45;
@@ -182,6 +185,9 @@ pub mod nr {
     pub const GETTID: usize = 178;
     pub const GETCWD: usize = 17;
     pub const SOCKET: usize = 198;
+    pub const ACCEPT: usize = 202;
+    pub const ACCEPT4: usize = 242;
+    pub const PIDFD_GETFD: usize = 438;
     pub const CONNECT: usize = 203;
     pub const SENDTO: usize = 206;
     pub const RECVFROM: usize = 207;

@@ -62,10 +62,44 @@ pub unsafe fn control<const N: usize>(
     length: usize,
     kind: i32,
 ) -> Option<[u8; N]> {
-    /// Of a piece of control data before its content: length, level, kind.
+    let mut found = None;
+    // SAFETY: the caller vouches for it.
+    unsafe {
+        each_control(control, length, |level, its_kind, content| {
+            if found.is_none() && level == crate::sys::SOL_UDP && its_kind == kind {
+                found = Some(content.first_chunk().copied());
+            }
+        });
+    }
+    found.flatten()
+}
+
+/// The descriptors that came beside a message.
+///
+/// # Safety
+/// As [`control`].
+pub unsafe fn descriptors(control: *const u8, length: usize, mut each: impl FnMut(i32)) {
+    // SAFETY: the caller vouches for it.
+    unsafe {
+        each_control(control, length, |level, kind, content| {
+            if level == crate::sys::SOL_SOCKET && kind == crate::sys::SCM_RIGHTS {
+                for fd in content.as_chunks().0 {
+                    each(i32::from_ne_bytes(*fd));
+                }
+            }
+        });
+    }
+}
+
+/// Shows the pieces of control data: level, kind, content.
+///
+/// # Safety
+/// As [`control`].
+unsafe fn each_control(control: *const u8, length: usize, mut each: impl FnMut(i32, i32, &[u8])) {
+    /// Of a piece before its content: length, level, kind.
     const HEAD: usize = 16;
     if control.is_null() {
-        return None;
+        return;
     }
     // SAFETY: the caller vouches for it.
     let mut left = unsafe { core::slice::from_raw_parts(control, length) };
@@ -76,12 +110,14 @@ pub unsafe fn control<const N: usize>(
         };
         let length = u32::from_ne_bytes(word(0)) as usize;
         let level = i32::from_ne_bytes(word(8));
-        if level == crate::sys::SOL_UDP && i32::from_ne_bytes(word(12)) == kind {
-            return content.first_chunk().copied();
-        }
+        let own = length.saturating_sub(HEAD).min(content.len());
+        each(
+            level,
+            i32::from_ne_bytes(word(12)),
+            content.get(..own).unwrap_or(&[]),
+        );
         left = left
             .get(length.max(HEAD).next_multiple_of(8)..)
             .unwrap_or(&[]);
     }
-    None
 }
