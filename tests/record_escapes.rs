@@ -95,11 +95,32 @@ fn a_look_for_the_kernels_own_library_is_named() {
 fn an_io_uring_is_named() {
     let bench = Bench::new();
     let uring = bench.compile("uring");
-    if Command::new(&uring).status().unwrap().code() == Some(77) {
-        println!("skipped: this kernel makes no io_uring");
+    if has_no_ring(&uring) {
         return;
     }
-    check_gap(&bench, &[text(&uring)], "it uses io_uring");
+    check_gap(&bench, &[text(&uring), "0"], "it uses io_uring");
+}
+
+#[test]
+fn an_io_uring_that_liburing_makes_is_named() {
+    let bench = Bench::new();
+    let flags = ["-DLIBURING", "-l:liburing.so.2"];
+    let Some(uring) = bench.compile_with("uring", "cc", &flags) else {
+        return;
+    };
+    if has_no_ring(&uring) {
+        return;
+    }
+    check_gap(&bench, &[text(&uring), "0"], "it uses io_uring");
+}
+
+fn has_no_ring(program: &Path) -> bool {
+    let status = Command::new(program).arg("0").status().unwrap();
+    let none = status.code() == Some(77);
+    if none {
+        println!("skipped: this kernel makes no io_uring");
+    }
+    none
 }
 
 #[test]

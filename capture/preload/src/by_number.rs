@@ -4,7 +4,7 @@ use core::ffi::c_void;
 
 use crate::sys::{IoVec, MMsgHdr, MsgHdr, TimeSpec, hook, nr};
 use crate::{
-    clocks, descriptors, others, processes, randomness, receive, send, sockets, waits,
+    clocks, descriptors, others, processes, randomness, receive, send, sockets, uring, waits,
 };
 
 hook! {
@@ -34,6 +34,11 @@ hook! {
                 nr::SOCKET => descriptors::socket(fd, b as i32, c as i32) as isize,
                 nr::ACCEPT => others::accept(fd, b as *mut u8, c as *mut u32) as isize,
                 nr::ACCEPT4 => others::accept4(fd, b as *mut u8, c as *mut u32, d as i32) as isize,
+                nr::IO_URING_SETUP => {
+                    let result = real(number, a, b, c, d, e, f);
+                    uring::set_up(result);
+                    result
+                }
                 nr::PIDFD_GETFD => {
                     let arrived = real(number, a, b, c, d, e, f);
                     sockets::arrived(arrived as i32);

@@ -37,6 +37,7 @@ mod sockets;
 mod sys;
 mod tripwire;
 mod twins;
+mod uring;
 mod vectors;
 mod waits;
 

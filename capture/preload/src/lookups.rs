@@ -12,7 +12,7 @@ use crate::sockets;
 use crate::sys::{RTLD_NEXT, errno, set_errno};
 use crate::{
     by_number, clocks, descriptors, exec_list, others, processes, randomness, receive, send, twins,
-    waits,
+    uring, waits,
 };
 
 /// A function of the C library that a hook stands before.
@@ -53,6 +53,7 @@ fn hook_of(name: &CStr) -> Option<*mut c_void> {
         twins::HOOKED,
         descriptors::HOOKED,
         others::HOOKED,
+        uring::HOOKED,
         waits::HOOKED,
         clocks::HOOKED,
         randomness::HOOKED,

@@ -99,6 +99,8 @@ impl PastId {
     pub const DEEP: PastId = PastId(6);
     /// Loads a library with a C library of its own (`dlmopen`).
     pub const NAMESPACE: PastId = PastId(7);
+    /// Makes an `io_uring`.
+    pub const IO_URING: PastId = PastId(8);
 
     /// The end of a sentence that begins with the program's name.
     pub const fn sentence(self) -> &'static str {
@@ -123,6 +125,9 @@ impl PastId {
             }
             PastId::NAMESPACE => {
                 "it loads a library with a C library of its own (dlmopen); what that library does is not recorded"
+            }
+            PastId::IO_URING => {
+                "it uses io_uring; what it sends and receives that way is not recorded"
             }
             _ => "it does something that is not recorded",
         }

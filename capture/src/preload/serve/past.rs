@@ -79,10 +79,8 @@ impl Server<'_> {
             if found.io_uring && !process.io_uring {
                 process.io_uring = true;
                 let name = process.name.clone();
-                self.gap(
-                    pid,
-                    &format!("{name}: it uses io_uring; what it sends and receives that way is not recorded"),
-                );
+                let sentence = PastId::IO_URING.sentence();
+                self.gap(pid, &format!("{name}: {sentence}"));
             }
         }
     }
@@ -146,7 +144,9 @@ impl Server<'_> {
         let Some(process) = self.processes.get_mut(&pid) else {
             return;
         };
-        if process.past.insert(what) {
+        // Its descriptor may have been seen first.
+        let seen = what == PastId::IO_URING && std::mem::replace(&mut process.io_uring, true);
+        if process.past.insert(what) && !seen {
             let sentence = format!("{}: {}", process.name, what.sentence());
             self.gap(pid, &sentence);
         }
