@@ -43,6 +43,21 @@ fn reads_and_writes_past_the_c_library_are_named_where_they_concern_a_socket() {
 }
 
 #[test]
+fn a_child_goes_on_as_it_would_when_its_watched_parent_has_ended() {
+    let bench = Bench::new();
+    let raw = bench.compile("raw");
+    bench
+        .record(&[], &[text(&raw), "5", "by a", "child"])
+        .expect(1);
+    let reels = bench.reels();
+    assert!(
+        reels
+            .iter()
+            .any(|(_, reel)| sent(reel) == [b"seen".to_vec()])
+    );
+}
+
+#[test]
 fn what_is_printed_or_moved_to_a_socket_is_named_and_arrives() {
     let bench = Bench::new();
     let odd = bench.compile("odd");
@@ -280,4 +295,41 @@ fn a_script_is_recorded_through_its_interpreter() {
     let reels = bench.reels();
     let pair = reels.iter().find(|(name, _)| name == "pair").unwrap();
     assert_eq!(count(&pair.1, EventKind::Sent), 3);
+}
+
+#[test]
+fn what_a_start_script_of_bash_starts_is_watched() {
+    let bench = Bench::new();
+    let raw = bench.compile("raw");
+    if Command::new("bash").arg("--version").output().is_err() {
+        println!("skipped: no bash");
+        return;
+    }
+    let line = format!("{} 5; true", text(&raw));
+    let ran = bench.record(&[], &["bash", "-c", &line]).expect(1);
+    assert!(!ran.err.contains("not watched"), "{}", ran.err);
+    assert!(
+        ran.err.contains("calls sendto past the C library"),
+        "{}",
+        ran.err
+    );
+}
+
+#[test]
+fn a_program_given_to_the_loader_is_recorded() {
+    let bench = Bench::new();
+    let pair = bench.compile("pair");
+    let interpreter = "/lib64/ld-linux-x86-64.so.2";
+    let loader = Path::new(interpreter);
+    if !loader.exists() {
+        println!("skipped: the loader has another name here");
+        return;
+    }
+    bench
+        .record(&[], &[interpreter, text(&pair), "3"])
+        .expect(0);
+    assert_eq!(sent(&bench.reel()).len(), 3);
+    std::fs::remove_dir_all(bench.out()).unwrap();
+    let line = format!("{interpreter} {} 3; true", text(&pair));
+    bench.record(&[], &["sh", "-c", &line]).expect(0);
 }

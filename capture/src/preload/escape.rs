@@ -97,7 +97,7 @@ fn check_elf(file: &File, head: &[u8]) -> Result<(), Escape> {
     }
     let headers = u64_at(32).zip(u16_at(54)).zip(u16_at(56));
     let ((offset, size), count) = headers.ok_or(Escape::NotAProgram)?;
-    let mut interpreter = None;
+    let (mut interpreter, mut dynamic) = (None, None);
     for index in 0..usize::from(count).min(TABLE_MAX) {
         let Some(entry) = entry(file, offset, size, index) else {
             break;
@@ -105,6 +105,10 @@ fn check_elf(file: &File, head: &[u8]) -> Result<(), Escape> {
         const PT_INTERP: u32 = 3;
         if u32_in(&entry, 0) == Some(PT_INTERP) {
             interpreter = u64_in(&entry, 8).zip(u64_in(&entry, 32));
+        }
+        const PT_DYNAMIC: u32 = 2;
+        if u32_in(&entry, 0) == Some(PT_DYNAMIC) {
+            dynamic = u64_in(&entry, 8).zip(u64_in(&entry, 32));
         }
     }
     let sections = u64_at(40).zip(u16_at(58)).zip(u16_at(60)).zip(u16_at(62));
@@ -114,13 +118,31 @@ fn check_elf(file: &File, head: &[u8]) -> Result<(), Escape> {
         return Err(Escape::Go);
     }
     let Some((at, length)) = interpreter else {
-        return Err(Escape::Static);
+        // The loader loads the library, and then the program that it is given.
+        return match dynamic.and_then(|(at, length)| own_name(file, at, length)) {
+            Some(name) if name.starts_with(b"ld-linux") || name.starts_with(b"ld.so") => Ok(()),
+            _ => Err(Escape::Static),
+        };
     };
     let name = bytes(file, at, length.min(4096)).unwrap_or_default();
     if name.windows(4).any(|part| part == b"musl") {
         return Err(Escape::Musl);
     }
     Ok(())
+}
+
+/// The beginning of the name that a library has for others (its SONAME), from its dynamic section;
+/// for those whose names lie in the file as in memory, as the loader's do.
+fn own_name(file: &File, at: u64, length: u64) -> Option<Vec<u8>> {
+    const DT_STRTAB: u64 = 5;
+    const DT_SONAME: u64 = 14;
+    let section = bytes(file, at, length.min(NAMES_MAX))?;
+    let value = |tag: u64| {
+        let mut entries = section.chunks_exact(16);
+        let entry = entries.find(|entry| u64_in(entry, 0) == Some(tag))?;
+        u64_in(entry, 8)
+    };
+    bytes(file, value(DT_STRTAB)?.checked_add(value(DT_SONAME)?)?, 8)
 }
 
 /// Whether the program has the section in which the Go linker notes its version.
@@ -193,11 +215,23 @@ pub(super) fn has_system_calls(path: &Path) -> bool {
             let length = file.metadata().map_or(0, |metadata| metadata.len());
             let place = u64_in(&entry, 8).zip(u64_in(&entry, 32));
             let text = place.and_then(|(at, size)| bytes(&file, at, size.min(length)));
-            text.is_none_or(|text| {
-                text.windows(SYSTEM_CALL.len())
-                    .any(|part| part == SYSTEM_CALL)
-            })
+            text.is_none_or(|text| enters_kernel(&text))
         })
+}
+
+/// Whether the bytes of the instruction stand in `text` where they may be one.
+fn enters_kernel(text: &[u8]) -> bool {
+    let mut places = (0..text.len()).filter_map(|at| text.get(at..)?.strip_prefix(SYSTEM_CALL));
+    places.any(|rest| !is_in_distance(rest))
+}
+
+/// Whether the bytes in front of `rest` are the lower half of a distance in the program, by the
+/// upper half of it. As an instruction, those would write to what the system call has returned; or
+/// they fill the text up, and then more of the same follows.
+fn is_in_distance(rest: &[u8]) -> bool {
+    let upper = matches!(rest, [0, ..] | [0..0x40, 0, ..]);
+    let fills = rest.iter().take(8).all(|byte| *byte == 0);
+    cfg!(target_arch = "x86_64") && upper && !fills
 }
 
 const SYSTEM_CALL: &[u8] = if cfg!(target_arch = "aarch64") {
@@ -220,4 +254,25 @@ pub fn find_program(name: &Path) -> Option<PathBuf> {
     std::env::split_paths(&path)
         .map(|folder| folder.join(name))
         .find(|path| may_run(path))
+}
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_instructions_bytes_in_a_distance_are_none() {
+        // call, lea and jz over 0x50f bytes and more, as in bash and ioquake3.
+        assert!(!enters_kernel(b"\xe8\x29\x0f\x05\x00\x83\x3d\x36"));
+        assert!(!enters_kernel(b"\x48\x8d\x35\x0f\x05\x07\x00\x31\xff\x31"));
+        assert!(!enters_kernel(b"\x0f\x84\x0f\x05\x00\x00\x44\x39"));
+    }
+
+    #[test]
+    fn the_instruction_is_seen_wherever_it_stands() {
+        assert!(enters_kernel(b"\x0f\x05\x48\x3d\x01\xf0\xff\xff"));
+        assert!(enters_kernel(b"\xe8\x29\x0f\x05\x00\x83\x0f\x05\xc3\x90"));
+        assert!(enters_kernel(b"\xb8\x3c\0\0\0\x0f\x05"));
+        assert!(enters_kernel(b"\x0f\x05\0\0\0\0\0\0\0\0\x55"));
+    }
 }

@@ -203,6 +203,7 @@ impl Process {
             marked: self.marked || past.is_some(),
             limited: self.limited,
             past,
+            tripwire: self.tripwire,
             counts: Counts::of(&self.tally),
             summary,
         }
@@ -240,6 +241,8 @@ pub(super) struct Finished {
     pub(super) name: String,
     pub(super) path: PathBuf,
     pub(super) past: Option<String>,
+    /// Its children, and the program that it becomes, have the same one.
+    pub(super) tripwire: Option<Tripwire>,
     pub(super) marked: bool,
     pub(super) limited: bool,
     pub(super) counts: Counts,

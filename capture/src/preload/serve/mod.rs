@@ -22,6 +22,7 @@ use super::descendants::{Descendants, why_not_loaded};
 use super::escape::{check_program, find_program};
 use super::library::Unpacked;
 use super::process::{Doing, Finished, Process};
+use super::tripwire::Tripwire;
 use super::{ADDRESS_SANITIZER, Outcome, PreloadError, Report, Wanted, look};
 use crate::open::reel_files;
 use crate::progress::Progress;
@@ -77,6 +78,7 @@ pub(super) fn record(
         session: session_id(),
         begun: Instant::now(),
         processes: BTreeMap::new(),
+        inherited: Vec::new(),
         descendants,
         left: 0,
         held: None,
@@ -139,6 +141,9 @@ struct Server<'a> {
     session: [u8; 16],
     begun: Instant,
     processes: BTreeMap<u32, Process>,
+    /// Tripwires of processes that have ended: while those are left that inherited them, somebody
+    /// must answer.
+    inherited: Vec<Tripwire>,
     /// `None` where children are not followed.
     descendants: Option<Descendants>,
     /// How many of them live.
@@ -173,6 +178,9 @@ enum Ready {
     Listener,
     Ended(u32),
     Tripwire(u32),
+    Inherited(usize),
+    /// Nobody is left who has it.
+    Unused(usize),
 }
 
 impl Server<'_> {
@@ -193,6 +201,8 @@ impl Server<'_> {
                 match ready {
                     Ready::Listener => self.welcome(listener),
                     Ready::Tripwire(pid) => self.tripped(pid),
+                    Ready::Inherited(index) => self.tripped_by_heirs(index),
+                    Ready::Unused(index) => drop(self.inherited.remove(index)),
                     Ready::Ended(pid) => self.finish(pid, Why::Ended),
                 }
             }
@@ -255,6 +265,11 @@ impl Server<'_> {
             fds.push(PollFd::new(&process.ended, PollFlags::IN));
             meanings.push(Ready::Ended(process.pid));
         }
+        // From the last one on, so that those before keep their places when it goes.
+        for (index, tripwire) in self.inherited.iter().enumerate().rev() {
+            fds.push(PollFd::new(tripwire.fd(), PollFlags::IN));
+            meanings.push(Ready::Inherited(index));
+        }
         let timeout = Timespec {
             tv_sec: 0,
             tv_nsec: 20_000_000,
@@ -265,8 +280,15 @@ impl Server<'_> {
             Err(error) => return Err(error.into()),
         }
         let ready = fds.iter().zip(meanings);
-        let ready = ready.filter(|(fd, _)| fd.revents().contains(PollFlags::IN));
-        Ok(ready.map(|(_, meaning)| meaning).collect())
+        let ready = ready.filter_map(|(fd, meaning)| {
+            let (events, over) = (fd.revents(), PollFlags::HUP | PollFlags::ERR);
+            match meaning {
+                _ if events.contains(PollFlags::IN) => Some(meaning),
+                Ready::Inherited(index) if events.intersects(over) => Some(Ready::Unused(index)),
+                _ => None,
+            }
+        });
+        Ok(ready.collect())
     }
 
     fn finish(&mut self, pid: u32, why: Why) {
@@ -288,7 +310,11 @@ impl Server<'_> {
             self.gaps += 1;
             (self.report)(Report::Gap(sentence));
         }
-        let done = process.finish();
+        let mut done = process.finish();
+        // The kernel lets a process that becomes another program have another one only without this.
+        if why == Why::Ended {
+            self.inherited.extend(done.tripwire.take());
+        }
         self.ended.packets += done.counts.packets;
         self.ended.bytes += done.counts.bytes;
         self.ended.kernel_drops += drops_seen;

@@ -6,6 +6,7 @@ use netreel_reel::PastId;
 
 use super::super::escape::{check_program, find_program};
 use super::super::process::Doing;
+use super::super::tripwire::Tripwire;
 use super::super::{Escape, Report, look};
 use super::Server;
 
@@ -25,6 +26,17 @@ impl Server<'_> {
                     "{name}: thread {thread} calls {call} past the C library; such calls are not recorded"
                 ),
             );
+        }
+    }
+
+    /// A process calls whose parent, or who itself as another program, had the tripwire set.
+    pub(super) fn tripped_by_heirs(&mut self, index: usize) {
+        let tripwire = self.inherited.get_mut(index);
+        if let Some((thread, call)) = tripwire.and_then(Tripwire::answer) {
+            let sentence = format!(
+                "thread {thread} calls {call} past the C library; such calls are not recorded"
+            );
+            self.gap(thread, &sentence);
         }
     }
 

@@ -186,7 +186,7 @@ impl Server<'_> {
                 self.gap(
                     pid,
                     &format!(
-                        "{name}: it holds instructions that may enter the kernel past the recorder, and they cannot be watched here"
+                        "{name}: it is recorded, but not watched: it holds instructions that may enter the kernel past the recorder, and the kernel refuses to watch them (another program above it is watched, or a sandbox forbids it)"
                     ),
                 );
             }
