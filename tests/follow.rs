@@ -5,7 +5,7 @@ mod support;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use netreel_capture::{Limits, Options, Recorder};
+use netreel_capture::{Limits, Options, Pusher, Recorder};
 use netreel_reel::{Endpoint, Event, Header, SendOutcome, SocketId, Time};
 use serde_json::Value;
 use support::netreel;
@@ -175,6 +175,18 @@ fn a_line_comes_before_the_recording_ends() {
     assert!(child.wait().expect("it ends").success());
 }
 
+/// Pushes that a packet came, and gives the recorder a moment to write it.
+fn receive(pusher: &mut Pusher, time: u64, payload: &[u8]) {
+    let (socket, from) = (SocketId(0), at(9));
+    let received = Event::Received {
+        socket,
+        from,
+        payload,
+    };
+    pusher.push(Time(time), received);
+    std::thread::sleep(std::time::Duration::from_millis(1));
+}
+
 #[test]
 fn a_recording_in_several_files_is_one_node() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -190,7 +202,6 @@ fn a_recording_in_several_files_is_one_node() {
     let mut pusher = recorder.pusher().expect("a pusher");
     let name = folder.path().to_str().expect("UTF-8");
     let child = start(&["packets", "--follow", "--json", name]);
-    let (socket, payload) = (SocketId(0), &[7; 1_000][..]);
     let files = || {
         std::fs::read_dir(folder.path())
             .expect("the folder")
@@ -199,17 +210,8 @@ fn a_recording_in_several_files_is_one_node() {
     let mut pushed = 0;
     // Blocks are written as time goes by.
     while files() < 5 {
-        let from = at(9);
-        pusher.push(
-            Time(pushed),
-            Event::Received {
-                socket,
-                from,
-                payload,
-            },
-        );
+        receive(&mut pusher, pushed, &[7; 1_000]);
         pushed += 1;
-        std::thread::sleep(std::time::Duration::from_millis(1));
     }
     drop(pusher);
     recorder.finish().expect("an end");
@@ -240,17 +242,8 @@ fn a_recording_is_followed_by_its_name_when_its_first_file_was_deleted() {
     let mut pusher = recorder.pusher().expect("a pusher");
     let mut pushed = 0;
     let mut push = |payload: &[u8]| {
-        let (socket, from) = (SocketId(0), at(9));
-        pusher.push(
-            Time(pushed),
-            Event::Received {
-                socket,
-                from,
-                payload,
-            },
-        );
+        receive(&mut pusher, pushed, payload);
         pushed += 1;
-        std::thread::sleep(std::time::Duration::from_millis(1));
     };
     push(&[1; 1_000]);
     let name = path.to_str().expect("UTF-8");

@@ -354,6 +354,20 @@ fn a_full_disk_keeps_the_program_from_starting_and_says_so() {
 }
 
 #[test]
+fn a_limit_on_the_size_of_files_that_is_too_small_is_told() {
+    let bench = Bench::new();
+    let limited = r#"ulimit -f 1; exec "$0" record --out "$1" -- true"#;
+    let output = Command::new("sh")
+        .args(["-c", limited, env!("CARGO_BIN_EXE_netreel")])
+        .arg(bench.out())
+        .output();
+    let output = output.expect("a shell");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("File too large"), "{said}");
+}
+
+#[test]
 fn a_disk_without_room_for_a_threads_buffer_is_named_once_with_what_to_do() {
     let Some((ran, said)) = record_onto_a_small_disk(7, &[], "10") else {
         return;

@@ -6,6 +6,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use crate::file::within_limit;
+
 /// Built by `build.rs` from `capture/preload`; empty where unmodified programs cannot be recorded.
 static LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libnetreel_preload.so"));
 
@@ -57,6 +59,7 @@ impl Unpacked {
             own,
         };
         let _ = fs::remove_file(&unpacked.socket);
+        within_limit(LIBRARY.len() as u64)?;
         fs::write(&unpacked.library, LIBRARY)?;
         fs::set_permissions(&unpacked.library, Permissions::from_mode(0o755))?;
         Ok(unpacked)
