@@ -1,10 +1,10 @@
 //! Handles: numbers that name an object, and stay wrong for ever once it is closed.
 //!
-//! A handle holds an index, a kind and a generation. Nothing is read through it as a pointer, so
+//! A handle holds an index, a kind and a life. Nothing is read through it as a pointer, so
 //! that no value that a caller invents can do harm.
 
 use std::ffi::c_void;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::time::{Duration, Instant};
 
@@ -78,24 +78,22 @@ macro_rules! named {
 named! { Recorder Recording Thread Thread Replay Replaying }
 
 struct Slot {
-    held: Mutex<Held>,
+    /// Odd while an object is there, and then part of its handle; one more when it goes and when the
+    /// next comes. Changes under the lock. Read before the lock is tried, so that only those that
+    /// hold the handle of the present object ever make another caller wait.
+    life: AtomicUsize,
+    held: Mutex<Option<Object>>,
     /// The process that made the object. In a forked child a lock that another thread held stays
     /// locked for ever.
     process: AtomicU32,
 }
 
-struct Held {
-    /// Of the object that is there, or that was there last.
-    generation: usize,
-    object: Option<Object>,
-}
+type Held = MutexGuard<'static, Option<Object>>;
 
 static TABLE: [Slot; HANDLES_MAX] = [const {
     Slot {
-        held: Mutex::new(Held {
-            generation: 0,
-            object: None,
-        }),
+        life: AtomicUsize::new(0),
+        held: Mutex::new(None),
         process: AtomicU32::new(0),
     }
 }; HANDLES_MAX];
@@ -106,10 +104,26 @@ impl Slot {
         self.process.load(Ordering::Relaxed) != std::process::id()
     }
 
+    /// Whether the handle is of the object that is there.
+    #[inline]
+    fn check(&self, handle: Handle, kind: Kind) -> Result<(), Failure> {
+        let now = self.life.load(Ordering::Acquire);
+        if life_of(handle) == now && now % 2 == 1 {
+            return Ok(());
+        }
+        Err(match life_of(handle) {
+            before if before < now && before % 2 == 1 => closed(kind),
+            _ => nonsense(kind),
+        })
+    }
+
     #[cold]
-    fn busy(&self, kind: Kind) -> Failure {
+    fn busy(&self, handle: Handle, kind: Kind) -> Failure {
         if self.is_forked() {
             return forked();
+        }
+        if let Err(failure) = self.check(handle, kind) {
+            return failure;
         }
         let advice = match kind {
             Kind::Recorder => "another call on it does not end",
@@ -126,18 +140,21 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Gives `object` a handle.
 pub(crate) fn insert<T: Named>(object: T) -> Result<Handle, Failure> {
     for (index, slot) in TABLE.iter().enumerate() {
+        let is_free = || slot.life.load(Ordering::Relaxed).is_multiple_of(2);
+        if !is_free() {
+            continue;
+        }
         let Ok(mut held) = slot.held.try_lock() else {
             continue;
         };
-        if held.object.is_some() {
+        if !is_free() {
             continue;
         }
-        held.generation += 1;
-        held.object = Some(object.into_object());
+        *held = Some(object.into_object());
         slot.process.store(std::process::id(), Ordering::Relaxed);
-        let number = (held.generation << (INDEX_BITS + KIND_BITS))
-            | ((T::KIND as usize) << INDEX_BITS)
-            | index;
+        let life = slot.life.fetch_add(1, Ordering::Release) + 1;
+        let number =
+            (life << (INDEX_BITS + KIND_BITS)) | ((T::KIND as usize) << INDEX_BITS) | index;
         return Ok(Handle(std::ptr::without_provenance_mut::<c_void>(number)));
     }
     Err(failure(
@@ -154,8 +171,8 @@ pub(crate) fn with<T: Named, R>(
 ) -> Result<R, Failure> {
     let slot = slot_of(handle, T::KIND)?;
     match slot.held.try_lock() {
-        Ok(mut held) => action(object(&mut held, handle, T::KIND)?),
-        Err(TryLockError::WouldBlock) => Err(slot.busy(T::KIND)),
+        Ok(mut held) => action(object(slot, &mut held, handle)?),
+        Err(TryLockError::WouldBlock) => Err(slot.busy(handle, T::KIND)),
         Err(TryLockError::Poisoned(_)) => Err(broken()),
     }
 }
@@ -165,38 +182,40 @@ pub(crate) fn with_shared<T: Named, R>(
     handle: Handle,
     action: impl FnOnce(&mut T) -> Result<R, Failure>,
 ) -> Result<R, Failure> {
-    let mut held = wait(handle, T::KIND)?;
-    action(object(&mut held, handle, T::KIND)?)
+    let slot = slot_of(handle, T::KIND)?;
+    let mut held = wait(slot, handle, T::KIND)?;
+    action(object(slot, &mut held, handle)?)
 }
 
 /// Takes the object out of the table: its handle is closed from now on. `waits`: for the calls of
 /// other threads that are under way.
 pub(crate) fn remove<T: Named>(handle: Handle, waits: bool) -> Result<Object, Failure> {
     let slot = slot_of(handle, T::KIND)?;
-    let mut held = match slot.held.try_lock() {
-        Ok(held) => held,
-        // What broke is dropped: that is what closing it is for.
-        Err(TryLockError::Poisoned(broken)) => {
-            slot.held.clear_poison();
-            broken.into_inner()
-        }
-        Err(TryLockError::WouldBlock) if waits => wait(handle, T::KIND)?,
-        Err(TryLockError::WouldBlock) => return Err(slot.busy(T::KIND)),
+    let (mut held, broke) = match slot.held.try_lock() {
+        Ok(held) => (held, false),
+        Err(TryLockError::Poisoned(broken)) => (broken.into_inner(), true),
+        Err(TryLockError::WouldBlock) if waits => (wait(slot, handle, T::KIND)?, false),
+        Err(TryLockError::WouldBlock) => return Err(slot.busy(handle, T::KIND)),
     };
-    object::<T>(&mut held, handle, T::KIND)?;
-    held.object.take().ok_or_else(|| closed(T::KIND))
+    object::<T>(slot, &mut held, handle)?;
+    // What broke is dropped: that is what closing it is for.
+    if broke {
+        slot.held.clear_poison();
+    }
+    slot.life.fetch_add(1, Ordering::Release);
+    held.take().ok_or_else(|| closed(T::KIND))
 }
 
-fn wait(handle: Handle, kind: Kind) -> Result<MutexGuard<'static, Held>, Failure> {
-    let slot = slot_of(handle, kind)?;
+fn wait(slot: &'static Slot, handle: Handle, kind: Kind) -> Result<Held, Failure> {
     let since = Instant::now();
     loop {
         match slot.held.try_lock() {
             Ok(held) => return Ok(held),
             Err(TryLockError::Poisoned(_)) => return Err(broken()),
             Err(TryLockError::WouldBlock) => {
+                slot.check(handle, kind)?;
                 if slot.is_forked() || since.elapsed() > PATIENCE {
-                    return Err(slot.busy(kind));
+                    return Err(slot.busy(handle, kind));
                 }
                 std::thread::yield_now();
             }
@@ -204,33 +223,37 @@ fn wait(handle: Handle, kind: Kind) -> Result<MutexGuard<'static, Held>, Failure
     }
 }
 
+/// The slot of a handle whose object is there. It may go before the slot is locked.
 #[inline]
 fn slot_of(handle: Handle, wanted: Kind) -> Result<&'static Slot, Failure> {
     let number = handle.0.addr();
     let kind = (number >> INDEX_BITS) & ((1 << KIND_BITS) - 1);
     let slot = TABLE.get(number & ((1 << INDEX_BITS) - 1));
     match slot {
-        Some(slot) if kind == wanted as usize => Ok(slot),
+        Some(slot) if kind == wanted as usize => slot.check(handle, wanted).map(|()| slot),
         _ => Err(not_this(handle, wanted)),
     }
 }
 
 #[inline]
-fn object<T: Named>(held: &mut Held, handle: Handle, kind: Kind) -> Result<&mut T, Failure> {
-    let generation = handle.0.addr() >> (INDEX_BITS + KIND_BITS);
-    if generation == held.generation {
-        match held.object.as_mut().map(T::of) {
-            Some(Some(object)) => return Ok(object),
-            // The handle was made up: the slot holds another kind.
-            Some(None) => return Err(nonsense(kind)),
-            None => return Err(closed(kind)),
-        }
+fn life_of(handle: Handle) -> usize {
+    handle.0.addr() >> (INDEX_BITS + KIND_BITS)
+}
+
+/// The object of a handle, if it is still there.
+#[inline]
+fn object<'a, T: Named>(
+    slot: &Slot,
+    held: &'a mut Option<Object>,
+    handle: Handle,
+) -> Result<&'a mut T, Failure> {
+    slot.check(handle, T::KIND)?;
+    match held.as_mut().map(T::of) {
+        Some(Some(object)) => Ok(object),
+        // The handle was made up: the slot holds another kind.
+        Some(None) => Err(nonsense(T::KIND)),
+        None => Err(closed(T::KIND)),
     }
-    Err(match generation {
-        0 => nonsense(kind),
-        before if before < held.generation => closed(kind),
-        _ => nonsense(kind),
-    })
 }
 
 #[cold]
@@ -308,5 +331,59 @@ mod tests {
         assert_eq!(closed, E_CLOSED);
         let next = insert(Replaying::open(&path).unwrap()).unwrap();
         assert_eq!(guarded(|| with(next, |_: &mut Replaying| Ok(OK))), OK);
+    }
+
+    /// The handle of an object that was closed, and of the next in its slot.
+    fn two_of_one_slot(path: &std::path::Path) -> (Handle, Handle) {
+        let index = |handle: Handle| handle.0.addr() & ((1 << INDEX_BITS) - 1);
+        loop {
+            let before = insert(Replaying::open(path).unwrap()).unwrap();
+            assert!(remove::<Replaying>(before, false).is_ok());
+            let after = insert(Replaying::open(path).unwrap()).unwrap();
+            if index(before) == index(after) {
+                return (before, after);
+            }
+        }
+    }
+
+    #[test]
+    fn a_closed_handle_is_closed_also_while_the_next_of_its_slot_is_busy() {
+        let (_folder, path) = reel();
+        let (before, after) = two_of_one_slot(&path);
+        let used = with(after, |_: &mut Replaying| {
+            let closed = guarded(|| with(before, |_: &mut Replaying| Ok(OK)));
+            assert_eq!(closed, E_CLOSED);
+            assert!(remove::<Replaying>(before, true).is_err());
+            Ok(OK)
+        });
+        assert!(used.is_ok());
+    }
+
+    #[test]
+    fn a_closed_handle_does_not_mend_the_next_of_its_slot() {
+        let (_folder, path) = reel();
+        let (before, after) = two_of_one_slot(&path);
+        let broke = guarded(|| with(after, |_: &mut Replaying| panic!("a fault of ours")));
+        assert_eq!(broke, E_INTERNAL);
+        assert!(remove::<Replaying>(before, false).is_err());
+        let again = guarded(|| with(after, |_: &mut Replaying| Ok(OK)));
+        assert_eq!(again, E_INTERNAL);
+    }
+
+    #[test]
+    fn to_open_handles_never_makes_those_of_others_busy() {
+        let (_folder, path) = reel();
+        let mine = insert(Replaying::open(&path).unwrap()).unwrap();
+        std::thread::scope(|scope| {
+            let opening = scope.spawn(|| {
+                for _ in 0..2_000 {
+                    let other = insert(Replaying::open(&path).unwrap()).unwrap();
+                    assert!(remove::<Replaying>(other, false).is_ok());
+                }
+            });
+            while !opening.is_finished() {
+                assert_eq!(guarded(|| with(mine, |_: &mut Replaying| Ok(OK))), OK);
+            }
+        });
     }
 }
