@@ -78,6 +78,7 @@ pub struct Model {
     filter: Filter,
     detail: Detail,
     names: names::Names,
+    trigger_lanes: BTreeMap<u64, NodeId>,
 }
 
 impl Model {
@@ -101,6 +102,7 @@ impl Model {
         let index = index::Index::new(&session, &history);
         let mut model = Model {
             names: names::Names::new(&session, &index),
+            trigger_lanes: BTreeMap::new(),
             index,
             summary_places: summaries
                 .iter()
@@ -123,6 +125,7 @@ impl Model {
             session,
             history,
         };
+        model.trigger_lanes = model.trigger_lanes();
         model.open_story();
         model
     }

@@ -23,6 +23,9 @@ pub(crate) struct Names {
     talking: Vec<NodeId>,
     lanes: Vec<String>,
     short: Vec<String>,
+    /// How many characters the longest has: of lanes' names, short names, and links.
+    lane_length: usize,
+    short_length: usize,
     link_length: usize,
 }
 
@@ -39,10 +42,18 @@ impl Names {
         let length = |node: NodeId| short.get(usize::from(node.0)).map_or(1, |it| length(it));
         let links = index.links.keys();
         let links = links.map(|&(from, to)| length(from) + 3 + length(to));
+        let lanes = lanes(&full);
+        let longest = |names: &[String]| {
+            let shown = talking.iter();
+            let shown = shown.filter_map(|node| names.get(usize::from(node.0)));
+            shown.map(|name| name.chars().count()).max().unwrap_or(0)
+        };
         Names {
-            talking: talking.into_iter().collect(),
             link_length: links.max().unwrap_or(0),
-            lanes: lanes(&full),
+            lane_length: longest(&lanes),
+            short_length: longest(&short),
+            talking: talking.into_iter().collect(),
+            lanes,
             short,
         }
     }
@@ -63,8 +74,7 @@ impl Model {
 
     /// How many characters the longest name beside a lane has.
     pub fn lane_name_length(&self) -> usize {
-        let names = self.lanes().iter().map(|&node| self.lane_name(node));
-        names.map(length).max().unwrap_or(0)
+        self.names.lane_length
     }
 
     /// What tells a node from the others, in about a dozen characters: `:7000` of an address, `.4711`
@@ -76,8 +86,7 @@ impl Model {
 
     /// How many characters the longest short name of a node with a lane has.
     pub fn short_name_length(&self) -> usize {
-        let names = self.lanes().iter().map(|&node| self.short_name(node));
-        names.map(length).max().unwrap_or(0)
+        self.names.short_length
     }
 
     /// `A → X`, of the names that lanes have.

@@ -1,5 +1,6 @@
 //! What is to be known of a node's recording before its lane is believed.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use netreel_protocol::export::redact::Removed;
@@ -66,13 +67,25 @@ impl Model {
     /// Whether a trigger is told at this node: at the first with a lane of those that it was pulled
     /// at, else of those that were asked for the same window.
     pub fn is_told_at(&self, node: NodeId, trigger: &Trigger) -> bool {
-        let at = |own: bool| {
-            self.lanes().iter().copied().find(|&node| {
-                let mut of_node = self.triggers(node).map(|it| &it.trigger);
-                of_node.any(|it| it.id == trigger.id && (!own || !it.from_peer))
-            })
-        };
-        at(true).or_else(|| at(false)) == Some(node)
+        self.trigger_lanes.get(&trigger.id) == Some(&node)
+    }
+
+    /// Where each trigger is told, by its id.
+    pub(crate) fn trigger_lanes(&self) -> BTreeMap<u64, NodeId> {
+        let mut asked = BTreeMap::new();
+        let mut pulled = BTreeMap::new();
+        for &node in self.lanes() {
+            for Triggered { trigger, .. } in self.triggers(node) {
+                let told = if trigger.from_peer {
+                    &mut asked
+                } else {
+                    &mut pulled
+                };
+                told.entry(trigger.id).or_insert(node);
+            }
+        }
+        asked.extend(pulled);
+        asked
     }
 
     /// Whether anybody's recording holds a trigger.
