@@ -97,6 +97,30 @@ impl Running {
 }
 
 #[test]
+fn the_thread_that_passes_packets_on_runs_before_others_where_it_may() {
+    let may = std::thread::spawn(netreel_capture::proxy::run_before_others);
+    if let Err(error) = may.join().unwrap() {
+        println!("skipped: no real-time priority here: {error}");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let it = Running::start(folder.path(), &[]);
+    it.round(b"so it runs");
+    let threads = std::fs::read_dir(format!("/proc/{}/task", it.child.id())).unwrap();
+    let real_time: Vec<bool> = threads
+        .map(|thread| {
+            let stat = std::fs::read_to_string(thread.unwrap().path().join("stat")).unwrap();
+            let after_name = stat.rsplit_once(')').unwrap().1;
+            // proc_pid_stat(5): rt_priority is field 40, and the name is field 2.
+            after_name.split_whitespace().nth(40 - 3) == Some("1")
+        })
+        .collect();
+    assert!(real_time.len() > 1, "the thread that writes");
+    assert_eq!(real_time.iter().filter(|it| **it).count(), 1);
+    it.interrupt();
+}
+
+#[test]
 fn control_c_ends_it_in_order_and_the_session_is_that_of_client_and_server() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("session");

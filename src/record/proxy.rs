@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
-use netreel_capture::proxy::{Outcome, Proxy, ProxyError, Report, Wanted};
+use netreel_capture::proxy::{Outcome, Proxy, ProxyError, Report, Wanted, run_before_others};
 use netreel_capture::{RecordError, Signals};
 
 use super::line::{LiveLine, came_to};
@@ -59,6 +59,8 @@ pub fn run(arguments: &Record, folder: &Path, out: &mut dyn Write) -> Result<Ans
     if !faults.is_clean() {
         line.say(&format!("faults on every link: {faults}, seed {seed}"));
     }
+    // Where it may not, it is like any other program.
+    let _ = run_before_others();
     let outcome = proxy.run(|| signals.asked() > 0, &mut |report| {
         tell(&mut line, report)
     });

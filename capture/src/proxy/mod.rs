@@ -6,6 +6,7 @@
 //! Nothing that a packet, a client or the network does ends it.
 
 mod faults;
+mod priority;
 mod relay;
 mod socket;
 mod spec;
@@ -22,6 +23,7 @@ use crate::options::Options;
 use crate::progress::Progress;
 use crate::recorder::{RecordError, Summary};
 
+pub use priority::run_before_others;
 pub use relay::Proxy;
 pub use spec::{FaultSpec, HEADERS, SpecError, WayFaults};
 
