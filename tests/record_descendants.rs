@@ -111,7 +111,7 @@ fn once_the_program_has_ended_one_control_c_ends_the_recording_and_leaves_the_or
     let program = bench.compile("orphan");
     let mut recorder = Command::new(env!("CARGO_BIN_EXE_netreel"))
         .args(["record", "--out", text(&bench.out()), "--"])
-        .args([text(&program), "daemon", "2000"])
+        .args([text(&program), "daemon", "20000"])
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .spawn()
