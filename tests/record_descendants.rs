@@ -87,6 +87,16 @@ fn a_child_of_vfork_is_named_where_it_cannot_be_recorded_and_not_where_it_never_
 }
 
 #[test]
+fn a_program_is_not_told_to_become_what_it_was_before() {
+    let bench = Bench::new();
+    let becomes = bench.compile("becomes");
+    let often = format!("for i in 1 2 3 4 5 6 7 8; do {} 1; done", text(&becomes));
+    let command = ["timeout", "-k", "1", "60", "sh", "-c", &often];
+    let ran = bench.record(&["--buffer", "1M"], &command).expect(0);
+    assert_eq!(ran.out.matches("the last one").count(), 8);
+}
+
+#[test]
 fn a_process_that_never_says_a_word_is_named() {
     let bench = Bench::new();
     let children = bench.compile("children");

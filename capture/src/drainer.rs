@@ -274,10 +274,11 @@ impl Drainer {
             thread,
             event,
         };
-        self.shared.tally.count(&event);
         if let Some(watch) = &mut self.watch {
             watch(&record);
         }
+        // Behind the watch: what was counted was told.
+        self.shared.tally.count(&event);
         if let Some(ring) = &mut self.ring {
             if ring.ends_before(&event) && self.series.may_rotate() {
                 // What the rings still hold of it is given back below.

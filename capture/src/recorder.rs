@@ -320,18 +320,21 @@ impl Recorder {
         self.shared.tally.clone()
     }
 
-    /// Waits until the drainer has seen all that was pushed, at most `patience`: numbers of a
-    /// process that was killed may never be published.
+    /// Waits until the drainer has seen all that was pushed before, or sees nothing more for
+    /// `patience`: numbers of a process that was killed may never be published.
     pub(crate) fn settle(&self, patience: Duration) {
-        let until = Instant::now() + patience;
+        let taken = {
+            let rings = self.shared.rings.lock();
+            let rings = rings.unwrap_or_else(PoisonError::into_inner);
+            rings.control().next.0.load(Ordering::Acquire)
+        };
+        let (mut latest, mut since) = (0, Instant::now());
         loop {
-            let taken = {
-                let rings = self.shared.rings.lock();
-                let rings = rings.unwrap_or_else(PoisonError::into_inner);
-                rings.control().next.0.load(Ordering::Acquire)
-            };
             let seen = self.shared.tally.events.load(Ordering::Relaxed);
-            if seen >= taken || Instant::now() >= until || !self.gate.is_on() {
+            if seen > latest {
+                (latest, since) = (seen, Instant::now());
+            }
+            if seen >= taken || since.elapsed() >= patience || !self.gate.is_on() {
                 return;
             }
             std::thread::sleep(Duration::from_millis(1));
@@ -347,7 +350,8 @@ impl Recorder {
         self.end()
     }
 
-    fn end(&mut self) -> Result<Summary, RecordError> {
+    /// The same, for whoever still needs what else is known of it. Not twice.
+    pub(crate) fn end(&mut self) -> Result<Summary, RecordError> {
         let path = self.path.clone();
         let Some(drainer) = self.drainer.take() else {
             return Err(RecordError::DrainerDied { path });

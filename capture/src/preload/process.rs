@@ -183,9 +183,8 @@ impl Process {
     }
 
     /// Ends the reel, with what was seen past the hooks as its last word.
-    pub(super) fn finish(mut self) -> Finished {
-        let past = self.tripwire.as_ref().and_then(Tripwire::summary);
-        if let Some(past) = &past {
+    pub(super) fn end(&mut self) -> Result<Summary, RecordError> {
+        if let Some(past) = self.past_the_hooks() {
             self.note(&format!("system calls past the recorder: {past}"));
         }
         if self.drops > 0 {
@@ -194,8 +193,16 @@ impl Process {
                 "the kernel dropped {drops} packets because a receive buffer was full, as of the latest look"
             ));
         }
-        drop(self.notes);
-        let summary = self.recorder.finish();
+        self.recorder.end()
+    }
+
+    fn past_the_hooks(&self) -> Option<String> {
+        self.tripwire.as_ref().and_then(Tripwire::summary)
+    }
+
+    /// What is left of it once its reel has ended, as `summary` tells.
+    pub(super) fn finished(self, summary: Result<Summary, RecordError>) -> Finished {
+        let past = self.past_the_hooks();
         Finished {
             pid: self.pid,
             name: self.name,

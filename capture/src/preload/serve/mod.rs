@@ -298,19 +298,20 @@ impl Server<'_> {
         // What its last events tell of gaps is noted before the reel ends.
         process.recorder().settle(SETTLE);
         self.hear();
-        let Some(mut process) = self.processes.remove(&pid) else {
+        self.name_what_never_came(pid, why);
+        let Some(process) = self.processes.get_mut(&pid) else {
+            return;
+        };
+        let summary = process.end();
+        // What is behind a number that was never published comes only now, and must be heard before
+        // this process is gone, or becomes known as another program.
+        self.hear();
+        self.name_what_never_came(pid, why);
+        let Some(process) = self.processes.remove(&pid) else {
             return;
         };
         let drops_seen = process.drops;
-        if let Some((what, program)) = process.becomes.take().filter(|_| why == Why::Ended) {
-            // That program has never come.
-            let sentence = format!("{what} is not recorded: {}", why_not_loaded(&program));
-            process.note(&sentence);
-            process.marked = true;
-            self.gaps += 1;
-            (self.report)(Report::Gap(sentence));
-        }
-        let mut done = process.finish();
+        let mut done = process.finished(summary);
         // The kernel lets a process that becomes another program have another one only without this.
         if why == Why::Ended {
             self.inherited.extend(done.tripwire.take());
@@ -341,6 +342,16 @@ impl Server<'_> {
             self.held = Some((done, summary));
         } else {
             remove(&done.path);
+        }
+    }
+
+    /// A process has ended that was about to become another program.
+    fn name_what_never_came(&mut self, pid: u32, why: Why) {
+        let process = self.processes.get_mut(&pid);
+        let becomes = process.and_then(|process| process.becomes.take());
+        if let Some((what, program)) = becomes.filter(|_| why == Why::Ended) {
+            let why = why_not_loaded(&program);
+            self.gap(pid, &format!("{what} is not recorded: {why}"));
         }
     }
 
