@@ -6,6 +6,7 @@
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
+use crate::environment::recorder_path;
 use crate::hello::{HELLO_MAGIC, Hello, KIND_ATTACH, KIND_MORE, KIND_UNMAPPED, Welcome};
 use crate::push::{THREAD_AT, Thread, now};
 use crate::ring::{RING_PAGE, RingControl, RingHead, RingMemory, RingWriter};
@@ -458,28 +459,4 @@ fn receive_welcome(socket: i32) -> Option<(Welcome, i32)> {
         return None;
     }
     Some((welcome, control[2] as u32 as i32))
-}
-
-/// Copies the path of the recorder's socket out of the environment; its length.
-fn recorder_path(into: &mut [u8]) -> Option<usize> {
-    const NAME: &[u8] = b"NETREEL_RECORD=";
-    // SAFETY: C keeps a list of zero-ended strings there, ended by a null pointer.
-    unsafe {
-        let mut entry = sys::environ;
-        if entry.is_null() {
-            return None;
-        }
-        while !(*entry).is_null() {
-            let text = core::ffi::CStr::from_ptr(*entry).to_bytes();
-            if let Some(path) = text.strip_prefix(NAME) {
-                if path.is_empty() {
-                    return None;
-                }
-                into.get_mut(..path.len())?.copy_from_slice(path);
-                return Some(path.len()).filter(|length| *length < PATH_MAX);
-            }
-            entry = entry.add(1);
-        }
-    }
-    None
 }

@@ -22,6 +22,7 @@ mod attach;
 mod by_number;
 mod clocks;
 mod descriptors;
+mod environment;
 mod exec_list;
 mod hello;
 mod joined;

@@ -1,0 +1,77 @@
+//! Where the recorder's socket is, as the environment says.
+
+use core::ffi::CStr;
+
+use crate::sys::{self, nr};
+
+const NAME: &[u8] = b"NETREEL_RECORD=";
+
+/// Copies the path of the recorder's socket out of the environment; its length. `None` where there
+/// is none, or no room for it and a zero byte.
+pub fn recorder_path(into: &mut [u8]) -> Option<usize> {
+    // SAFETY: C keeps the address of its list there.
+    let mut entry = unsafe { sys::environ };
+    if entry.is_null() {
+        return path_at_start(into);
+    }
+    // SAFETY: a list of zero-ended strings, ended by a null pointer.
+    unsafe {
+        while !(*entry).is_null() {
+            let text = CStr::from_ptr(*entry).to_bytes();
+            if let Some(path) = text.strip_prefix(NAME) {
+                let short = !path.is_empty() && path.len() < into.len();
+                into.get_mut(..path.len())?.copy_from_slice(path);
+                return short.then_some(path.len());
+            }
+            entry = entry.add(1);
+        }
+    }
+    None
+}
+
+/// The same out of the environment that the process began with: functions in a program's
+/// `.preinit_array` run before the C library has a list of its own.
+#[cold]
+fn path_at_start(into: &mut [u8]) -> Option<usize> {
+    const AT_FDCWD: usize = -100isize as usize;
+    let file = c"/proc/self/environ".as_ptr() as usize;
+    let flags = sys::O_CLOEXEC as usize;
+    // SAFETY: a zero-ended path.
+    let fd = unsafe { sys::syscall(nr::OPENAT, [AT_FDCWD, file, flags, 0, 0, 0]) };
+    let fd = usize::try_from(fd).ok()?;
+    let found = path_in_list(into, |chunk| {
+        let arguments = [fd, chunk.as_mut_ptr() as usize, chunk.len(), 0, 0, 0];
+        // SAFETY: room of that length.
+        unsafe { sys::syscall(nr::READ, arguments) }
+    });
+    // SAFETY: a descriptor of our own.
+    unsafe { sys::syscall(nr::CLOSE, [fd, 0, 0, 0, 0, 0]) };
+    found
+}
+
+/// Looks through a list of strings that a zero byte each ends.
+fn path_in_list(into: &mut [u8], mut read: impl FnMut(&mut [u8]) -> isize) -> Option<usize> {
+    let mut chunk = [0u8; 1024];
+    // How many bytes of this string are as wanted; `None`: it is another one.
+    let mut wanted = Some(0);
+    loop {
+        let length = usize::try_from(read(&mut chunk))
+            .ok()
+            .filter(|&length| length > 0)?;
+        for &byte in chunk.get(..length)? {
+            wanted = match wanted {
+                Some(at) if byte == 0 && at > NAME.len() => return Some(at - NAME.len()),
+                _ if byte == 0 => Some(0),
+                Some(at) if at < NAME.len() => (NAME.get(at) == Some(&byte)).then_some(at + 1),
+                Some(at) => {
+                    let at_path = at - NAME.len();
+                    // The last place is for a zero byte.
+                    let room = into.len().saturating_sub(1);
+                    *into.get_mut(..room)?.get_mut(at_path)? = byte;
+                    Some(at + 1)
+                }
+                None => None,
+            };
+        }
+    }
+}
