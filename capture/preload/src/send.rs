@@ -55,6 +55,26 @@ impl Outgoing {
         }
     }
 
+    /// Where it goes.
+    ///
+    /// # Safety
+    /// As [`send_by`].
+    #[inline]
+    unsafe fn to(&self, fd: i32, socket: u16) -> Endpoint {
+        let (address, length) = (self.address, self.address_length);
+        if !address.is_null() {
+            // SAFETY: the caller vouches for it.
+            let named = unsafe {
+                Endpoint::from_pointer(address, length)
+                    .or_else(|| sockets::without_family(fd, address, length))
+            };
+            if let Some(named) = named {
+                return named;
+            }
+        }
+        sockets::peer(fd, socket)
+    }
+
     /// The size into which the kernel cuts it; 0 where it goes as it is.
     ///
     /// # Safety
@@ -113,11 +133,10 @@ unsafe fn before(fd: i32, socket: u16, outgoing: &Outgoing) -> Option<Pending> {
     // SAFETY: the caller vouches for it.
     let (to, mut vectors) = unsafe {
         (
-            Endpoint::from_pointer(outgoing.address, outgoing.address_length),
+            outgoing.to(fd, socket),
             Vectors::new(outgoing.iov, outgoing.count),
         )
     };
-    let to = to.unwrap_or_else(|| sockets::peer(fd, socket));
     let (time, length) = (now(), vectors.length());
     // SAFETY: as above.
     let number = unsafe { sent(&mut pushing, time, socket, &to, &mut vectors, length) }?;
@@ -196,11 +215,10 @@ unsafe fn send_cut(
         // SAFETY: the caller vouches for it.
         let (to, mut vectors) = unsafe {
             (
-                Endpoint::from_pointer(outgoing.address, outgoing.address_length),
+                outgoing.to(fd, socket),
                 Vectors::new(outgoing.iov, outgoing.count),
             )
         };
-        let to = to.unwrap_or_else(|| sockets::peer(fd, socket));
         let mut left = vectors.length();
         pushing.joined(time, socket, left.div_ceil(size), size);
         for number in &mut numbers {

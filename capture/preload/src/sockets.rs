@@ -95,6 +95,26 @@ impl Endpoint {
     }
 }
 
+/// Where the kernel sends to that is told to send to `address`, which [`Endpoint::from_pointer`]
+/// cannot read: an address without a family means an IPv4 one to an IPv4 socket. `None`: to the
+/// peer, if anywhere.
+///
+/// # Safety
+/// `address` leads to `length` bytes.
+#[cold]
+pub unsafe fn without_family(fd: i32, address: *const u8, length: u32) -> Option<Endpoint> {
+    // SAFETY: the caller vouches for it.
+    let address = unsafe { core::slice::from_raw_parts(address, length as usize) };
+    let mut named = *address.first_chunk::<16>()?;
+    let family = named.first_chunk_mut()?;
+    let unspecified = u16::from_ne_bytes(*family) == sys::AF_UNSPEC as u16;
+    if !unspecified || option(fd, sys::SOL_SOCKET, sys::SO_DOMAIN) != Some(sys::AF_INET) {
+        return None;
+    }
+    *family = (sys::AF_INET as u16).to_ne_bytes();
+    Endpoint::from_c(&named)
+}
+
 /// The number of the UDP socket behind a descriptor; `None` for anything else.
 #[inline]
 pub fn udp(fd: i32) -> Option<u16> {
@@ -398,6 +418,7 @@ fn ask_peer(fd: i32, socket: u16) -> Endpoint {
 
 /// The socket has no peer any more, and with it no address of its own perhaps.
 pub fn dissolved(socket: u16) {
+    CONNECTED[usize::from(socket)].store(0, Ordering::Relaxed);
     ANNOUNCED[usize::from(socket)].store(UNBOUND, Ordering::Relaxed);
 }
 
