@@ -3,8 +3,10 @@
 
 mod support;
 
-use netreel_reel::Event;
-use support::programs::{Bench, sent, text};
+use std::collections::BTreeMap;
+
+use netreel_reel::{CallId, Event};
+use support::programs::{Bench, calls, sent, text};
 
 #[test]
 fn what_a_program_sends_before_its_libraries_are_ready_is_recorded() {
@@ -54,4 +56,53 @@ fn an_address_without_a_family_is_what_the_kernel_takes_it_for() {
     }
     expected.push(format!("g [::1]:{sixth}"));
     assert_eq!(to.last(), expected.last());
+}
+
+#[test]
+fn random_bytes_are_recorded_however_their_file_is_read() {
+    let bench = Bench::new();
+    let draws = bench.compile("draws");
+    let ran = bench.record(&[], &[text(&draws)]).expect(0);
+    let mut drawn = String::new();
+    bench.reel().for_each(|record| {
+        if let Event::Called {
+            call: CallId::RANDOM,
+            details: [_, bytes @ ..],
+            ..
+        } = record.event
+        {
+            drawn.extend(bytes.iter().map(|byte| format!("{byte:02x}")));
+        }
+    });
+    let printed = ran.out.lines().next().unwrap_or_default();
+    assert_eq!(drawn, printed);
+    assert_eq!(printed.len(), 24 * 32 - 2);
+}
+
+#[test]
+fn clocks_and_waits_are_recorded_in_their_rarer_ways() {
+    let bench = Bench::new();
+    let clocks = bench.compile("clocks");
+    let ran = bench.record(&[], &[text(&clocks)]).expect(0);
+    let reel = bench.reel();
+    let mut told = Vec::new();
+    reel.for_each(|record| {
+        if let Event::ClockRead { clock, value } = record.event {
+            told.push(format!("{}:{value}", clock.0));
+        }
+    });
+    let printed = ran.out.lines().next().unwrap_or_default();
+    let printed: Vec<&str> = printed
+        .split_whitespace()
+        .filter(|word| word.contains(':'))
+        .collect();
+    assert!(printed.len() >= 5);
+    assert_eq!(told, printed);
+    let waited = BTreeMap::from([
+        ("epoll_pwait", 1),
+        ("ppoll", 1),
+        ("pselect", 1),
+        ("sleep", 4),
+    ]);
+    assert_eq!(calls(&reel), waited);
 }

@@ -2,7 +2,8 @@
 
 use core::ffi::c_void;
 
-use crate::sys::{IoVec, MMsgHdr, MsgHdr, TimeSpec, hook, nr};
+use crate::call::CallId;
+use crate::sys::{IoVec, MMsgHdr, MsgHdr, TimeSpec, TimeVal, errno, hook, nr};
 use crate::{
     clocks, descriptors, others, processes, randomness, receive, send, sockets, uring, waits,
 };
@@ -57,12 +58,50 @@ hook! {
                 nr::DUP3 => descriptors::dup3(fd, b as i32, c as i32) as isize,
                 nr::FCNTL => descriptors::fcntl(fd, b as i32, c) as isize,
                 #[cfg(target_arch = "x86_64")]
+                nr::SELECT => waits::select(fd, b as *mut _, c as *mut _, d as *mut _, e as *mut _) as isize,
+                #[cfg(target_arch = "x86_64")]
                 nr::POLL => waits::poll(a as *mut _, b as u64, c as i32) as isize,
                 #[cfg(target_arch = "x86_64")]
                 nr::EPOLL_WAIT => waits::epoll_wait(fd, b as *mut _, c as i32, d as i32) as isize,
+                nr::PPOLL => {
+                    let ready = real(number, a, b, c, d, e, f);
+                    waits::after_poll(CallId::PPOLL, a as *const _, b, ready as i32);
+                    ready
+                }
+                nr::PSELECT => {
+                    let ready = real(number, a, b, c, d, e, f);
+                    let sets = [b as *const _, c as *const _, d as *const _];
+                    waits::after_select(CallId::PSELECT, fd, sets, ready as i32);
+                    ready
+                }
+                nr::EPOLL_PWAIT | nr::EPOLL_PWAIT2 => {
+                    let ready = real(number, a, b, c, d, e, f);
+                    waits::after_epoll(CallId::EPOLL_PWAIT, b as *const _, ready as i32);
+                    ready
+                }
+                nr::NANOSLEEP => waits::nanosleep(a as *const TimeSpec, b as *mut TimeSpec) as isize,
+                nr::CLOCK_NANOSLEEP => {
+                    let asked = waits::nanos(c as *const TimeSpec);
+                    let result = real(number, a, b, c, d, e, f);
+                    waits::slept(asked, if result < 0 { -errno() } else { 0 });
+                    result
+                }
                 nr::EPOLL_CTL => waits::epoll_ctl(fd, b as i32, c as i32, d as *mut _) as isize,
                 nr::EXECVE => processes::execve(a as *const _, b as *const _, c as *const _) as isize,
                 nr::GETRANDOM => randomness::getrandom(a as *mut c_void, b, c as u32),
+                nr::PREAD => randomness::pread64(fd, b as *mut u8, c, d as i64),
+                nr::PREADV => randomness::preadv64(fd, b as *const IoVec, c as i32, d as i64),
+                nr::GETTIMEOFDAY => {
+                    let result = real(number, a, b, c, d, e, f);
+                    clocks::after_gettimeofday(result, a as *const TimeVal);
+                    result
+                }
+                #[cfg(target_arch = "x86_64")]
+                nr::TIME => {
+                    let result = real(number, a, b, c, d, e, f);
+                    clocks::after_time(result as i64);
+                    result
+                }
                 nr::CLOCK_GETTIME => clocks::clock_gettime(fd, b as *mut TimeSpec) as isize,
                 _ => real(number, a, b, c, d, e, f),
             }

@@ -50,6 +50,29 @@ fn nanos(time: &TimeSpec) -> u64 {
         .wrapping_add(time.nanos as u64)
 }
 
+/// Says what came of reading the calendar's time in microseconds.
+///
+/// # Safety
+/// `time` is null or leads to a time.
+pub unsafe fn after_gettimeofday(result: isize, time: *const TimeVal) {
+    // SAFETY: the caller vouches for it.
+    if let Some(time) = unsafe { time.as_ref() }.filter(|_| result == 0) {
+        let value = (time.seconds as u64)
+            .wrapping_mul(1_000_000)
+            .wrapping_add(time.micros as u64)
+            .wrapping_mul(1_000);
+        told(0, ClockId::GETTIMEOFDAY, value);
+    }
+}
+
+/// Says what came of reading the calendar's time in seconds.
+pub fn after_time(result: i64) {
+    if result != -1 {
+        let value = (result as u64).wrapping_mul(1_000_000_000);
+        told(0, ClockId::TIME, value);
+    }
+}
+
 hook! {
     fn clock_gettime[real](clock: i32, time: *mut TimeSpec) -> i32 {
         // SAFETY: as the program vouches for its own call.
@@ -68,13 +91,7 @@ hook! {
         // SAFETY: as the program vouches for its own call.
         unsafe {
             let result = real(time, zone);
-            if result == 0 && let Some(time) = time.as_ref() {
-                let value = (time.seconds as u64)
-                    .wrapping_mul(1_000_000)
-                    .wrapping_add(time.micros as u64)
-                    .wrapping_mul(1_000);
-                told(0, ClockId::GETTIMEOFDAY, value);
-            }
+            after_gettimeofday(result as isize, time);
             result
         }
     }
@@ -83,9 +100,7 @@ hook! {
         // SAFETY: as the program vouches for its own call.
         unsafe {
             let result = real(place);
-            if result != -1 {
-                told(0, ClockId::TIME, (result as u64).wrapping_mul(1_000_000_000));
-            }
+            after_time(result);
             result
         }
     }

@@ -6,6 +6,7 @@ use crate::attach;
 use crate::call::{CallId, ClockId};
 use crate::ring::RingWriter;
 use crate::sys::{self, Real, TimeSpec, nr};
+use crate::vectors::Vectors;
 
 /// What a thread remembers. It lies in the page before the thread's ring, behind what the reader
 /// knows of: memory that is there anyway.
@@ -184,6 +185,29 @@ impl Pushing {
         let part = |index: usize| details.get(index).copied().unwrap_or(&[]);
         let parts = [&head[..], part(0), part(1), part(2), part(3)];
         self.push_parts(time, CALLED, &parts);
+    }
+
+    /// The same with one byte of details, and the next `length` bytes of `vectors` behind it.
+    ///
+    /// # Safety
+    /// There are so many.
+    pub unsafe fn called_with(
+        &mut self,
+        call: CallId,
+        result: i32,
+        detail: u8,
+        vectors: &mut Vectors<'_>,
+        length: usize,
+    ) {
+        let [a, b, c, d] = result.to_le_bytes();
+        let head = [call.0, a, b, c, d, detail];
+        self.push(now(), CALLED, head.len() + length, |body| {
+            // SAFETY: the room is the sum of what is copied, which the caller vouches for.
+            unsafe {
+                core::ptr::copy_nonoverlapping(head.as_ptr(), body, head.len());
+                vectors.take(body.add(head.len()), length);
+            }
+        });
     }
 
     /// Pushes that one call passes the next `count` packets of this socket, of `size` bytes each.

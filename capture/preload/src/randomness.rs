@@ -5,7 +5,8 @@ use core::ffi::{CStr, c_char, c_void};
 use crate::call::CallId;
 use crate::push::pushing;
 use crate::sockets;
-use crate::sys::{errno, hook, set_errno};
+use crate::sys::{IoVec, errno, hook, set_errno};
+use crate::vectors::Vectors;
 
 const GETRANDOM: u8 = 0;
 const GETENTROPY: u8 = 1;
@@ -17,14 +18,28 @@ const ARC4RANDOM: u8 = 3;
 /// # Safety
 /// `bytes` leads to `result` bytes where that is positive.
 unsafe fn given(source: u8, bytes: *const u8, result: isize) {
+    let part = IoVec {
+        base: bytes.cast_mut(),
+        length: usize::try_from(result).unwrap_or(0),
+    };
+    // SAFETY: the caller vouches for it.
+    unsafe { given_parts(source, &raw const part, 1, result) };
+}
+
+/// The same where they lie in several places.
+///
+/// # Safety
+/// `iov` leads to `count` buffers, with `result` bytes where that is positive.
+unsafe fn given_parts(source: u8, iov: *const IoVec, count: usize, result: isize) {
     let code = errno();
     if let Some(mut pushing) = pushing() {
         match usize::try_from(result) {
-            Ok(length) => {
-                // SAFETY: the caller vouches for it.
-                let bytes = unsafe { core::slice::from_raw_parts(bytes, length) };
-                pushing.called(CallId::RANDOM, length as i32, &[&[source], bytes]);
-            }
+            // SAFETY: the caller vouches for it.
+            Ok(length) => unsafe {
+                let mut bytes = Vectors::new(iov, count);
+                let result = length as i32;
+                pushing.called_with(CallId::RANDOM, result, source, &mut bytes, length);
+            },
             Err(_) => pushing.called(CallId::RANDOM, -code, &[&[source]]),
         }
     }
@@ -40,6 +55,18 @@ pub unsafe fn after_read(fd: i32, buffer: *const u8, result: isize) {
     if sockets::is_random_source(fd) {
         // SAFETY: the caller vouches for it.
         unsafe { given(DEVICE, buffer, result) };
+    }
+}
+
+/// The same for several buffers.
+///
+/// # Safety
+/// As [`given_parts`].
+#[inline]
+pub unsafe fn after_read_parts(fd: i32, iov: *const IoVec, count: i32, result: isize) {
+    if sockets::is_random_source(fd) {
+        // SAFETY: the caller vouches for it.
+        unsafe { given_parts(DEVICE, iov, usize::try_from(count).unwrap_or(0), result) };
     }
 }
 
@@ -92,6 +119,60 @@ hook! {
         unsafe {
             let result = real(bound);
             given(ARC4RANDOM, (&raw const result).cast(), 4);
+            result
+        }
+    }
+
+    fn pread[real](fd: i32, buffer: *mut u8, length: usize, offset: i64) -> isize {
+        // SAFETY: as the program vouches for its own call.
+        unsafe {
+            let result = real(fd, buffer, length, offset);
+            after_read(fd, buffer, result);
+            result
+        }
+    }
+
+    fn pread64[real](fd: i32, buffer: *mut u8, length: usize, offset: i64) -> isize {
+        // SAFETY: as the program vouches for its own call.
+        unsafe {
+            let result = real(fd, buffer, length, offset);
+            after_read(fd, buffer, result);
+            result
+        }
+    }
+
+    fn __pread_chk[real](fd: i32, buffer: *mut u8, length: usize, offset: i64, room: usize) -> isize {
+        // SAFETY: as the program vouches for its own call.
+        unsafe {
+            let result = real(fd, buffer, length, offset, room);
+            after_read(fd, buffer, result);
+            result
+        }
+    }
+
+    fn __pread64_chk[real](fd: i32, buffer: *mut u8, length: usize, offset: i64, room: usize) -> isize {
+        // SAFETY: as the program vouches for its own call.
+        unsafe {
+            let result = real(fd, buffer, length, offset, room);
+            after_read(fd, buffer, result);
+            result
+        }
+    }
+
+    fn preadv[real](fd: i32, iov: *const IoVec, count: i32, offset: i64) -> isize {
+        // SAFETY: as the program vouches for its own call.
+        unsafe {
+            let result = real(fd, iov, count, offset);
+            after_read_parts(fd, iov, count, result);
+            result
+        }
+    }
+
+    fn preadv64[real](fd: i32, iov: *const IoVec, count: i32, offset: i64) -> isize {
+        // SAFETY: as the program vouches for its own call.
+        unsafe {
+            let result = real(fd, iov, count, offset);
+            after_read_parts(fd, iov, count, result);
             result
         }
     }

@@ -329,6 +329,30 @@ unsafe fn read_parts(
             size: 0,
         };
         after(fd, &taken, result);
+        crate::randomness::after_read_parts(fd, iov, count, result);
+        result
+    }
+}
+
+/// Reads at an offset, which a socket has not; -1 is where it goes on.
+///
+/// # Safety
+/// As [`read_parts`].
+unsafe fn read_at(
+    fd: i32,
+    iov: *const IoVec,
+    count: i32,
+    offset: i64,
+    flags: i32,
+    plain: impl FnOnce() -> isize,
+) -> isize {
+    // SAFETY: the caller vouches for it.
+    unsafe {
+        if offset == -1 {
+            return read_parts(fd, iov, count, flags, plain);
+        }
+        let result = plain();
+        crate::randomness::after_read_parts(fd, iov, count, result);
         result
     }
 }
@@ -511,7 +535,7 @@ hook! {
         // SAFETY: as the program vouches for its own call.
         unsafe {
             let plain = || real(fd, iov, count, offset, flags);
-            if offset == -1 { read_parts(fd, iov, count, flags, plain) } else { plain() }
+            read_at(fd, iov, count, offset, flags, plain)
         }
     }
 
@@ -519,7 +543,7 @@ hook! {
         // SAFETY: as the program vouches for its own call.
         unsafe {
             let plain = || real(fd, iov, count, offset, flags);
-            if offset == -1 { read_parts(fd, iov, count, flags, plain) } else { plain() }
+            read_at(fd, iov, count, offset, flags, plain)
         }
     }
 

@@ -131,11 +131,17 @@ fn is_at(fd: i32, socket: u16) -> bool {
     entry.is_some_and(|entry| entry.load(Ordering::Relaxed) == UDP + u32::from(socket))
 }
 
-/// Whether the descriptor was opened to read random bytes.
+/// Whether random bytes are read from the descriptor.
 #[inline]
 pub fn is_random_source(fd: i32) -> bool {
-    let entry = usize::try_from(fd).ok().and_then(|fd| TABLE.get(fd));
-    entry.is_some_and(|entry| entry.load(Ordering::Relaxed) == RANDOM_SOURCE)
+    let class = |entry: &AtomicU32| entry.load(Ordering::Relaxed);
+    let Some(entry) = usize::try_from(fd).ok().and_then(|fd| TABLE.get(fd)) else {
+        return false;
+    };
+    if class(entry) == UNKNOWN {
+        classify(fd);
+    }
+    class(entry) == RANDOM_SOURCE
 }
 
 /// Remembers that the descriptor reads random bytes.
@@ -162,7 +168,8 @@ fn set(fd: i32, class: u32) {
 #[cold]
 fn classify(fd: i32) -> Option<u16> {
     if !is_udp(fd) {
-        set_unknown(fd, OTHER);
+        let random = is_random_device(fd);
+        set_unknown(fd, if random { RANDOM_SOURCE } else { OTHER });
         return known(fd);
     }
     let Some(socket) = add(fd) else {
@@ -188,6 +195,36 @@ fn is_udp(fd: i32) -> bool {
     let is = |name, value| option(fd, sys::SOL_SOCKET, name) == Some(value);
     // A raw socket may name the protocol as well.
     is(sys::SO_PROTOCOL, sys::SOL_UDP) && is(sys::SO_TYPE, sys::SOCK_DGRAM)
+}
+
+/// What the kernel says of a file, as far as it is asked.
+#[repr(C)]
+struct Status {
+    #[cfg(target_arch = "x86_64")]
+    before: [u64; 3],
+    #[cfg(not(target_arch = "x86_64"))]
+    before: [u64; 2],
+    mode: u32,
+    others: [u32; 3],
+    device: u64,
+    rest: [u64; 16],
+}
+
+/// Whether it is /dev/random or /dev/urandom, by whatever path.
+fn is_random_device(fd: i32) -> bool {
+    const KIND: u32 = 0o170000;
+    const CHARACTERS: u32 = 0o020000;
+    const RANDOM: u64 = 0x108;
+    const URANDOM: u64 = 0x109;
+    let mut status = core::mem::MaybeUninit::<Status>::zeroed();
+    let place = status.as_mut_ptr() as usize;
+    // SAFETY: room for more than the kernel writes; zeros are numbers.
+    let (result, status) = unsafe {
+        let result = sys::syscall(nr::FSTAT, [fd as usize, place, 0, 0, 0, 0]);
+        (result, status.assume_init())
+    };
+    let is_random = matches!(status.device, RANDOM | URANDOM);
+    result == 0 && status.mode & KIND == CHARACTERS && is_random
 }
 
 fn option(fd: i32, level: i32, name: i32) -> Option<i32> {
@@ -267,12 +304,12 @@ pub fn forget(fd: i32) {
     set(fd, UNKNOWN);
 }
 
-/// The descriptor was opened, and is no socket.
+/// The descriptor was opened anew.
 pub fn opened(fd: i32) {
     let entry = usize::try_from(fd).ok().and_then(|fd| TABLE.get(fd));
-    let known = entry.is_some_and(|entry| entry.load(Ordering::Relaxed) > OTHER);
+    let known = entry.is_some_and(|entry| entry.load(Ordering::Relaxed) != UNKNOWN);
     if known && !attach::is_borrowed() {
-        set(fd, OTHER);
+        set(fd, UNKNOWN);
     }
 }
 

@@ -5,7 +5,7 @@ use core::ffi::c_void;
 use crate::attach;
 use crate::call::CallId;
 use crate::push::pushing;
-use crate::sys::{EpollEvent, PollFd, TimeSpec, TimeVal, errno, hook, set_errno};
+use crate::sys::{self, EpollEvent, PollFd, TimeSpec, TimeVal, errno, hook, set_errno};
 
 /// So many ready descriptors one event tells of.
 const READY_MAX: usize = 64;
@@ -55,9 +55,11 @@ fn after(call: CallId, result: i32, fill: impl FnOnce(&mut Ready)) {
     set_errno(code);
 }
 
+/// Says what came of a wait for a list of descriptors.
+///
 /// # Safety
 /// `list` leads to `count` entries.
-unsafe fn after_poll(call: CallId, list: *const PollFd, count: usize, result: i32) {
+pub unsafe fn after_poll(call: CallId, list: *const PollFd, count: usize, result: i32) {
     after(call, result, |ready| {
         // SAFETY: the call succeeded, so the list is there.
         let list = unsafe { core::slice::from_raw_parts(list, count) };
@@ -68,9 +70,11 @@ unsafe fn after_poll(call: CallId, list: *const PollFd, count: usize, result: i3
     });
 }
 
+/// Says what came of a wait for sets of descriptors.
+///
 /// # Safety
 /// Each set is null or has room for `count` bits.
-unsafe fn after_select(call: CallId, count: i32, sets: [*const u64; 3], result: i32) {
+pub unsafe fn after_select(call: CallId, count: i32, sets: [*const u64; 3], result: i32) {
     after(call, result, |ready| {
         let mut found = 0;
         for fd in 0..count.max(0) {
@@ -93,9 +97,11 @@ unsafe fn after_select(call: CallId, count: i32, sets: [*const u64; 3], result: 
     });
 }
 
+/// Says what came of a wait for events.
+///
 /// # Safety
 /// `list` leads to as many events as `result` says.
-unsafe fn after_epoll(call: CallId, list: *const EpollEvent, result: i32) {
+pub unsafe fn after_epoll(call: CallId, list: *const EpollEvent, result: i32) {
     after(call, result, |ready| {
         // SAFETY: the call wrote so many.
         let list = unsafe { core::slice::from_raw_parts(list, result as usize) };
@@ -106,7 +112,8 @@ unsafe fn after_epoll(call: CallId, list: *const EpollEvent, result: i32) {
     });
 }
 
-fn slept(nanos: u64, result: i32) {
+/// Says that the program slept, or wanted to. Leaves `errno` as it is.
+pub fn slept(nanos: u64, result: i32) {
     let code = errno();
     if let Some(mut pushing) = pushing() {
         pushing.called(CallId::SLEEP, result, &[&nanos.to_le_bytes()]);
@@ -114,9 +121,11 @@ fn slept(nanos: u64, result: i32) {
     set_errno(code);
 }
 
+/// How long a time is.
+///
 /// # Safety
 /// `time` is null or leads to a time.
-unsafe fn nanos(time: *const TimeSpec) -> u64 {
+pub unsafe fn nanos(time: *const TimeSpec) -> u64 {
     // SAFETY: the caller vouches for it.
     let time = unsafe { time.as_ref() };
     time.map_or(0, |time| {
@@ -241,6 +250,17 @@ hook! {
             let asked = nanos(time);
             let result = real(clock, flags, time, left);
             slept(asked, -result);
+            result
+        }
+    }
+
+    fn thrd_sleep[real](time: *const TimeSpec, left: *mut TimeSpec) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        unsafe {
+            let asked = nanos(time);
+            let result = real(time, left);
+            // By its own word -1 is a signal that came.
+            slept(asked, if result == -1 { -sys::EINTR } else { result });
             result
         }
     }
