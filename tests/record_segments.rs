@@ -133,3 +133,32 @@ fn joined_packets_whose_lengths_find_too_little_room_are_named() {
     assert!(ran.err.contains(sentence), "{}", ran.err);
     assert!(notes(&bench.reel()).contains(sentence));
 }
+
+#[test]
+fn a_socket_that_another_process_lets_the_kernel_cut_is_named_where_both_have_it() {
+    let bench = Bench::new();
+    let Some(program) = program(&bench) else {
+        return;
+    };
+    let command = [text(&program), "child", "plain"];
+    let sentence = "changes how the kernel cuts or joins packets";
+    for flags in [&[][..], &["--no-children"]] {
+        let ran = bench.record(flags, &command).expect(1);
+        assert!(ran.out.starts_with("100 100 50 "), "{}", ran.out);
+        assert_eq!(ran.err.matches(sentence).count(), 1, "{}", ran.err);
+        let mut reels = bench.reels().into_iter().map(|(_, reel)| reel);
+        let parent = reels.find(|reel| !sent(reel).is_empty()).unwrap();
+        assert!(notes(&parent).contains(sentence));
+        std::fs::remove_dir_all(bench.out()).unwrap();
+    }
+
+    let command = [text(&program), "heir", "plain"];
+    let ran = bench.record(&[], &command).expect(0);
+    assert!(ran.out.starts_with("100 100 50 "), "{}", ran.out);
+    let all: Vec<_> = bench
+        .reels()
+        .iter()
+        .flat_map(|(_, reel)| sent(reel))
+        .collect();
+    assert_eq!(all, packets());
+}

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define MUST(x) \
@@ -30,9 +31,15 @@ static struct msghdr cut(struct iovec *part) {
 static void sends(int fd, const char *how) {
   int size = SIZE;
   struct iovec parts[2] = {{packets, 30}, {packets + 30, ALL - 30}}, whole = {packets, ALL}, small = {packets, 10};
-  if (!strcmp(how, "option") || !strcmp(how, "parts") || !strcmp(how, "toomany"))
+  if (!strcmp(how, "option") || !strcmp(how, "parts") || !strcmp(how, "toomany") || !strcmp(how, "heir"))
     MUST(!setsockopt(fd, SOL_UDP, UDP_SEGMENT, &size, sizeof size));
-  if (!strcmp(how, "option")) MUST(send(fd, packets, ALL, 0) == ALL);
+  if (!strcmp(how, "child")) {
+    /* What it sets counts for its parent's socket, which is the same. */
+    if (fork() == 0) _exit(setsockopt(fd, SOL_UDP, UDP_SEGMENT, &size, sizeof size) != 0);
+    int status;
+    MUST(wait(&status) > 0 && status == 0);
+  }
+  if (!strcmp(how, "option") || !strcmp(how, "child") || !strcmp(how, "heir")) MUST(send(fd, packets, ALL, 0) == ALL);
   if (!strcmp(how, "parts")) MUST(writev(fd, parts, 2) == ALL);
   if (!strcmp(how, "message")) {
     struct msghdr message = cut(&whole);
@@ -91,6 +98,17 @@ int main(int argc, char **argv) {
   MUST(!bind(to, (void *)&own, length) && !getsockname(to, (void *)&own, &length) && !connect(from, (void *)&own, length));
   if (strcmp(argv[2], "plain")) MUST(!setsockopt(to, SOL_UDP, UDP_GRO, &on, sizeof on));
   for (int i = 0; i < ALL; i++) packets[i] = i;
+  if (!strcmp(argv[1], "heir")) {
+    /* The child has the sockets, and its parent has none. */
+    int ends[2], status;
+    MUST(!pipe(ends));
+    if (fork()) {
+      close(to), close(from);
+      MUST(write(ends[1], "x", 1) == 1 && wait(&status) > 0 && status == 0);
+      return 0;
+    }
+    MUST(read(ends[0], room, 1) == 1);
+  }
   sends(from, argv[1]);
   for (int got; (got = gets(to, argv[2])) >= 0;) printf("%d ", got);
   return 0;

@@ -7,7 +7,9 @@ use core::ffi::c_void;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use crate::environment::recorder_path;
-use crate::hello::{HELLO_MAGIC, Hello, KIND_ATTACH, KIND_MORE, KIND_UNMAPPED, Welcome};
+use crate::hello::{
+    HELLO_MAGIC, Hello, KIND_ATTACH, KIND_MORE, KIND_SEGMENTS, KIND_UNMAPPED, Welcome,
+};
 use crate::push::{THREAD_AT, Thread, now};
 use crate::ring::{RING_PAGE, RingControl, RingHead, RingMemory, RingWriter};
 use crate::sockets;
@@ -117,6 +119,9 @@ fn attach(forked: bool) -> Option<u32> {
         REFUSED
     };
     PHASE.store(phase, Ordering::Release);
+    if forked {
+        forks();
+    }
     attached?;
     if forked {
         sockets::announce_inherited();
@@ -197,6 +202,22 @@ fn try_attach(forked: bool) -> Option<()> {
 fn unmapped(code: u32) -> Option<()> {
     let _ = tell(KIND_UNMAPPED, code, None);
     None
+}
+
+/// Whether there was a fork, so that sockets may be other processes' as well.
+static FORKED: AtomicU32 = AtomicU32::new(0);
+
+/// This process has forked, or was.
+pub fn forks() {
+    FORKED.store(1, Ordering::Relaxed);
+}
+
+/// Tells the recorder that the kernel cuts or joins this socket's packets otherwise from now on,
+/// where another process may have it too. Also from a process that is not recorded itself.
+pub fn tell_of_segments(socket: i32) {
+    if FORKED.load(Ordering::Relaxed) != 0 && !is_borrowed() {
+        let _ = tell(KIND_SEGMENTS, 0, Some(socket));
+    }
 }
 
 /// What this thread remembers, with a ring of its own; `None` where there is none to be had.

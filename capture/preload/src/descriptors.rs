@@ -174,8 +174,9 @@ hook! {
                 match name {
                     sys::UDP_SEGMENT => sockets::cuts(socket, value),
                     sys::UDP_GRO => sockets::joins_from_now(socket, value),
-                    _ => {}
+                    _ => return result,
                 }
+                attach::tell_of_segments(fd);
             }
             result
         }

@@ -12,6 +12,9 @@ pub const KIND_MORE: u32 = 1;
 pub const KIND_TRIPWIRE: u32 = 2;
 /// An accepted process cannot map the ring file; `flags` is the error code.
 pub const KIND_UNMAPPED: u32 = 3;
+/// A process that has forked has changed how the kernel cuts or joins the packets of the socket that
+/// it passes. It is answered when whoever else has the socket was named.
+pub const KIND_SEGMENTS: u32 = 4;
 
 /// The environment variable that holds the path of the recorder's socket.
 #[allow(dead_code)] // the library compares bytes

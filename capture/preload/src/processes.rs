@@ -83,6 +83,7 @@ hook! {
     }
 
     fn fork[real]() -> i32 {
+        attach::forks();
         // SAFETY: no argument.
         let child = unsafe { real() };
         if child > 0 {

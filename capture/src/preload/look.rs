@@ -73,6 +73,22 @@ pub(super) fn udp_sockets(pid: u32) -> Vec<(u64, u64)> {
     sockets
 }
 
+/// The inodes of the sockets that it has open.
+pub(super) fn sockets(pid: u32) -> BTreeSet<u64> {
+    targets(pid).filter_map(|target| inode(&target)).collect()
+}
+
+/// What its open descriptors are.
+fn targets(pid: u32) -> impl Iterator<Item = String> {
+    let entries = fs::read_dir(format!("/proc/{pid}/fd"))
+        .into_iter()
+        .flatten();
+    entries.filter_map(|entry| {
+        let target = fs::read_link(entry.ok()?.path()).ok()?;
+        Some(target.to_string_lossy().into_owned())
+    })
+}
+
 /// What its open descriptors come to.
 #[derive(Debug, Default)]
 pub(super) struct Descriptors {
@@ -86,17 +102,7 @@ pub(super) struct Descriptors {
 pub(super) fn descriptors(pid: u32) -> Descriptors {
     let mut found = Descriptors::default();
     let mut sockets = BTreeSet::new();
-    for entry in fs::read_dir(format!("/proc/{pid}/fd"))
-        .into_iter()
-        .flatten()
-    {
-        let Some(target) = entry
-            .ok()
-            .and_then(|entry| fs::read_link(entry.path()).ok())
-        else {
-            continue;
-        };
-        let target = target.to_string_lossy();
+    for target in targets(pid) {
         found.io_uring |= target == "anon_inode:[io_uring]";
         sockets.extend(inode(&target));
     }

@@ -47,6 +47,8 @@ pub(super) struct Process {
     pub(super) drops: u64,
     /// Whether it was told that a thread has no ring.
     pub(super) ringless: bool,
+    /// Whether it was told that another process cuts or joins packets of its sockets.
+    pub(super) segments_told: bool,
     /// Whether it was told that a limit has ended its reel.
     pub(super) limited: bool,
     /// Its program.
@@ -152,6 +154,7 @@ impl Process {
             past: BTreeSet::new(),
             drops: 0,
             ringless: false,
+            segments_told: false,
             limited: false,
             program: look::path(pid),
             becomes: None,

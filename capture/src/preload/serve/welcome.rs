@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::time::Duration;
 
 use netreel_transport::WhenFull;
@@ -12,7 +12,7 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use super::super::descendants::descends_from_this;
 use super::super::escape::has_system_calls;
 use super::super::hello::{
-    HELLO_MAGIC, KIND_ATTACH, KIND_MORE, KIND_TRIPWIRE, KIND_UNMAPPED, Welcome,
+    HELLO_MAGIC, KIND_ATTACH, KIND_MORE, KIND_SEGMENTS, KIND_TRIPWIRE, KIND_UNMAPPED, Welcome,
 };
 use super::super::messages::{read_hello, write_welcome};
 use super::super::process::{Process, RINGS_MAX};
@@ -48,6 +48,10 @@ impl Server<'_> {
             }
             KIND_UNMAPPED => {
                 self.unmapped(pid, hello.flags);
+                (Welcome::default(), None)
+            }
+            KIND_SEGMENTS => {
+                self.changes_segments(pid, fd);
                 (Welcome::default(), None)
             }
             _ => (Welcome::default(), None),
@@ -173,6 +177,28 @@ impl Server<'_> {
                  Raise its limit of address space (ulimit -v), or record with smaller buffers: --buffer 256k"
             ),
         );
+    }
+
+    /// Process `pid` has changed how the kernel cuts or joins a socket's packets. Whoever else has
+    /// the socket goes by how it was before.
+    fn changes_segments(&mut self, pid: u32, socket: Option<OwnedFd>) {
+        let inode = socket.and_then(|socket| look::socket(std::process::id(), socket.as_raw_fd()));
+        let Some(inode) = inode else { return };
+        let others = self.processes.values_mut().filter(|other| {
+            other.pid != pid && !other.segments_told && look::sockets(other.pid).contains(&inode)
+        });
+        let told = others.map(|other| {
+            other.segments_told = true;
+            (other.pid, other.name.clone())
+        });
+        for (other, name) in told.collect::<Vec<_>>() {
+            self.gap(
+                other,
+                &format!(
+                    "{name}: process {pid} changes how the kernel cuts or joins packets (UDP_SEGMENT, UDP_GRO) on a socket that both have; what {name} sends or receives there may be recorded as other packets than it was"
+                ),
+            );
+        }
     }
 
     fn arm(&mut self, pid: u32, listener: Option<OwnedFd>) {
