@@ -62,7 +62,15 @@ fn an_address_without_a_family_is_what_the_kernel_takes_it_for() {
 fn random_bytes_are_recorded_however_their_file_is_read() {
     let bench = Bench::new();
     let draws = bench.compile("draws");
-    let ran = bench.record(&[], &[text(&draws)]).expect(0);
+    check_drawn(&bench, &[text(&draws)], 24 * 16 - 1);
+    std::fs::remove_dir_all(bench.out()).unwrap();
+    let inherits = format!("exec 9</dev/urandom; exec {} inherited", text(&draws));
+    check_drawn(&bench, &["sh", "-c", &inherits], 16);
+}
+
+/// The random bytes that the program prints, so many, are those of its reel.
+fn check_drawn(bench: &Bench, command: &[&str], count: usize) {
+    let ran = bench.record(&[], command).expect(0);
     let mut drawn = String::new();
     bench.reel().for_each(|record| {
         if let Event::Called {
@@ -76,7 +84,16 @@ fn random_bytes_are_recorded_however_their_file_is_read() {
     });
     let printed = ran.out.lines().next().unwrap_or_default();
     assert_eq!(drawn, printed);
-    assert_eq!(printed.len(), 24 * 32 - 2);
+    assert_eq!(printed.len(), 2 * count);
+}
+
+#[test]
+fn a_forked_child_of_a_program_that_has_cleared_its_environment_is_recorded() {
+    let bench = Bench::new();
+    let cleared = bench.compile("cleared");
+    bench.record(&[], &[text(&cleared)]).expect(0);
+    let all = bench.reels().into_iter().flat_map(|(_, reel)| sent(&reel));
+    assert_eq!(all.collect::<Vec<_>>(), [b"out"]);
 }
 
 #[test]

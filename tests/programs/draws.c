@@ -1,4 +1,5 @@
-/* Reads the system's random bytes in every way there is for a file, and prints them. */
+/* Reads the system's random bytes in every way there is for a file, and prints them. With an argument
+   the file is descriptor 9, which somebody else has opened. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdio.h>
@@ -26,6 +27,11 @@ static void parted(ssize_t length) {
 int main(int argc, char **argv) {
   struct iovec parts[] = {{room + 32, 6}, {room, 10}};
   size_t some = 14 + argc;
+  if (argc > 1) {
+    drawn(read(9, room, 16), 16);
+    puts("");
+    return 0;
+  }
   int device = open("/dev/urandom", O_RDONLY);
   drawn(read(device, room, 16), 16);
   drawn(pread(device, room, 16, 0), 16);
