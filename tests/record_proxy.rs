@@ -4,6 +4,7 @@ mod support;
 
 use std::io::{BufRead, BufReader, Read};
 use std::net::{SocketAddr, UdpSocket};
+use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::process::{Child, ChildStderr, Command, Stdio};
 use std::time::Duration;
@@ -94,6 +95,26 @@ impl Running {
             err: self.said,
         }
     }
+}
+
+#[test]
+fn packets_pass_also_where_nobody_reads_what_the_command_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let it = Running::start(folder.path(), &[]);
+    let pipe = it.errors.get_ref().as_raw_fd();
+    // SAFETY: a descriptor of this process, and a size in bytes.
+    let room = unsafe { libc::fcntl(pipe, libc::F_SETPIPE_SZ, 4096) };
+    assert_eq!(room, 4096);
+    // Of each client that comes a sentence of more than 60 bytes is said.
+    for _ in 0..150 {
+        let client = socket();
+        client.connect(it.client.peer_addr().unwrap()).unwrap();
+        client.send(b"here").unwrap();
+        it.server.recv_from(&mut [0; 8]).expect("it is passed on");
+    }
+    it.round(b"and back");
+    let ran = it.interrupt();
+    assert_eq!(ran.err.matches(" came; ").count(), 151);
 }
 
 #[test]

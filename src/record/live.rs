@@ -41,7 +41,7 @@ pub fn run(
         }
         line.show(progress, "");
     });
-    line.clear();
+    line.end();
     let outcome = outcome.map_err(Failure::new)?;
     for sentence in &outcome.left_out {
         anstream::eprintln!("netreel: {sentence}");

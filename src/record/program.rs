@@ -73,7 +73,7 @@ pub fn run(arguments: &Record, folder: &Path, out: &mut dyn Write) -> Result<Ans
         )),
         Report::Failed(error) => line.say(&error.to_string()),
     });
-    line.clear();
+    line.end();
     let outcome = outcome.map_err(Failure::new)?;
     let live = outcome.live;
     writeln!(out, "{}: {}", came_to(&live), folder.display())?;

@@ -64,7 +64,7 @@ pub fn run(arguments: &Record, folder: &Path, out: &mut dyn Write) -> Result<Ans
     let outcome = proxy.run(|| signals.asked() > 0, &mut |report| {
         tell(&mut line, report)
     });
-    line.clear();
+    line.end();
     let outcome = outcome.map_err(Failure::new)?;
     summary(&outcome, &reel, out)
 }
