@@ -201,6 +201,29 @@ fn control_c_ends_it_in_order_and_the_session_is_that_of_client_and_server() {
 }
 
 #[test]
+fn a_target_where_nobody_listens_is_told_at_the_end_and_by_info() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("session");
+    let nobody = "127.0.0.1:9".parse().unwrap();
+    let mut proxy = Running::towards(nobody, &out, &[]);
+    proxy.client.send(b"is anybody there?").unwrap();
+    let mut line = String::new();
+    while !line.contains("answers the packets") {
+        line.clear();
+        let read = proxy.errors.read_line(&mut line).unwrap();
+        assert!(read > 0, "it ended");
+    }
+    let told = format!(
+        "packets to {nobody} were answered once by an error: Connection refused (os error 111); \
+         nobody listened there then, and what was sent to it reached nobody"
+    );
+    let ran = proxy.interrupt().expect(0);
+    assert!(ran.out.contains(&told), "{}", ran.out);
+    let info = netreel(&["info", out.to_str().unwrap()]).expect(0);
+    assert!(info.err.contains(&told), "{}", info.err);
+}
+
+#[test]
 fn what_the_reel_of_a_killed_proxy_lacks_is_told_once() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("session");

@@ -322,16 +322,15 @@ fn a_server_that_is_not_there_ends_nothing() {
     server.set_read_timeout(Some(PATIENCE)).unwrap();
     there_and_back(&client, &server, b"it is there now");
     let done = proxy.finish();
-    let refusals = done.events().filter(|(_, event)| {
-        matches!(
-            event,
-            Event::ReceiveFailed {
-                code: libc::ECONNREFUSED,
-                ..
-            }
-        )
-    });
-    assert!(refusals.count() > 0);
+    let refused = |event: &Event<'_>| {
+        let code = libc::ECONNREFUSED;
+        matches!(event, Event::ReceiveFailed { code: it, .. } if *it == code)
+    };
+    let refusals = done.events().filter(|(_, event)| refused(event)).count();
+    let answers = &done.outcome.answers;
+    assert_eq!(answers.len(), 1);
+    let counted = answers.get(&(address, libc::ECONNREFUSED));
+    assert!(refusals > 0 && counted == Some(&(refusals as u64)));
     assert_eq!(
         done.outcome.failed, 0,
         "what a refusal displaced was sent again"

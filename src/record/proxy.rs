@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use netreel_capture::proxy::{Outcome, Proxy, ProxyError, Report, Wanted, run_before_others};
 use netreel_capture::{RecordError, Signals};
+use netreel_protocol::session::network_answers;
 
 use super::line::{LiveLine, came_to};
 use crate::arguments::Record;
@@ -130,6 +131,9 @@ fn summary(outcome: &Outcome, reel: &Path, out: &mut dyn Write) -> Result<Answer
     }
     if outcome.failed > 0 {
         writeln!(out, "{} could not be sent", packets(outcome.failed))?;
+    }
+    for (&(server, code), &count) in &outcome.answers {
+        writeln!(out, "{}", network_answers(server, code, count))?;
     }
     if outcome.refused > 0 {
         let refused = packets(outcome.refused);

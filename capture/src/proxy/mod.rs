@@ -11,6 +11,7 @@ mod relay;
 mod socket;
 mod spec;
 
+use std::collections::BTreeMap;
 use std::io;
 use std::net::ToSocketAddrs;
 use std::path::PathBuf;
@@ -203,6 +204,10 @@ pub struct Outcome {
     pub lost: u64,
     /// Packets that were still held back at the end, and were dropped.
     pub held: u64,
+    /// How often the network answered packets to which server with which error code: where nobody
+    /// listens there, "port unreachable" comes back, which is [`libc::ECONNREFUSED`]. Of answers
+    /// that come at once, the kernel keeps one.
+    pub answers: BTreeMap<(Endpoint, i32), u64>,
     /// The receive buffer of the first listener, in bytes as the kernel counts them.
     pub receive_buffer: usize,
     /// The reel.

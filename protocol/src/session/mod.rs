@@ -26,6 +26,7 @@ pub use error::SessionError;
 pub use interfaces::Interface;
 pub(crate) use interfaces::Interfaces;
 pub use live::{Live, LiveEvent, LiveWay, LiveWhat};
+pub use proxied::network_answers;
 pub use source::ReelInput;
 pub(crate) use source::is_closed;
 

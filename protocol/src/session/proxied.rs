@@ -56,6 +56,10 @@ pub(super) fn take_apart(
         .partition(|source| is_proxy(source.reel.header(), &source.scan));
     let names = proxy_names(&proxies);
     for (id, proxy) in (0..).map(ProxyId).zip(proxies) {
+        for ((server, code), count) in answers(&proxy.scan) {
+            let answers = network_answers(server, code, count);
+            warnings.push(format!("{}: {answers}", proxy.file));
+        }
         let mut told = Vec::new();
         for (own, part) in parts(id, proxy) {
             match same_end(own, &part, &ends) {
@@ -86,6 +90,38 @@ pub(super) fn take_apart(
     }
     *sources = ends;
     Ok(names)
+}
+
+/// How often the network answered packets to which server with which error code.
+fn answers(scan: &Scan) -> BTreeMap<(Endpoint, i32), u64> {
+    let mut answers = BTreeMap::new();
+    for (&(socket, code), &count) in &scan.receives_failed {
+        if scan.relays.iter().any(|relay| relay.socket == socket) {
+            let mut connections = scan.connections.iter();
+            let server = connections.find(|each| each.socket == socket);
+            if let Some(server) = server {
+                *answers.entry((server.peer, code)).or_default() += count;
+            }
+        }
+    }
+    answers
+}
+
+/// What the network answered packets to a server, in a sentence without its end; `code` is the
+/// operating system's, `count` how often.
+pub fn network_answers(server: Endpoint, code: i32, count: u64) -> String {
+    let error = std::io::Error::from_raw_os_error(code);
+    let times = match count {
+        1 => "once".to_owned(),
+        _ => format!("{count} times"),
+    };
+    let so = match error.kind() {
+        std::io::ErrorKind::ConnectionRefused => {
+            "; nobody listened there then, and what was sent to it reached nobody"
+        }
+        _ => "",
+    };
+    format!("packets to {server} were answered {times} by an error: {error}{so}")
 }
 
 /// What their reels call them; where several have one name, with where each listens.

@@ -25,6 +25,8 @@ pub(super) struct Scan {
     pub told: bool,
     /// What a proxy did to packets, by the events with which they came.
     pub faults: BTreeMap<EventNumber, Vec<ProxyFault>>,
+    /// How often a receive failed at which socket with which error code.
+    pub receives_failed: BTreeMap<(SocketId, i32), u64>,
     /// In the reel's order.
     pub sends: Vec<RawPacket>,
     /// In the reel's order.
@@ -330,6 +332,10 @@ impl Pass {
                 let connection = self.connection(socket, from, false);
                 let packet = self.packet(record, (from, connection), payload);
                 self.scan.receives.push(packet);
+            }
+            Event::ReceiveFailed { socket, code } => {
+                let failed = self.scan.receives_failed.entry((socket, code));
+                *failed.or_default() += 1;
             }
             Event::Seen { from, to, payload } => {
                 let (connection, forward) = self.passing(record.thread, from, to);

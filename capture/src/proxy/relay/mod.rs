@@ -48,6 +48,8 @@ pub struct Proxy {
     pusher: Pusher,
     recorder: Recorder,
     counts: Counts,
+    /// How often which server was answered for with which error code: port unreachable, mostly.
+    answers: BTreeMap<(Endpoint, i32), u64>,
     /// What was said once and is not said again.
     said: BTreeSet<(Endpoint, i32)>,
     /// How often the reel had gone on in a new file when it was told last who the clients are.
@@ -234,14 +236,21 @@ impl Proxy {
         let code = error.raw_os_error();
         self.pusher
             .push(monotonic_now(), Event::ReceiveFailed { socket, code });
-        let whose = match token {
-            Token::Client(slot) => self.clients.get(slot).and_then(Option::as_ref),
-            _ => None,
+        if let Token::Client(slot) = token {
+            self.answered(slot, error, report);
+        }
+    }
+
+    /// Counts what the network says of packets to the server of a client, and says it once.
+    fn answered(&mut self, slot: usize, error: Errno, report: &mut dyn FnMut(Report)) {
+        let code = error.raw_os_error();
+        let Some(Some(client)) = self.clients.get(slot) else {
+            return;
         };
-        let Some(client) = whose else { return };
         let Some(target) = self.listeners.get(client.listener).map(|each| each.target) else {
             return;
         };
+        *self.answers.entry((target, code)).or_default() += 1;
         if self.said.insert((client.address, code)) {
             report(Report::Trouble(format!(
                 "{target} answers the packets of {}: {}; they are still passed on",
@@ -357,6 +366,7 @@ impl Proxy {
             failed,
             lost,
             held,
+            answers: self.answers,
             receive_buffer,
             reel,
         }

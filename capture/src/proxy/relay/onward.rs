@@ -161,12 +161,14 @@ impl Proxy {
             },
         );
         let mut result = send(socket.as_fd(), at, payload);
+        let mut refused = false;
         if let Err(Errno::CONNREFUSED) = result {
             // This is the answer to an earlier packet: the kernel tells of it instead of sending.
             let code = Errno::CONNREFUSED.raw_os_error();
             self.pusher
                 .push(now, Event::ReceiveFailed { socket: id, code });
             result = send(socket.as_fd(), at, payload);
+            refused = true;
         }
         let outcome = match result {
             Ok(taken) if taken == payload.len() => SendOutcome::Sent,
@@ -175,6 +177,9 @@ impl Proxy {
         };
         if let Some(of) = of {
             self.pusher.push(now, Event::SendResult { of, outcome });
+        }
+        if refused && way == Way::Up {
+            self.answered(slot, Errno::CONNREFUSED, report);
         }
         if let Err(error) = result {
             self.counts.failed += 1;

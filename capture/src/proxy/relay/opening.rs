@@ -100,6 +100,7 @@ impl Proxy {
             pusher,
             recorder,
             counts: Counts::default(),
+            answers: BTreeMap::new(),
             said: BTreeSet::new(),
             told_rotations: 0,
         };
