@@ -255,6 +255,28 @@ fn drops_that_a_capture_counted_are_in_the_reel() {
 }
 
 #[test]
+fn drops_that_obsolete_packet_blocks_tell_are_counted() {
+    for order in [Order::Little, Order::Big] {
+        let frame = datagram();
+        let length = frame.len() as u32;
+        let packet = |interface: u16, dropped: u16| {
+            let times = [0, 1, length, length].map(|value| order.u32(value));
+            let head = [order.u16(interface), order.u16(dropped)].concat();
+            block(order, 2, &[&head[..], &times.concat(), &frame].concat())
+        };
+        // The last but one does not know.
+        let packets = [packet(0, 2), packet(1, 3), packet(0, u16::MAX), packet(0, 4)];
+        let interfaces = [interface(order, 1, &[]), interface(order, 1, &[])];
+        let file = [section(order), interfaces.concat(), packets.concat()].concat();
+        let (reel, left_out) = observe(file.as_slice(), &origin()).expect("a capture");
+        let missed = |line: &String| line.ends_with(" missed 9");
+        assert!(lines(&reel).iter().any(missed), "{:?}", lines(&reel));
+        let told = |it: &String| it.starts_with("9 packets were dropped");
+        assert!(left_out.iter().any(told), "{left_out:?}");
+    }
+}
+
+#[test]
 fn drops_that_packets_tell_are_counted_and_not_once_more_by_statistics() {
     for order in [Order::Little, Order::Big] {
         let eight = |value: u64| match order {

@@ -22,6 +22,8 @@ const ENHANCED_PACKET: u32 = 6;
 const STATISTICS_DROPS: [u16; 2] = [5, 7];
 /// The option of a packet: what was dropped between it and the one before.
 const PACKET_DROPS: [u16; 1] = [4];
+/// What an obsolete packet block says where it does not know what was dropped.
+const DROPS_UNKNOWN: u16 = u16::MAX;
 /// A longer name of an interface is cut.
 const NAME_MAX: usize = 256;
 
@@ -406,7 +408,13 @@ fn read_block(
 
 /// What a block says that was dropped at its interface, beyond what was known.
 fn drops(kind: u32, bytes: &[u8], order: Order, interfaces: &mut [Interface]) -> u64 {
-    let place = order.u32(bytes, 8).map_or(usize::MAX, |id| id as usize);
+    // The obsolete packet block numbers its interface in two bytes, and has what was dropped before
+    // it in the next two.
+    let (id, before_it) = match kind {
+        PACKET_OBSOLETE => (order.u16(bytes, 8).map(u32::from), order.u16(bytes, 10)),
+        _ => (order.u32(bytes, 8), None),
+    };
+    let place = id.map_or(usize::MAX, |id| id as usize);
     let Some(interface) = interfaces.get_mut(place) else {
         return 0;
     };
@@ -422,6 +430,11 @@ fn drops(kind: u32, bytes: &[u8], order: Order, interfaces: &mut [Interface]) ->
             let options = length.checked_next_multiple_of(4);
             let options = options.and_then(|length| length.checked_add(28));
             let fresh = options.map_or(0, |at| sum(bytes, at, &PACKET_DROPS, order));
+            drops.packets = drops.packets.saturating_add(fresh);
+        }
+        PACKET_OBSOLETE => {
+            let fresh = before_it.filter(|count| *count != DROPS_UNKNOWN);
+            let fresh = u64::from(fresh.unwrap_or(0));
             drops.packets = drops.packets.saturating_add(fresh);
         }
         _ => {}
