@@ -267,6 +267,115 @@ fn pppoe_sessions_carry_ip() {
     }
 }
 
+/// MPLS labels, the last one marked.
+fn mpls(labels: usize, packet: &[u8]) -> Vec<u8> {
+    let label = |n| [0, 1, 0x40 | u8::from(n + 1 == labels), 64];
+    let stack: Vec<[u8; 4]> = (0..labels).map(label).collect();
+    [&stack.concat(), packet].concat()
+}
+
+/// A frame of 802.3: its length, LLC and SNAP, filled up.
+fn snap(ether_type: u16, packet: &[u8]) -> Vec<u8> {
+    let llc = [
+        &[0xaa, 0xaa, 3, 0, 0, 0][..],
+        &ether_type.to_be_bytes(),
+        packet,
+    ]
+    .concat();
+    let length = u16::try_from(llc.len()).expect("fits");
+    ethernet(length, &[&llc[..], &[0; 7]].concat())
+}
+
+/// Tags of VLANs around an IPv4 packet.
+fn tagged(tags: usize, packet: &[u8]) -> Vec<u8> {
+    let tag = |n| match n + 1 == tags {
+        true => [0, 5, 0x08, 0x00],
+        false => [0, 5, 0x81, 0x00],
+    };
+    let stack: Vec<[u8; 4]> = (0..tags).map(tag).collect();
+    ethernet(0x8100, &[&stack.concat(), packet].concat())
+}
+
+#[test]
+fn labels_of_mpls_carry_ip() {
+    let (v4, v6) = (ipv4(17, 0, &udp(DATA)), ipv6(17, &udp(DATA)));
+    let four = "10.0.0.1:5000 > 10.0.0.2:6000";
+    let six = "[fe80::1]:5000 > [fe80::2]:6000";
+    let vlan = [&[0, 5, 0x88, 0x47][..], &mpls(2, &v4)].concat();
+    let sll = [&[0; 14][..], &[0x88, 0x47], &mpls(1, &v4)].concat();
+    let cases = [
+        (1, ethernet(0x8847, &mpls(1, &v4)), four),
+        (1, ethernet(0x8848, &mpls(1, &v6)), six),
+        (1, ethernet(0x8847, &mpls(12, &v4)), four),
+        (1, ethernet(0x8100, &vlan), four),
+        (1, snap(0x8847, &mpls(1, &v4)), four),
+        (113, sll, four),
+        (9, [&[2, 0x81][..], &mpls(1, &v4)].concat(), four),
+    ];
+    for (link, frame, ends) in cases {
+        let line = format!("0 3000005000 {ends} payload\n");
+        check(&pcap(link, &[frame]), &line);
+    }
+}
+
+#[test]
+fn llc_with_snap_carries_ip() {
+    let (v4, v6) = (ipv4(17, 0, &udp(DATA)), ipv6(17, &udp(DATA)));
+    let four = "10.0.0.1:5000 > 10.0.0.2:6000";
+    let six = "[fe80::1]:5000 > [fe80::2]:6000";
+    let vlan = [&[0, 5, 0x08, 0][..], &v4].concat();
+    let inside_vlan = [&[0, 5][..], &snap(0x0800, &v4)[12..]].concat();
+    let sll = [&[0; 14][..], &[0, 4], &snap(0x0800, &v4)[14..]].concat();
+    let cases = [
+        (1, snap(0x0800, &v4), four),
+        (1, snap(0x86dd, &v6), six),
+        (1, snap(0x8100, &vlan), four),
+        (1, ethernet(0x8100, &inside_vlan), four),
+        (113, sll, four),
+    ];
+    for (link, frame, ends) in cases {
+        let line = format!("0 3000005000 {ends} payload\n");
+        check(&pcap(link, &[frame]), &line);
+    }
+}
+
+#[test]
+fn eight_tags_of_vlans_are_read_and_a_hundred_are_told() {
+    let v4 = ipv4(17, 0, &udp(DATA));
+    for tags in 1..=8 {
+        let line = "0 3000005000 10.0.0.1:5000 > 10.0.0.2:6000 payload\n";
+        check(&pcap(ETHERNET, &[tagged(tags, &v4)]), line);
+    }
+    let expected = Counts {
+        frames: 2,
+        unreadable: 2,
+        ..Counts::default()
+    };
+    let nested = (0..30).fold(snap(0x0800, &v4), |frame, _| snap(0x8100, &frame[10..]));
+    check_counts(&pcap(ETHERNET, &[tagged(100, &v4), nested]), expected);
+}
+
+#[test]
+fn what_mpls_and_llc_carry_that_is_no_ip_or_cut_is_counted() {
+    let v4 = ipv4(17, 0, &udp(DATA));
+    let ethernet_inside = ethernet(0x8847, &mpls(1, &[&[0; 4][..], &datagram()].concat()));
+    let spanning_tree = ethernet(38, &[&[0x42, 0x42, 3][..], &[0; 43]].concat());
+    let empty = ethernet(0, &[0; 46]);
+    let labels_cut = ethernet(0x8847, &mpls(3, &v4)[..8]);
+    let snap_cut = snap(0x0800, &v4)[..14 + 5].to_vec();
+    let file = pcap(
+        ETHERNET,
+        &[ethernet_inside, spanning_tree, empty, labels_cut, snap_cut],
+    );
+    let expected = Counts {
+        frames: 5,
+        not_ip: 3,
+        unreadable: 2,
+        ..Counts::default()
+    };
+    check_counts(&file, expected);
+}
+
 #[test]
 fn what_pppoe_says_for_itself_is_no_ip() {
     let echo = pppoe(0xc021, &[9, 1, 0, 8, 0, 0, 0, 0]);

@@ -8,6 +8,8 @@ use etherparse::{
 };
 use netreel_reel::Endpoint;
 
+use super::links;
+
 /// What a frame turned out to hold.
 pub(super) enum Sliced<'a> {
     Udp(Datagram<'a>),
@@ -44,6 +46,9 @@ pub(super) struct Fragment<'a> {
 const LINUX_SLL2: i32 = 276;
 /// An IP packet in more IP packets than this is not looked for.
 const TUNNELS_MAX: usize = 4;
+/// What is behind more headers of links than this is not looked for. Three tags of VLANs in a row
+/// are one of them.
+const LINKS_MAX: usize = 8;
 
 /// Linux's number of the interface of a frame that was captured at several at once.
 pub(super) fn linux_interface(link_type: i32, frame: &[u8]) -> Option<u32> {
@@ -72,31 +77,30 @@ pub(super) fn slice(link_type: i32, frame: &[u8]) -> Sliced<'_> {
         LINUX_SLL2 => cooked(0, 20),
         ETHERNET => {
             let packet = LaxSlicedPacket::from_ethernet(frame);
-            return packet.map_or(Sliced::Unreadable, |packet| sort(&packet, &[], 0));
+            return packet.map_or(Sliced::Unreadable, |packet| {
+                sort(&packet, &Outer::default())
+            });
         }
         // An address family in the byte order of the machine that captured. Its number for IPv6
         // differs between systems; the packet says itself which version it is.
         NULL | LOOP => {
             return match frame.split_at_checked(4) {
                 Some((_, packet @ [first, ..])) if matches!(first >> 4, 4 | 6) => {
-                    ip(packet, &[], 0)
+                    ip(packet, &Outer::default())
                 }
                 Some(_) => Sliced::NotIp,
                 None => Sliced::Unreadable,
             };
         }
-        PPPOE => return pppoe(frame, &[]),
-        link if PPP.contains(&link) => return ppp(frame, &[]),
-        link if RAW.contains(&link) => return ip(frame, &[], 0),
+        PPPOE => return links::pppoe(frame, &Outer::default()),
+        link if PPP.contains(&link) => return links::ppp(frame, &Outer::default()),
+        link if RAW.contains(&link) => return ip(frame, &Outer::default()),
         _ => return Sliced::UnknownLink,
     };
     match cooked {
-        Some((PPPOE_SESSION, session)) => pppoe(session, &[]),
-        Some((ether_type, packet)) => sort(
-            &LaxSlicedPacket::from_ether_type(ether_type, packet),
-            &[],
-            0,
-        ),
+        // What the kernel calls an 802.2 frame (`LINUX_SLL_P_802_2`).
+        Some((EtherType(4), llc)) => links::llc(llc, &Outer::default()),
+        Some((ether_type, packet)) => ether(ether_type, packet, &Outer::default()),
         None => Sliced::Unreadable,
     }
 }
@@ -108,38 +112,38 @@ pub(super) fn whole<'a>(fragment: &Fragment<'_>, payload: &'a [u8]) -> Sliced<'a
         IpNumber::UDP => {
             udp(source, destination, payload, false).map_or(Sliced::Unreadable, Sliced::Udp)
         }
-        _ => ip(payload, &fragment.vlan, fragment.tunnels + 1),
+        _ => {
+            let around = Outer {
+                vlan: fragment.vlan.clone(),
+                links: 0,
+                tunnels: fragment.tunnels + 1,
+            };
+            ip(payload, &around)
+        }
     }
 }
 
+/// What is around a packet.
+#[derive(Default)]
+pub(super) struct Outer {
+    pub vlan: Vec<u16>,
+    /// How many headers of links were looked behind.
+    pub links: usize,
+    /// How many IP packets it is in.
+    pub tunnels: usize,
+}
+
 /// An IP packet by itself.
-fn ip<'a>(packet: &'a [u8], vlan: &[u16], tunnels: usize) -> Sliced<'a> {
+pub(super) fn ip<'a>(packet: &'a [u8], outer: &Outer) -> Sliced<'a> {
     match LaxSlicedPacket::from_ip(packet) {
-        Ok(packet) if tunnels <= TUNNELS_MAX => sort(&packet, vlan, tunnels),
+        Ok(packet) if outer.tunnels <= TUNNELS_MAX => sort(&packet, outer),
         _ => Sliced::Unreadable,
     }
 }
 
-/// The ether type of PPPoE's frames that carry data (RFC 2516); those of its discovery have none.
-const PPPOE_SESSION: EtherType = EtherType(0x8864);
-
-/// Version, type and code, session, length; then as [`ppp`].
-fn pppoe<'a>(session: &'a [u8], vlan: &[u16]) -> Sliced<'a> {
-    match session.split_at_checked(6) {
-        Some(([0x11, 0, ..], frame)) => ppp(frame, vlan),
-        Some(_) => Sliced::NotIp,
-        None => Sliced::Unreadable,
-    }
-}
-
-/// A frame of PPP (RFC 1661): its protocol in two bytes, or one where that was agreed on, with
-/// address and control before it or not (RFC 1662).
-fn ppp<'a>(frame: &'a [u8], vlan: &[u16]) -> Sliced<'a> {
-    match frame.strip_prefix(&[0xff, 0x03]).unwrap_or(frame) {
-        [0, 0x21 | 0x57, packet @ ..] | [0x21 | 0x57, packet @ ..] => ip(packet, vlan, 0),
-        [] | [0] => Sliced::Unreadable,
-        _ => Sliced::NotIp,
-    }
+/// What an ether type names.
+pub(super) fn ether<'a>(ether_type: EtherType, packet: &'a [u8], outer: &Outer) -> Sliced<'a> {
+    sort(&LaxSlicedPacket::from_ether_type(ether_type, packet), outer)
 }
 
 /// The datagram in an IP payload. None: not even its header is whole.
@@ -164,18 +168,21 @@ fn udp(
     })
 }
 
-fn sort<'a>(packet: &LaxSlicedPacket<'a>, outer_vlan: &[u16], tunnels: usize) -> Sliced<'a> {
+fn sort<'a>(packet: &LaxSlicedPacket<'a>, outer: &Outer) -> Sliced<'a> {
     let own = packet.vlan_ids().into_iter().map(|id| id.value());
-    let vlan: Vec<u16> = outer_vlan.iter().copied().chain(own).collect();
+    let vlan: Vec<u16> = outer.vlan.iter().copied().chain(own).collect();
     let Some(net) = &packet.net else {
-        if let Some(ether) = packet.ether_payload()
-            && ether.ether_type == PPPOE_SESSION
-        {
-            return pppoe(ether.payload, &vlan);
-        }
-        return match packet.stop_err {
-            Some(_) => Sliced::Unreadable,
-            None => Sliced::NotIp,
+        return match (packet.stop_err.is_some(), packet.ether_payload()) {
+            (false, Some(inner)) if outer.links < LINKS_MAX => {
+                let outer = Outer {
+                    vlan,
+                    links: outer.links + 1,
+                    tunnels: outer.tunnels,
+                };
+                links::behind(inner.ether_type, inner.payload, &outer)
+            }
+            (false, None) => Sliced::NotIp,
+            _ => Sliced::Unreadable,
         };
     };
     let Some(ip) = net.ip_payload_ref() else {
@@ -200,7 +207,12 @@ fn sort<'a>(packet: &LaxSlicedPacket<'a>, outer_vlan: &[u16], tunnels: usize) ->
     };
     let is_tunnel = matches!(ip.ip_number, IpNumber::IPV4 | IpNumber::IPV6);
     if is_tunnel && !ip.fragmented {
-        return self::ip(ip.payload, &vlan, tunnels + 1);
+        let outer = Outer {
+            vlan,
+            tunnels: outer.tunnels + 1,
+            ..*outer
+        };
+        return self::ip(ip.payload, &outer);
     }
     if ip.ip_number != IpNumber::UDP && !is_tunnel {
         // Where an extension header is cut, the number is that of the header, not of what it hides.
@@ -219,7 +231,7 @@ fn sort<'a>(packet: &LaxSlicedPacket<'a>, outer_vlan: &[u16], tunnels: usize) ->
                 identification,
                 vlan,
                 protocol: ip.ip_number,
-                tunnels,
+                tunnels: outer.tunnels,
                 offset,
                 more,
                 payload: ip.payload,

@@ -8,6 +8,7 @@
 mod fragments;
 mod frames;
 mod layers;
+mod links;
 
 use std::collections::BTreeMap;
 use std::io::{self, Read};
