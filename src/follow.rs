@@ -104,7 +104,12 @@ impl Following {
                     continue;
                 }
                 match Follower::open(&file) {
-                    Ok(follower) => fresh.push((follower.part(), file, follower)),
+                    Ok(follower) => {
+                        if !path.is_dir() {
+                            self.known.insert(path.clone());
+                        }
+                        fresh.push((follower.part(), file, follower));
+                    }
                     // Its recorder may be about to write the header.
                     Err(error) => drop(unopened.insert(file, error.to_string())),
                 }
@@ -115,6 +120,7 @@ impl Following {
         for ((recording, _), file, follower) in fresh {
             let name = file.file_stem().unwrap_or_default().to_string_lossy();
             if recording == 0 || self.recordings.insert(recording) {
+                tell_missing(&file, &follower);
                 let node = self.live.add(follower.header(), &name);
                 self.reels.push(Reel {
                     follower,
@@ -336,10 +342,34 @@ struct Row {
     why: Option<String>,
 }
 
-/// The reels at a path, in the order of their names.
+/// Says which parts of a recording are not there any more, where it is followed from a later one on.
+fn tell_missing(file: &Path, follower: &Follower) {
+    let parts = match follower.part() {
+        (_, 0) => return,
+        (_, 1) => "part 0 of the recording is".to_owned(),
+        (_, first) => format!("parts 0 to {} of the recording are", first - 1),
+    };
+    anstream::eprintln!(
+        "netreel: {} begins with event {}: {parts} not there, deleted while it was recorded or since",
+        file.display(),
+        follower.next_number()
+    );
+}
+
+/// The reels at a path, in the order of their names; where the first file of a recording is gone,
+/// the oldest of those that are there.
 fn files(path: &Path) -> std::io::Result<Vec<PathBuf>> {
-    if !std::fs::metadata(path)?.is_dir() {
-        return Ok(vec![path.to_owned()]);
+    match std::fs::metadata(path) {
+        Ok(found) if found.is_dir() => {}
+        Ok(_) => return Ok(vec![path.to_owned()]),
+        Err(error) => {
+            let parts = netreel_capture::reel_files(path).unwrap_or_default();
+            return parts
+                .into_iter()
+                .next()
+                .map(|oldest| vec![oldest])
+                .ok_or(error);
+        }
     }
     let mut files = Vec::new();
     for entry in std::fs::read_dir(path)? {

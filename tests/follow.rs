@@ -223,22 +223,25 @@ fn a_recording_in_several_files_is_one_node() {
     assert_eq!(rows.len() as u64, pushed);
 }
 
+/// A recorder that keeps the latest files of 4 kB alone.
+fn keeps_little(path: &Path) -> Recorder {
+    let bytes = |bytes| Limits {
+        bytes: Some(bytes),
+        time: None,
+    };
+    let options = Options {
+        rotate: bytes(4_000),
+        keep: bytes(16_000),
+        ..Options::default()
+    };
+    Recorder::create(path, &Header::default(), options).expect("a recorder")
+}
+
 #[test]
 fn a_recording_is_followed_by_its_name_when_its_first_file_was_deleted() {
     let folder = tempfile::tempdir().expect("a folder");
-    let options = Options {
-        rotate: Limits {
-            bytes: Some(4_000),
-            time: None,
-        },
-        keep: Limits {
-            bytes: Some(16_000),
-            time: None,
-        },
-        ..Options::default()
-    };
     let path = folder.path().join("A.reel");
-    let recorder = Recorder::create(&path, &Header::default(), options).expect("a recorder");
+    let recorder = keeps_little(&path);
     let mut pusher = recorder.pusher().expect("a pusher");
     let mut pushed = 0;
     let mut push = |payload: &[u8]| {
@@ -271,6 +274,47 @@ fn a_recording_is_followed_by_its_name_when_its_first_file_was_deleted() {
     assert!(output.status.success(), "{said}");
     let last = rows(&rest).pop().expect("a line");
     assert_eq!(last["length"], 77);
+}
+
+#[test]
+fn following_begins_at_the_oldest_file_that_is_there_and_says_what_is_not() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("A.reel");
+    let recorder = keeps_little(&path);
+    let mut pusher = recorder.pusher().expect("a pusher");
+    let mut pushed = 0;
+    let mut push = |payload: &[u8]| {
+        receive(&mut pusher, pushed, payload);
+        pushed += 1;
+    };
+    for _ in 0..20_000 {
+        if !path.exists() {
+            break;
+        }
+        push(&[2; 1_000]);
+    }
+    assert!(!path.exists(), "the first file is kept");
+    let name = path.to_str().expect("UTF-8");
+    let mut child = start(&["packets", "--follow", "--json", name]);
+    let mut lines = std::io::BufReader::new(child.stdout.take().expect("its output"));
+    let mut line = String::new();
+    std::io::BufRead::read_line(&mut lines, &mut line).expect("a line");
+    push(&[4; 77]);
+    drop(pusher);
+    recorder.finish().expect("an end");
+    std::io::Read::read_to_string(&mut lines, &mut line).expect("lines");
+    let output = child.wait_with_output().expect("it ends");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{said}");
+    let rows = rows(&line);
+    let first = rows[0]["event"].as_u64().expect("a number");
+    assert!(first > 0 && rows[rows.len() - 1]["length"] == 77);
+    let told = format!("begins with event {first}: part");
+    assert!(said.contains(&told) && said.contains("not there"), "{said}");
+    // The same when nobody records any more; nothing is said but that.
+    let ran = netreel(&["packets", "--follow", "--json", name]).expect(0);
+    assert!(ran.err.contains("begins with event"), "{}", ran.err);
+    assert_eq!(ran.err.lines().count(), 1, "{}", ran.err);
 }
 
 #[test]
