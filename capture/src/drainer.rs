@@ -1,5 +1,6 @@
 //! The one thread that empties the rings into the reel.
 
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -76,6 +77,8 @@ pub(crate) type Watch = Box<dyn FnMut(&Record<'_>) + Send>;
 #[derive(Debug)]
 pub(crate) struct Drained {
     pub(crate) done: Done,
+    /// The first file of the recording, which may lie in a folder that was renamed.
+    pub(crate) base: PathBuf,
     /// The error that stopped it, and the first number that is not in the reel.
     pub(crate) failed: Option<(WriteError, EventNumber)>,
 }
@@ -145,7 +148,7 @@ impl Drainer {
         gate.stop();
         let sealed = self.series.sealed_number();
         let path = self.series.path().to_owned();
-        let (mut done, finished) = self.series.finish(result.is_ok());
+        let (mut done, base, finished) = self.series.finish(result.is_ok());
         if let Some(ring) = self.ring.take() {
             let why = match (&result, self.limit) {
                 (Err(error), _) => error.to_string(),
@@ -165,7 +168,7 @@ impl Drainer {
             stop.number.store(number.0, Ordering::Relaxed);
             stop.code.store(code(&error) as u32, Ordering::Release);
         }
-        Drained { done, failed }
+        Drained { done, base, failed }
     }
 
     fn drain_all(&mut self, gate: &netreel_transport::Gate) -> Result<(), WriteError> {

@@ -45,7 +45,7 @@ const WAIT_MAX: Duration = Duration::from_secs(2);
 const RING_CAPACITY_MIN: usize = 256 << 10;
 
 /// What a finished recording came to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {
     /// How many events were written, also into files that were deleted since.
     pub events: u64,
@@ -64,6 +64,8 @@ pub struct Summary {
     pub rotation_failed: Option<i32>,
     /// The limit that ended it before it was finished, of [`Options::max`].
     pub limit: Option<Reached>,
+    /// The reel, where its folder was renamed while it was recorded.
+    pub moved_to: Option<PathBuf>,
 }
 
 /// A recording that could not be made, or that stopped.
@@ -95,8 +97,8 @@ pub enum RecordError {
         /// Why.
         error: WriteError,
     },
-    /// The files were removed or replaced by somebody while they were written.
-    #[error("{}: removed while it was recorded, {files} of its files, and what they held with it", .path.display())]
+    /// The files were removed, replaced or renamed by somebody while they were written.
+    #[error("{}: removed or renamed while it was recorded, {files} of its files: what was removed is lost", .path.display())]
     Removed {
         /// The reel.
         path: PathBuf,
@@ -375,12 +377,13 @@ impl Recorder {
             });
         }
         // A reader that finds it nevertheless ignores it: the reel has its end mark.
-        let _ = std::fs::remove_file(ring_path(&self.path));
+        let _ = std::fs::remove_file(ring_path(&drained.base));
         let done = drained.done;
         if done.files_gone > 0 {
-            let files = done.files_gone;
+            let (path, files) = (drained.base, done.files_gone);
             return Err(RecordError::Removed { path, files });
         }
+        let moved_to = Some(drained.base).filter(|base| *base != path);
         Ok(Summary {
             events: done.events,
             dropped: done.dropped,
@@ -390,6 +393,7 @@ impl Recorder {
             events_deleted: done.events_deleted,
             rotation_failed: done.rotation_failed,
             limit: self.shared.limit.get().copied(),
+            moved_to,
         })
     }
 }

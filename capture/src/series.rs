@@ -6,7 +6,8 @@
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::MetadataExt;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -19,6 +20,8 @@ use crate::options::{Limits, Options, Reached};
 /// Writes one recording.
 pub(crate) struct Series {
     base: PathBuf,
+    /// The folder of its files, whatever it is called by now; `None` where it could not be had.
+    folder: Option<File>,
     header: Header,
     identity: u64,
     options: Options,
@@ -77,7 +80,7 @@ pub(crate) struct Done {
     pub(crate) files_deleted: u32,
     /// How many events they held.
     pub(crate) events_deleted: u64,
-    /// Files that somebody else has removed.
+    /// Files that somebody else has removed, replaced or renamed.
     pub(crate) files_gone: u32,
     /// The error of the latest rotation that failed: a file grew beyond its limit for it.
     pub(crate) rotation_failed: Option<i32>,
@@ -122,6 +125,7 @@ impl Series {
         let now = Instant::now();
         Ok(Series {
             base: base.to_owned(),
+            folder: folder(base),
             header: header.clone(),
             identity,
             options,
@@ -182,6 +186,7 @@ impl Series {
     /// recording stays in the one it has, and tries again later. In ring mode the file that was
     /// ended is the caller's from then on.
     pub(crate) fn rotate(&mut self) -> Option<Ended> {
+        self.follow_folder();
         let mut given = None;
         let mut next = self.next.clone();
         next.number = self.next.number.saturating_add(1);
@@ -280,12 +285,29 @@ impl Series {
             if !large && !old {
                 return;
             }
-            // One that is gone already is as good as deleted; one that cannot be deleted would
-            // stop all others.
-            let _ = std::fs::remove_file(&oldest.path);
             self.done.files_deleted += 1;
             self.done.events_deleted += oldest.events;
-            self.ended.pop_front();
+            self.follow_folder();
+            if let Some(oldest) = self.ended.pop_front() {
+                // One that is gone already is as good as deleted; one that cannot be deleted would
+                // stop all others.
+                let _ = std::fs::remove_file(&oldest.path);
+            }
+        }
+    }
+
+    /// Where the folder was renamed, goes on under its new name. In ring mode others have its name
+    /// as well.
+    fn follow_folder(&mut self) {
+        if self.options.ring.is_some() {
+            return;
+        }
+        let renamed = self.folder.as_ref().and_then(|it| renamed(it, &self.base));
+        let Some(folder) = renamed else { return };
+        let own = self.ended.iter_mut().chain([&mut self.file]);
+        let paths = own.map(|file| &mut file.path).chain([&mut self.base]);
+        for path in paths {
+            *path = folder.join(path.file_name().unwrap_or_default());
         }
     }
 
@@ -305,8 +327,10 @@ impl Series {
         size.map(Reached::Bytes).or(time.map(Reached::Time))
     }
 
-    /// Ends the recording: in order, or, where it had to stop, as it is.
-    pub(crate) fn finish(mut self, in_order: bool) -> (Done, Result<(), WriteError>) {
+    /// Ends the recording: in order, or, where it had to stop, as it is. The path is that of the
+    /// first file, also where that was deleted.
+    pub(crate) fn finish(mut self, in_order: bool) -> (Done, PathBuf, Result<(), WriteError>) {
+        self.follow_folder();
         let how = if in_order { How::Last } else { How::Stopped };
         let (file, result) = self.file.end(self.writer, how, &mut self.done);
         self.ended.push_back(file);
@@ -318,7 +342,37 @@ impl Series {
                 self.done.files_gone += 1;
             }
         }
-        (self.done, result)
+        (self.done, self.base, result)
+    }
+}
+
+/// A handle on the folder of a file.
+fn folder(base: &Path) -> Option<File> {
+    let mut open = File::options();
+    open.read(true)
+        .custom_flags(libc::O_PATH | libc::O_DIRECTORY);
+    open.open(folder_of(base)).ok()
+}
+
+/// What a folder is called by now, if that is not what it is called in `base`.
+fn renamed(folder: &File, base: &Path) -> Option<PathBuf> {
+    let own = folder.metadata().ok()?;
+    let is_own = |path: &Path| {
+        let found = std::fs::metadata(path);
+        found.is_ok_and(|it| (it.dev(), it.ino()) == (own.dev(), own.ino()))
+    };
+    if is_own(folder_of(base)) {
+        return None;
+    }
+    let link = format!("/proc/self/fd/{}", folder.as_raw_fd());
+    // One that was removed has a name there as well, under which it is not.
+    std::fs::read_link(link).ok().filter(|path| is_own(path))
+}
+
+fn folder_of(base: &Path) -> &Path {
+    match base.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
     }
 }
 
@@ -353,7 +407,7 @@ impl Own {
         (self, ended)
     }
 
-    /// Whether it still has its name: nobody has removed or replaced it.
+    /// Whether it still has its name: nobody has removed, replaced or renamed it.
     fn is_there(&self) -> bool {
         let found = std::fs::symlink_metadata(&self.path);
         found.is_ok_and(|found| found.ino() == self.inode)
@@ -400,12 +454,12 @@ pub(crate) fn named_next(base: &Path, name: u32) -> impl Iterator<Item = PathBuf
 
 /// Files whose names are those of parts of `base`, itself left out; in the order of their names.
 pub(crate) fn named_like_parts(base: &Path) -> Vec<PathBuf> {
-    let folder = match base.parent() {
-        Some(folder) if folder != Path::new("") => folder,
-        _ => Path::new("."),
-    };
     let mut found: Vec<PathBuf> = Vec::new();
-    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+    for entry in std::fs::read_dir(folder_of(base))
+        .into_iter()
+        .flatten()
+        .flatten()
+    {
         let path = base.with_file_name(entry.file_name());
         if base_of(&path).as_deref() == Some(base) {
             found.push(path);

@@ -134,8 +134,27 @@ fn a_folder_that_was_removed_is_said_at_the_end_and_stops_nobody() {
     assert!(
         error
             .to_string()
-            .contains("A.reel: removed while it was recorded")
+            .contains("A.reel: removed or renamed while it was recorded")
     );
+}
+
+#[test]
+fn a_folder_that_was_renamed_is_recorded_into_under_its_new_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let (old, new) = (folder.path().join("old"), folder.path().join("new"));
+    std::fs::create_dir(&old).unwrap();
+    let recorder = recorder(&old.join("A.reel"));
+    assert_eq!(push(&recorder, 1000), 1000);
+    std::fs::rename(&old, &new).unwrap();
+    assert_eq!(push(&recorder, 1000), 1000);
+    let summary = recorder.finish().unwrap();
+    let path = new.join("A.reel");
+    assert_eq!(summary.moved_to.as_ref(), Some(&path));
+    let reel = open(&path).unwrap();
+    assert_eq!(reel.ending(), &Ending::Clean);
+    assert_eq!(reel.counts()[&EventKind::Input], 2000);
+    assert_eq!(reel_files(&path).unwrap().len(), summary.files as usize);
+    assert!(!old.exists() && !netreel_capture::ring_path(&path).exists());
 }
 
 #[test]

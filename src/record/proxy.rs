@@ -105,6 +105,8 @@ fn tell(line: &mut LiveLine, report: Report) {
 
 fn summary(outcome: &Outcome, reel: &Path, out: &mut dyn Write) -> Result<Answer, Failure> {
     let progress = &outcome.progress;
+    let moved = outcome.reel.as_ref().ok();
+    let reel = moved.and_then(|it| it.moved_to.as_deref()).unwrap_or(reel);
     writeln!(
         out,
         "{} of {}: {}",

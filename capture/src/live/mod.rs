@@ -572,13 +572,14 @@ impl Live {
                 let text = sentence.as_bytes();
                 threads.push(now, Event::Note { text });
             }
-            let path = threads.recorder.path().to_owned();
-            if track.is_named() && track.packets() == 0 {
-                empty.push(path.clone());
-            }
+            let mut path = threads.recorder.path().to_owned();
             let finished = threads.finish();
             if let Ok(summary) = &finished {
                 self.progress.dropped += summary.dropped;
+                path = summary.moved_to.clone().unwrap_or(path);
+            }
+            if track.is_named() && track.packets() == 0 {
+                empty.push(path.clone());
             }
             reels.push((path, finished));
         }

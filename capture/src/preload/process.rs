@@ -206,10 +206,11 @@ impl Process {
     /// What is left of it once its reel has ended, as `summary` tells.
     pub(super) fn finished(self, summary: Result<Summary, RecordError>) -> Finished {
         let past = self.past_the_hooks();
+        let moved = summary.as_ref().ok().and_then(|it| it.moved_to.clone());
         Finished {
             pid: self.pid,
             name: self.name,
-            path: self.path,
+            path: moved.unwrap_or(self.path),
             marked: self.marked || past.is_some(),
             limited: self.limited,
             past,

@@ -327,7 +327,7 @@ impl Server<'_> {
             )));
         }
         let summary = match done.summary {
-            Ok(ref summary) => *summary,
+            Ok(ref summary) => summary.clone(),
             Err(error) => {
                 self.failed += 1;
                 self.reels.push(done.path);
