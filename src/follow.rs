@@ -170,6 +170,9 @@ impl Following {
                 events.extend(live.take(node, record));
             });
             reel.end = looked.map_err(Failure::new)?;
+            if reel.end.is_some() {
+                live.ended(node);
+            }
             if let Some(FollowEnd::Cut(why)) = reel.end {
                 let path = reel.follower.path().display();
                 anstream::eprintln!("netreel: {path} ends without its end: {why}");

@@ -16,17 +16,39 @@ use super::Connection;
 pub struct Live {
     wire: Option<Arc<Wire>>,
     nodes: Vec<LiveNode>,
-    /// Whose endpoint is whose.
-    owners: BTreeMap<Endpoint, usize>,
+    /// Whose endpoint is whose, and when.
+    holders: BTreeMap<Endpoint, Vec<Holder>>,
     /// The nodes of sockets that are bound to every address, by port; `None` for two of them.
     open_ports: BTreeMap<u16, Option<usize>>,
     /// For each boot, added to a monotonic time it gives nanoseconds since 1970.
     clocks: BTreeMap<String, i128>,
 }
 
+/// A node that has an endpoint, or had it.
+struct Holder {
+    node: usize,
+    since_ns: i128,
+    /// When it closed its last socket there, or the last that is known of it once it has ended.
+    until_ns: Option<i128>,
+}
+
+impl Holder {
+    fn has_it(&self, utc_ns: i128) -> bool {
+        self.since_ns <= utc_ns && self.until_ns.is_none_or(|until| utc_ns <= until)
+    }
+
+    /// How long before a moment it had it last, or after that it had it first.
+    fn distance(&self, utc_ns: i128) -> i128 {
+        let after = self.until_ns.map_or(0, |until| utc_ns - until);
+        after.max(self.since_ns - utc_ns).max(0)
+    }
+}
+
 struct LiveNode {
     name: String,
     utc_offset_ns: i128,
+    /// The time of its latest event.
+    latest_ns: i128,
     sockets: BTreeMap<SocketId, Endpoint>,
     connections: BTreeMap<(SocketId, Endpoint), (Connection, ConnectionState)>,
     observed: BTreeMap<(Endpoint, Endpoint), (Endpoint, Connection, ConnectionState)>,
@@ -130,6 +152,7 @@ impl Live {
                 node => node.to_owned(),
             },
             utc_offset_ns,
+            latest_ns: 0,
             sockets: BTreeMap::new(),
             connections: BTreeMap::new(),
             observed: BTreeMap::new(),
@@ -145,10 +168,16 @@ impl Live {
     /// Takes the next event of a node; what it says, if it is worth a line. Names of peers are known
     /// from the event on that opened their sockets.
     pub fn take(&mut self, node: usize, record: &Record<'_>) -> Option<LiveEvent> {
-        let utc_offset_ns = self.nodes.get(node)?.utc_offset_ns;
+        let own = self.nodes.get_mut(node)?;
+        let utc_ns = i128::from(record.time.0) + own.utc_offset_ns;
+        own.latest_ns = own.latest_ns.max(utc_ns);
         let what = match record.event {
             Event::SocketOpened { socket, local } => {
-                self.opened(node, socket, local);
+                self.opened(node, socket, local, utc_ns);
+                return None;
+            }
+            Event::SocketClosed { socket } => {
+                self.closed(node, socket, utc_ns);
                 return None;
             }
             Event::Sent {
@@ -158,7 +187,7 @@ impl Live {
             } => {
                 let facts = self.facts(node, socket, to, true, payload);
                 let from = self.name(node).to_owned();
-                self.packet(LiveWay::Sent, (from, self.who(to)), payload, facts)
+                self.packet(LiveWay::Sent, (from, self.who(to, utc_ns)), payload, facts)
             }
             Event::Received {
                 socket,
@@ -167,11 +196,12 @@ impl Live {
             } => {
                 let facts = self.facts(node, socket, from, false, payload);
                 let to = self.name(node).to_owned();
-                self.packet(LiveWay::Received, (self.who(from), to), payload, facts)
+                let from = self.who(from, utc_ns);
+                self.packet(LiveWay::Received, (from, to), payload, facts)
             }
             Event::Seen { from, to, payload } => {
                 let facts = self.observed(node, from, to, payload);
-                let ends = (self.who(from), self.who(to));
+                let ends = (self.who(from, utc_ns), self.who(to, utc_ns));
                 self.packet(LiveWay::Seen, ends, payload, facts)
             }
             Event::SendResult { of, outcome } => LiveWhat::SendFailed {
@@ -196,7 +226,7 @@ impl Live {
         Some(LiveEvent {
             node,
             event: record.number,
-            utc_ns: i128::from(record.time.0) + utc_offset_ns,
+            utc_ns,
             what,
         })
     }
@@ -217,22 +247,66 @@ impl Live {
         }
     }
 
-    fn opened(&mut self, node: usize, socket: SocketId, local: Endpoint) {
+    /// Says that no more events of a node will come.
+    pub fn ended(&mut self, node: usize) {
+        let latest_ns = self.nodes.get(node).map_or(0, |node| node.latest_ns);
+        let holders = self.holders.values_mut().flatten();
+        for holder in holders.filter(|holder| holder.node == node) {
+            holder.until_ns.get_or_insert(latest_ns);
+        }
+    }
+
+    fn opened(&mut self, node: usize, socket: SocketId, local: Endpoint, utc_ns: i128) {
         if let Some(node) = self.nodes.get_mut(node) {
             node.sockets.insert(socket, local);
         }
         if local.ip().is_unspecified() {
             let port = self.open_ports.entry(local.port()).or_insert(Some(node));
             *port = port.filter(|known| *known == node);
-        } else {
-            self.owners.insert(local, node);
+            return;
+        }
+        let holders = self.holders.entry(local).or_default();
+        match holders.iter_mut().find(|holder| holder.node == node) {
+            Some(again) => again.until_ns = None,
+            None => holders.push(Holder {
+                node,
+                since_ns: utc_ns,
+                until_ns: None,
+            }),
         }
     }
 
-    /// The name of the node at an endpoint, or the endpoint.
-    fn who(&self, endpoint: Endpoint) -> String {
-        let by_port = || self.open_ports.get(&endpoint.port()).copied().flatten();
-        match self.owners.get(&endpoint).copied().or_else(by_port) {
+    fn closed(&mut self, node: usize, socket: SocketId, utc_ns: i128) {
+        let Some(sockets) = self.nodes.get_mut(node).map(|node| &mut node.sockets) else {
+            return;
+        };
+        let Some(local) = sockets.remove(&socket) else {
+            return;
+        };
+        if sockets.values().any(|other| *other == local) {
+            return;
+        }
+        let holders = self.holders.get_mut(&local).into_iter().flatten();
+        for holder in holders.filter(|holder| holder.node == node) {
+            holder.until_ns = Some(utc_ns);
+        }
+    }
+
+    /// The name of the node at an endpoint, or the endpoint: also where several have it at once,
+    /// because whose a packet is shows at its other end alone.
+    fn who(&self, endpoint: Endpoint, utc_ns: i128) -> String {
+        let holders = self.holders.get(&endpoint).map_or(&[][..], Vec::as_slice);
+        let mut having = holders.iter().filter(|holder| holder.has_it(utc_ns));
+        let node = match (having.next(), having.next()) {
+            (Some(_), Some(_)) => None,
+            (Some(only), None) => Some(only.node),
+            (None, _) => {
+                let nearest = holders.iter().min_by_key(|holder| holder.distance(utc_ns));
+                let by_port = || self.open_ports.get(&endpoint.port()).copied().flatten();
+                nearest.map(|holder| holder.node).or_else(by_port)
+            }
+        };
+        match node {
             Some(node) => self.name(node).to_owned(),
             None => endpoint.to_string(),
         }
