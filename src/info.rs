@@ -4,7 +4,7 @@ use std::io::Write;
 
 use netreel_protocol::export;
 use netreel_protocol::history::History;
-use netreel_protocol::session::{Fate, Observer, Session, Triggered};
+use netreel_protocol::session::{Fate, Interface, Observer, Session, Triggered};
 
 use crate::arguments::Read;
 use crate::open;
@@ -174,16 +174,7 @@ fn observed(observer: &Observer, out: &mut dyn Write) -> Result<(), Failure> {
         writeln!(out, "           {kept} {}", observer.cut)?;
     }
     for interface in &observer.interfaces {
-        let name = match interface.name.as_str() {
-            "" => "an interface without a name",
-            name => name,
-        };
-        let link_type = match interface.link_type {
-            Some(link_type) => format!(", link type {link_type}"),
-            None => String::new(),
-        };
-        let packets = text::count(interface.packets, "packet");
-        writeln!(out, "           at {name}: {packets}{link_type}")?;
+        writeln!(out, "           {}", passed(interface))?;
     }
     for note in &observer.notes {
         writeln!(out, "           {note}")?;
@@ -227,11 +218,29 @@ fn triggers(session: &Session, out: &mut dyn Write) -> Result<(), Failure> {
     Ok(())
 }
 
+/// How many packets passed where, in words.
+fn passed(interface: &Interface) -> String {
+    let name = match interface.name.as_str() {
+        "" => "an interface without a name",
+        name => name,
+    };
+    let link_type = match interface.link_type {
+        Some(link_type) => format!(", link type {link_type}"),
+        None => String::new(),
+    };
+    let packets = text::count(interface.packets, "packet");
+    format!("at {name}: {packets}{link_type}")
+}
+
 /// What stands in the reels for people, each sentence once, with the nodes that say it.
 fn notes(session: &Session, out: &mut dyn Write) -> Result<(), Failure> {
+    let nodes = session.nodes.iter();
+    let captured: Vec<Vec<String>> = nodes
+        .map(|node| node.interfaces.iter().map(passed).collect())
+        .collect();
     let mut notes: Vec<(&str, Vec<&str>)> = Vec::new();
-    for node in &session.nodes {
-        for note in &node.notes {
+    for (node, captured) in session.nodes.iter().zip(&captured) {
+        for note in node.notes.iter().chain(captured) {
             match notes.iter_mut().find(|(known, _)| known == note) {
                 Some((_, nodes)) => nodes.push(&node.name),
                 None => notes.push((note, vec![&node.name])),

@@ -111,6 +111,51 @@ fn names_payloads_and_nanoseconds_come_back_from_a_reel() {
 }
 
 #[test]
+fn a_node_that_was_captured_at_two_interfaces_has_both_in_its_reel_and_in_the_capture() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let capture = capture(folder.path(), ["eth0", "wlan0"]);
+    let reels = folder
+        .path()
+        .join("reels")
+        .to_str()
+        .expect("UTF-8")
+        .to_owned();
+    let back = folder.path().join("back.pcapng");
+    let back = back.to_str().expect("UTF-8");
+    netreel(&[
+        "import",
+        &capture,
+        "--out",
+        &reels,
+        "--node",
+        "HOST=10.0.0.1",
+    ])
+    .expect(0);
+    let info = netreel(&["info", &reels]).expect(0).out;
+    for line in [
+        "HOST: at eth0: 2 packets, link type 1",
+        "HOST: at wlan0: 2 packets, link type 1",
+    ] {
+        assert!(info.contains(line), "{info}");
+    }
+    let info = netreel(&["info", "--json", &reels]).expect(0).json();
+    let second = serde_json::json!({"name": "wlan0", "link_type": 1, "packets": 2});
+    let mut nodes = info["nodes"].as_array().expect("nodes").iter();
+    let host = nodes.find(|node| node["name"] == "HOST").expect("the node");
+    assert_eq!(host["interfaces"][1], second);
+    netreel(&["export", &reels, "--format", "pcapng", "--out", back]).expect(0);
+    let expected = [
+        ("HOST eth0", "first"),
+        ("HOST wlan0", "second"),
+        ("HOST wlan0", "third"),
+        ("HOST eth0", "fourth"),
+    ];
+    let found = read(back);
+    let found: Vec<(&str, &str)> = found.iter().map(|(at, _, it)| (&at[..], &it[..])).collect();
+    assert_eq!(found, expected);
+}
+
+#[test]
 fn tshark_shows_each_packet_at_its_interface() {
     let folder = tempfile::tempdir().expect("a folder");
     let capture = capture(folder.path(), ["eth0", "wlan0"]);

@@ -265,7 +265,12 @@ fn drops_that_obsolete_packet_blocks_tell_are_counted() {
             block(order, 2, &[&head[..], &times.concat(), &frame].concat())
         };
         // The last but one does not know.
-        let packets = [packet(0, 2), packet(1, 3), packet(0, u16::MAX), packet(0, 4)];
+        let packets = [
+            packet(0, 2),
+            packet(1, 3),
+            packet(0, u16::MAX),
+            packet(0, 4),
+        ];
         let interfaces = [interface(order, 1, &[]), interface(order, 1, &[])];
         let file = [section(order), interfaces.concat(), packets.concat()].concat();
         let (reel, left_out) = observe(file.as_slice(), &origin()).expect("a capture");
@@ -363,11 +368,49 @@ fn each_named_node_gets_what_it_sent_and_received() {
 }
 
 #[test]
+fn a_node_s_packets_stand_at_the_interface_where_they_were_captured() {
+    let order = Order::Little;
+    let file = [
+        section(order),
+        interface(order, 1, &[(2, b"eth0")]),
+        interface(order, 1, &[(2, b"wlan0")]),
+        enhanced(order, 1, 1, &datagram()),
+        enhanced(order, 0, 2, &answer()),
+        enhanced(order, 1, 3, &datagram()),
+    ];
+    let [a, c] = &split(&file.concat(), &["A=10.0.0.1", "C=10.0.0.3"])[..] else {
+        panic!("two reels")
+    };
+    let mut threads = Vec::new();
+    a.for_each(|record| match record.event {
+        Event::Sent { .. } | Event::Received { .. } | Event::SendResult { .. } => {
+            threads.push(record.thread.0);
+        }
+        _ => {}
+    });
+    assert_eq!(threads, [0, 0, 1, 0, 0]);
+    let told = |reel: &Reel| {
+        let lines = lines(reel).into_iter();
+        lines
+            .filter(|line| line.contains(" interface "))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        told(a),
+        [
+            "1000 interface 0 wlan0 of link type 1",
+            "2000 interface 1 eth0 of link type 1",
+        ]
+    );
+    assert_eq!(told(c), [""; 0], "nothing of it passed anywhere");
+}
+
+#[test]
 fn a_port_that_is_not_named_is_nobodys() {
     let [other] = &split(&pcap(ETHERNET, &[datagram()]), &["C=10.0.0.1:1"])[..] else {
         panic!("one reel")
     };
-    assert_eq!(lines(other).len(), 2, "two notes: {:?}", lines(other));
+    assert_eq!(lines(other), ["3000005000 note imported from match.pcapng"]);
 }
 
 #[test]

@@ -141,28 +141,23 @@ pub fn import<R: Read, W: Append>(
         reels.push((Track::new(node), Writing(writer)));
     }
     let (mut begun, mut latest) = (false, Time::ZERO);
-    let (mut known, mut nobodys) = (0, 0);
+    let mut nobodys = 0;
     while let Some(udp) = payloads.next() {
         latest = Time(udp.time);
         if !reels.iter().any(|(track, _)| track.concerns(&udp)) {
             nobodys += 1;
         }
         for (place, (track, writing)) in reels.iter_mut().enumerate() {
-            let fresh = payloads.interfaces().iter().enumerate().skip(known);
-            let write = || {
+            let mut write = || {
                 if !begun {
                     let text = format!("imported from {}", origin.name);
                     writing.note(latest, &text)?;
                 }
-                for interface in fresh {
-                    track.interface(interface, latest, writing)?;
-                }
-                track.packet(&udp, writing)
+                track.packet(&udp, payloads.interfaces(), writing)
             };
             write().map_err(at(place))?;
         }
         begun = true;
-        known = payloads.interfaces().len();
     }
     let counts = payloads.counts();
     let words = left_out(&counts, payloads.ending());

@@ -1,6 +1,6 @@
 //! What of a capture is not in the reel, in words.
 
-use crate::pcap::{Counts, Ending, Interface};
+use crate::pcap::{Counts, Ending};
 
 /// What of a capture the reel lacks, a sentence each. What is no UDP is not missed.
 pub fn left_out(counts: &Counts, ending: &Ending) -> Vec<String> {
@@ -75,17 +75,4 @@ fn unknown_link(link_type: i32) -> (&'static str, &'static str) {
             "capture at an Ethernet interface, or at `any`",
         ),
     }
-}
-
-/// What is known of an interface: `interface 0: eth0 (link type 1)`, or without a name, which pcap
-/// files do not have, `interface 0 (link type 1)`.
-pub(super) fn interface(place: usize, interface: &Interface) -> String {
-    let name = match interface.name.as_str() {
-        "" => String::new(),
-        name => format!(": {name}"),
-    };
-    format!(
-        "interface {place}{name} (link type {})",
-        interface.link_type
-    )
 }

@@ -1,10 +1,10 @@
 //! What becomes of a captured packet in one reel.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use netreel_reel::{Endpoint, Event, EventNumber, SendOutcome, SocketId, ThreadId, Time};
 
-use super::{NamedNode, told};
+use super::NamedNode;
 use crate::pcap::{Interface, UdpPayload};
 
 /// Where the events of a reel go.
@@ -26,6 +26,8 @@ pub(crate) trait Scribe {
 pub(crate) struct Track {
     node: Option<NamedNode>,
     sockets: BTreeMap<Endpoint, SocketId>,
+    /// Interfaces of which it was said what they are.
+    told: BTreeSet<u16>,
     packets: u64,
 }
 
@@ -55,39 +57,29 @@ impl Track {
         self.node.as_ref().is_none_or(owns)
     }
 
-    /// Says where the packets of a place among the capture's interfaces come from. To a node they
-    /// come by its sockets: there the interface is a note.
-    pub fn interface<S: Scribe>(
-        &self,
-        (place, interface): (usize, &Interface),
-        time: Time,
+    /// Writes what a packet is to this reel: seen; sent and received; or nothing. Before the first
+    /// packet of each of the capture's `interfaces`, what that one is.
+    pub fn packet<S: Scribe>(
+        &mut self,
+        udp: &UdpPayload,
+        interfaces: &[Interface],
         to: &mut S,
     ) -> Result<(), S::Error> {
-        let text = told::interface(place, interface);
-        let (thread, event) = match &self.node {
-            Some(_) => {
-                let text = text.as_bytes();
-                (ThreadId(0), Event::Note { text })
-            }
-            None => {
-                let event = Event::Interface {
-                    link_type: interface.link_type as u32,
-                    name: interface.name.as_bytes(),
-                };
-                (ThreadId(u16::try_from(place).unwrap_or(u16::MAX)), event)
-            }
-        };
-        to.write(time, thread, event)?;
-        Ok(())
-    }
-
-    /// Writes what a packet is to this reel: seen; sent and received; or nothing.
-    pub fn packet<S: Scribe>(&mut self, udp: &UdpPayload, to: &mut S) -> Result<(), S::Error> {
+        if !self.concerns(udp) {
+            return Ok(());
+        }
         let time = Time(udp.time);
+        let thread = ThreadId(udp.interface);
+        if self.told.insert(udp.interface)
+            && let Some(interface) = interfaces.get(usize::from(udp.interface))
+        {
+            let link_type = interface.link_type as u32;
+            let name = interface.name.as_bytes();
+            to.write(time, thread, Event::Interface { link_type, name })?;
+        }
         let payload = udp.payload.as_slice();
         let (from, destination) = (udp.source, udp.destination);
         let Some(node) = &self.node else {
-            let thread = ThreadId(udp.interface);
             let event = Event::Seen {
                 from,
                 to: destination,
@@ -98,7 +90,6 @@ impl Track {
             return cut(udp, number, thread, to);
         };
         let (sent, received) = (node.owns(from), node.owns(destination));
-        let thread = ThreadId(0);
         if sent && let Some(socket) = self.socket(from, time, to)? {
             let event = Event::Sent {
                 socket,

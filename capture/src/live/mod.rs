@@ -389,7 +389,6 @@ struct Live {
     calendar: Calendar,
     frames: u64,
     nobodys: u64,
-    known_interfaces: usize,
     /// What libpcap said last that was dropped: by the kernel, by the interface.
     dropped: (u32, u32),
     /// What the kernel had taken before the first packet was asked for: some of it is no UDP.
@@ -463,7 +462,6 @@ impl Live {
             calendar: Calendar::now(),
             frames: 0,
             nobodys: 0,
-            known_interfaces: 0,
             dropped: (0, 0),
             taken_before,
             counts_twice,
@@ -495,14 +493,9 @@ impl Live {
             self.nobodys += 1;
         }
         let interfaces = self.sorter.interfaces();
-        let fresh = interfaces.get(self.known_interfaces..).unwrap_or_default();
         for (track, threads) in &mut self.tracks {
-            for interface in (self.known_interfaces..).zip(fresh) {
-                let Ok(()) = track.interface(interface, Time(udp.time), threads);
-            }
-            let Ok(()) = track.packet(&udp, threads);
+            let Ok(()) = track.packet(&udp, interfaces, threads);
         }
-        self.known_interfaces = interfaces.len();
     }
 
     /// Asks what was dropped, and ties the clocks anew.

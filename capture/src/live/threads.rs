@@ -1,5 +1,7 @@
 //! A thread of the reel for each interface, as whoever reads the reel tells them apart.
 
+use std::collections::BTreeMap;
+
 use netreel_reel::{Event, EventNumber, ThreadId, Time};
 
 use crate::import::Scribe;
@@ -11,8 +13,8 @@ pub(super) struct Threads {
     pub recorder: Recorder,
     /// By the place of the interface. The first tells of the recording, too.
     pushers: Vec<Thread>,
-    /// What is known of each interface: the kind of link, and the name.
-    interfaces: Vec<(u32, Vec<u8>)>,
+    /// What is known of each interface, by its place: the kind of link, and the name.
+    interfaces: BTreeMap<usize, (u32, Vec<u8>)>,
     told_rotations: u64,
 }
 
@@ -28,7 +30,7 @@ impl Threads {
         Ok(Threads {
             recorder,
             pushers: vec![Thread { pusher, told: None }],
-            interfaces: Vec::new(),
+            interfaces: BTreeMap::new(),
             told_rotations: 0,
         })
     }
@@ -65,7 +67,7 @@ impl Threads {
         let place = interface.min(self.pushers.len().checked_sub(1)?);
         let thread = self.pushers.get_mut(place)?;
         if thread.told != Some(interface)
-            && let Some((link_type, name)) = self.interfaces.get(interface)
+            && let Some((link_type, name)) = self.interfaces.get(&interface)
         {
             let (link_type, name) = (*link_type, name.as_slice());
             let event = Event::Interface { link_type, name };
@@ -90,10 +92,15 @@ impl Scribe for Threads {
         let pushed = match event {
             // Told with the first packet that passes it.
             Event::Interface { link_type, name } => {
-                self.interfaces.push((link_type, name.to_vec()));
+                self.interfaces
+                    .insert(interface, (link_type, name.to_vec()));
                 None
             }
-            Event::Seen { .. } | Event::Cut { .. } => self
+            Event::Seen { .. }
+            | Event::Sent { .. }
+            | Event::SendResult { .. }
+            | Event::Received { .. }
+            | Event::Cut { .. } => self
                 .at(interface, time)
                 .and_then(|pusher| pusher.push(time, event)),
             _ => self.push(time, event),

@@ -54,6 +54,9 @@ pub struct NodeJson {
     /// Whether its reel was made of a packet capture: what it received is what came by at the wire.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub captured: bool,
+    /// Where it was captured.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub interfaces: Vec<InterfaceJson>,
     /// Addresses and ports.
     pub endpoints: Vec<String>,
     /// The wire's name of the rules that it goes by.
@@ -120,14 +123,14 @@ pub struct ObserverJson {
     pub notes: Vec<String>,
 }
 
-/// An interface of an observer.
+/// An interface of a packet capture.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct InterfaceJson {
     /// What the capture calls it; `null` where it does not.
     pub name: Option<String>,
     /// A `LINKTYPE_` number of the tcpdump group's registry; `null` where the reel does not say.
     pub link_type: Option<u32>,
-    /// Packets that it saw there.
+    /// Packets that were seen there.
     pub packets: u64,
 }
 
@@ -274,6 +277,7 @@ fn node(session: &Session, id: NodeId, node: &Node) -> NodeJson {
         recorded: node.recorded,
         complete: node.complete,
         captured: node.captured,
+        interfaces: node.interfaces.iter().map(interface).collect(),
         endpoints: node.endpoints.iter().map(ToString::to_string).collect(),
         rules,
         start_ns: recorded.map(|node| node.span.start.0),

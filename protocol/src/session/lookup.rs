@@ -5,7 +5,8 @@ use netreel_wire::{ConnectionState, Context, Decoded, Kind, MessageFacts, Role};
 
 use super::connections::{Connection, payload};
 use super::{
-    Crossing, Measured, MessageId, NodeId, ObserverId, Packet, PacketId, Session, Stamp, Turn, Way,
+    Crossing, Interface, Measured, MessageId, NodeId, ObserverId, Packet, PacketId, Session, Stamp,
+    Turn, Way,
 };
 
 impl Session {
@@ -21,6 +22,12 @@ impl Session {
             (true, false) => Measured::FromProxy,
             (true, true) => Measured::InProxy,
         }
+    }
+
+    /// Where a node was captured; nothing where it was not.
+    pub(crate) fn captured_at(&self, node: NodeId) -> &[Interface] {
+        let node = self.nodes.get(usize::from(node.0));
+        node.map_or(&[], |node| &node.interfaces)
     }
 
     /// The bytes of a packet, read again from a reel that holds it.

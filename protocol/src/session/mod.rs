@@ -147,6 +147,8 @@ pub struct Node {
     /// Whether its reel was made of a packet capture: what it sent and received is what came by at
     /// the wire, and what its program read of that is unknown.
     pub captured: bool,
+    /// Where it was captured, in the order of its reel; nothing where it was not.
+    pub interfaces: Vec<Interface>,
     /// Its sockets' addresses.
     pub endpoints: Vec<Endpoint>,
     /// From its first event to its last.

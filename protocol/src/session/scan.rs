@@ -33,8 +33,10 @@ pub(super) struct Scan {
     pub receives: Vec<RawPacket>,
     /// Packets that passed by, in the reel's order.
     pub seen: Vec<RawPacket>,
-    /// Where an observer saw them.
+    /// Where an observer saw them, or where what a node sent and received was captured.
     pub interfaces: Interfaces,
+    /// Whether the reel was made of a capture at the node.
+    pub captured: bool,
     /// Whether the reel is that of an observer, who is no node.
     pub observer: bool,
     /// How many packets an observer is known to have missed.
@@ -108,6 +110,7 @@ impl Scan {
         let mut pass = Pass::new(reel);
         let engine = reel.header().engine.as_str();
         pass.scan.observer = engine == Header::OBSERVER;
+        pass.scan.captured = engine == Header::CAPTURED;
         let walk = reel.for_each(|record| pass.take(record));
         let mut scan = pass.finish();
         let crossed = !(scan.sends.is_empty() && scan.receives.is_empty());
@@ -322,6 +325,7 @@ impl Pass {
                 let connection = self.connection(socket, to, true);
                 let packet = self.packet(record, (to, connection), payload);
                 self.scan.sends.push(packet);
+                self.captured(record.thread);
             }
             Event::SendResult { of, outcome } => self.result(of, outcome),
             Event::Received {
@@ -332,6 +336,7 @@ impl Pass {
                 let connection = self.connection(socket, from, false);
                 let packet = self.packet(record, (from, connection), payload);
                 self.scan.receives.push(packet);
+                self.captured(record.thread);
             }
             Event::ReceiveFailed { socket, code } => {
                 let failed = self.scan.receives_failed.entry((socket, code));
@@ -419,6 +424,13 @@ impl Pass {
         let first = self.scan.span.map_or(time, |span| span.0.min(time));
         self.scan.span = Some((first, latest));
         self.scan.events += 1;
+    }
+
+    /// Counts a packet of a node at the interface where it was captured.
+    fn captured(&mut self, thread: ThreadId) {
+        if self.scan.captured {
+            self.scan.interfaces.seen(thread);
+        }
     }
 
     /// The connection of a packet; `out`: the node sends it.

@@ -18,7 +18,7 @@ pub(super) fn all(
     for whose in reels {
         first.push(all.len());
         match whose {
-            Whose::Node(node) => all.push(interface(session, node)),
+            Whose::Node(id) => node(session, id, &mut all),
             Whose::Proxy(place) => all.push(passed(session, proxies.get(place))),
             Whose::Observer(id) => watched(session, id, &mut all),
         }
@@ -67,8 +67,25 @@ fn passed(session: &Session, proxy: Option<&Proxy<'_>>) -> (String, String) {
     (proxy.name().to_owned(), description)
 }
 
-/// The name and the description of a node's interface.
-fn interface(session: &Session, node: NodeId) -> (String, String) {
+/// A node's interface; several where it was captured at several.
+fn node(session: &Session, id: NodeId, all: &mut Vec<(String, String)>) {
+    let (name, description) = described(session, id);
+    match session.captured_at(id) {
+        [] => all.push((name, description)),
+        [only] if only.name.is_empty() => all.push((name, description)),
+        [only] => all.push((name, format!("{description}; captured at {}", only.name))),
+        several => all.extend(several.iter().enumerate().map(|(place, at)| {
+            let at = match at.name.as_str() {
+                "" => format!("interface {place}"),
+                at => at.to_owned(),
+            };
+            (format!("{name} {at}"), description.clone())
+        })),
+    }
+}
+
+/// The name and the description of a node.
+fn described(session: &Session, node: NodeId) -> (String, String) {
     let Some(known) = session.nodes.get(usize::from(node.0)) else {
         return (session.name(node), String::new());
     };

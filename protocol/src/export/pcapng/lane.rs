@@ -30,7 +30,7 @@ pub(super) struct Item {
     pub missed: u64,
     /// The events that tell of them.
     pub missed_at: Vec<EventNumber>,
-    /// Of what passed an observer, at which of its interfaces.
+    /// Of what passed an observer, or was captured at a node, at which of its interfaces.
     pub interface: u16,
     start: usize,
     end: usize,
@@ -77,6 +77,8 @@ pub(super) struct Lane<'a> {
     ports: BTreeMap<SocketId, u16>,
     /// Found as the session found them, from the same events.
     interfaces: Interfaces,
+    /// Whether the reel was made of a capture at the node, at several of its interfaces.
+    captured: bool,
     /// See [`Item::missed`].
     missed: u64,
     missed_at: Vec<EventNumber>,
@@ -115,6 +117,10 @@ impl<'a> Lane<'a> {
                 sockets: BTreeMap::new(),
                 ports: ports(reel),
                 interfaces: Interfaces::default(),
+                captured: match whose {
+                    Whose::Node(node) => session.captured_at(node).len() > 1,
+                    Whose::Proxy(_) | Whose::Observer(_) => false,
+                },
                 missed: 0,
                 missed_at: Vec::new(),
                 next_block: 0,
@@ -167,7 +173,12 @@ impl<'a> Lane<'a> {
     }
 
     fn record(&mut self, record: &Record<'_>) {
-        let mut interface = 0;
+        let mut interface = match record.event {
+            Event::Sent { .. } | Event::Received { .. } if self.captured => {
+                self.interfaces.seen(record.thread)
+            }
+            _ => 0,
+        };
         let bound = |socket| self.bound(socket);
         let (what, payload) = match record.event {
             Event::Sent {

@@ -72,6 +72,7 @@ impl Builder<'_> {
         let scan = &self.scans[reel];
         node.recorded = true;
         node.proxied = self.sources[reel].proxied;
+        node.interfaces = scan.interfaces.list().to_vec();
         node.captured = self.sources[reel].reel.header().engine == Header::CAPTURED;
         let closed = is_closed(&self.sources[reel].reel);
         node.complete = closed && !scan.open_end && !scan.damaged;
