@@ -122,6 +122,9 @@ impl Following {
             if recording == 0 || self.recordings.insert(recording) {
                 tell_missing(&file, &follower);
                 let node = self.live.add(follower.header(), &name);
+                for &(socket, local) in follower.sockets() {
+                    self.live.opened_before(node, socket, local);
+                }
                 self.reels.push(Reel {
                     follower,
                     node,

@@ -234,7 +234,11 @@ fn keeps_little(path: &Path) -> Recorder {
         keep: bytes(16_000),
         ..Options::default()
     };
-    Recorder::create(path, &Header::default(), options).expect("a recorder")
+    let header = Header {
+        node: "A".to_owned(),
+        ..Header::default()
+    };
+    Recorder::create(path, &header, options).expect("a recorder")
 }
 
 #[test]
@@ -276,30 +280,35 @@ fn a_recording_is_followed_by_its_name_when_its_first_file_was_deleted() {
     assert_eq!(last["length"], 77);
 }
 
+/// A recording that has lost its first file, with the event that opened its socket; and how many
+/// packets came.
+fn without_its_start(path: &Path) -> (Recorder, Pusher, u64) {
+    let recorder = keeps_little(path);
+    let mut pusher = recorder.pusher().expect("a pusher");
+    let (socket, local) = (SocketId(0), at(7));
+    pusher.push(Time(0), Event::SocketOpened { socket, local });
+    for pushed in 0..20_000 {
+        let was_there = path.exists();
+        // The file that is there may have nothing so far.
+        receive(&mut pusher, pushed, &[2; 1_000]);
+        if !was_there {
+            return (recorder, pusher, pushed + 1);
+        }
+    }
+    panic!("the first file is kept");
+}
+
 #[test]
 fn following_begins_at_the_oldest_file_that_is_there_and_says_what_is_not() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("A.reel");
-    let recorder = keeps_little(&path);
-    let mut pusher = recorder.pusher().expect("a pusher");
-    let mut pushed = 0;
-    let mut push = |payload: &[u8]| {
-        receive(&mut pusher, pushed, payload);
-        pushed += 1;
-    };
-    for _ in 0..20_000 {
-        if !path.exists() {
-            break;
-        }
-        push(&[2; 1_000]);
-    }
-    assert!(!path.exists(), "the first file is kept");
+    let (recorder, mut pusher, pushed) = without_its_start(&path);
     let name = path.to_str().expect("UTF-8");
     let mut child = start(&["packets", "--follow", "--json", name]);
     let mut lines = std::io::BufReader::new(child.stdout.take().expect("its output"));
     let mut line = String::new();
     std::io::BufRead::read_line(&mut lines, &mut line).expect("a line");
-    push(&[4; 77]);
+    receive(&mut pusher, pushed, &[4; 77]);
     drop(pusher);
     recorder.finish().expect("an end");
     std::io::Read::read_to_string(&mut lines, &mut line).expect("lines");
@@ -315,6 +324,34 @@ fn following_begins_at_the_oldest_file_that_is_there_and_says_what_is_not() {
     let ran = netreel(&["packets", "--follow", "--json", name]).expect(0);
     assert!(ran.err.contains("begins with event"), "{}", ran.err);
     assert_eq!(ran.err.lines().count(), 1, "{}", ran.err);
+}
+
+#[test]
+fn a_node_whose_socket_was_opened_in_a_file_that_is_gone_is_called_by_its_name() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("A.reel");
+    let (recorder, pusher, pushed) = without_its_start(&path);
+    drop(pusher);
+    recorder.finish().expect("an end");
+    let other = folder.path().join("B.reel");
+    let header = Header {
+        node: "B".to_owned(),
+        ..Header::default()
+    };
+    let recorder = Recorder::create(&other, &header, Options::default()).expect("a recorder");
+    let mut pusher = recorder.pusher().expect("a pusher");
+    let received = Event::Received {
+        socket: SocketId(0),
+        from: at(7),
+        payload: b"from A",
+    };
+    pusher.push(Time(pushed), received);
+    drop(pusher);
+    recorder.finish().expect("an end");
+    let [name, other] = [&path, &other].map(|path| path.to_str().expect("UTF-8"));
+    let ran = netreel(&["packets", "--follow", "--json", name, other]).expect(0);
+    let of_b = rows(&ran.out).into_iter().find(|row| row["node"] == "B");
+    assert_eq!(of_b.expect("a line")["from"], "A");
 }
 
 #[test]

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use netreel_reel::ring::RING_PAGE;
 use netreel_reel::{
-    CutWhy, Ending, EventNumber, Header, ReadAt, ReadError, Record, Start, Tail, TailState,
+    CutWhy, Ending, Endpoint, EventNumber, Header, ReadAt, ReadError, Record, SocketId, Start,
+    Tail, TailState,
 };
 
 use crate::file::{FileSource, is_being_written};
@@ -28,6 +29,7 @@ pub struct Follower {
     /// The number in the name of the part that is read.
     name: u32,
     header: Header,
+    sockets: Vec<(SocketId, Endpoint)>,
     tail: Tail,
     rings: Rings,
     end: Option<FollowEnd>,
@@ -79,11 +81,14 @@ impl Follower {
             }
             let source = FileSource::new(File::open(&path)?);
             let (tail, header) = Tail::open(&source)?;
+            let sockets = Start::read(&source)?.part.map(|part| part.sockets);
             let base = base_of(&path).filter(|_| tail.part() > 0);
-            Ok((source, tail, header, base.unwrap_or_else(|| path.clone())))
+            let base = base.unwrap_or_else(|| path.clone());
+            Ok((source, tail, header, sockets.unwrap_or_default(), base))
         })();
         match opened {
-            Ok((source, tail, header, base)) => Ok(Follower {
+            Ok((source, tail, header, sockets, base)) => Ok(Follower {
+                sockets,
                 rings: Rings::new(ring_path(&base)),
                 name: if base == path { 0 } else { name_number(&path) },
                 base,
@@ -105,6 +110,11 @@ impl Follower {
     /// What the reel says of itself.
     pub fn header(&self) -> &Header {
         &self.header
+    }
+
+    /// The sockets that were open already where following began, with their local endpoints.
+    pub fn sockets(&self) -> &[(SocketId, Endpoint)] {
+        &self.sockets
     }
 
     /// What ties the files of one recording together, and which of its parts is read; 0 for a reel

@@ -247,6 +247,11 @@ impl Live {
         }
     }
 
+    /// Says that a node had a socket before the first of its events that is shown.
+    pub fn opened_before(&mut self, node: usize, socket: SocketId, local: Endpoint) {
+        self.opened(node, socket, local, i128::from(i64::MIN));
+    }
+
     /// Says that no more events of a node will come.
     pub fn ended(&mut self, node: usize) {
         let latest_ns = self.nodes.get(node).map_or(0, |node| node.latest_ns);
