@@ -151,11 +151,11 @@ pub fn set_random_source(fd: i32) {
     }
 }
 
-/// Says what a descriptor is that nothing was known of; not where another thread was first.
-fn set_unknown(fd: i32, class: u32) -> bool {
+/// Says what a descriptor is; not where another thread has said something else.
+fn exchange(fd: i32, before: u32, class: u32) -> bool {
     let entry = usize::try_from(fd).ok().and_then(|fd| TABLE.get(fd));
     let order = Ordering::Relaxed;
-    entry.is_some_and(|entry| entry.compare_exchange(UNKNOWN, class, order, order).is_ok())
+    entry.is_some_and(|entry| entry.compare_exchange(before, class, order, order).is_ok())
 }
 
 fn set(fd: i32, class: u32) {
@@ -167,13 +167,26 @@ fn set(fd: i32, class: u32) {
 /// A descriptor that was not seen being made: inherited, or passed by somebody.
 #[cold]
 fn classify(fd: i32) -> Option<u16> {
-    if !is_udp(fd) {
-        let random = is_random_device(fd);
-        set_unknown(fd, if random { RANDOM_SOURCE } else { OTHER });
-        return known(fd);
-    }
-    let Some(socket) = add(fd) else {
-        return known(fd);
+    let socket = loop {
+        let is = is_udp(fd);
+        let (class, socket) = if is {
+            let socket = number(fd)?;
+            (UDP + u32::from(socket), Some(socket))
+        } else if is_random_device(fd) {
+            (RANDOM_SOURCE, None)
+        } else {
+            (OTHER, None)
+        };
+        if !exchange(fd, UNKNOWN, class) {
+            // Another thread was first.
+            return known(fd);
+        }
+        // Another thread may have closed it meanwhile and made another, and what that one said of
+        // the descriptor came before.
+        if is_udp(fd) == is {
+            break socket?;
+        }
+        exchange(fd, class, UNKNOWN);
     };
     let asked = |name| option(fd, sys::SOL_UDP, name).unwrap_or(0);
     cuts(socket, asked(sys::UDP_SEGMENT));
@@ -237,9 +250,8 @@ fn option(fd: i32, level: i32, name: i32) -> Option<i32> {
     (result == 0).then_some(value)
 }
 
-/// Numbers a socket; `None` where there is no number left, no room for the descriptor, or another
-/// thread was first.
-fn add(fd: i32) -> Option<u16> {
+/// Numbers a socket; `None` where there is no number left, or no room for the descriptor.
+fn number(fd: i32) -> Option<u16> {
     attach::generation()?;
     let place = usize::try_from(fd).is_ok_and(|fd| fd < FDS);
     let number = attach::control().sockets.0.fetch_add(1, Ordering::Relaxed);
@@ -255,7 +267,7 @@ fn add(fd: i32) -> Option<u16> {
     cuts(socket, 0);
     joins_from_now(socket, 0);
     forget_peer(socket);
-    set_unknown(fd, UDP + u32::from(socket)).then_some(socket)
+    Some(socket)
 }
 
 /// From now on the kernel cuts what is sent into packets of so many bytes; 0: it does not.
@@ -349,9 +361,11 @@ pub fn made(fd: i32) {
     if pushing().is_none() {
         return;
     }
-    let Some(socket) = add(fd) else { return };
-    let Some(mut pushing) = pushing() else { return };
+    let Some(socket) = number(fd) else { return };
     CONNECTED[usize::from(socket)].store(0, Ordering::Relaxed);
+    // Whatever another thread has found there before.
+    set(fd, UDP + u32::from(socket));
+    let Some(mut pushing) = pushing() else { return };
     let (number, fd_bytes) = (socket.to_le_bytes(), fd.to_le_bytes());
     pushing.called(CallId::SOCKET, fd, &[&fd_bytes, &number]);
 }
