@@ -322,21 +322,18 @@ impl Recorder {
         self.shared.tally.clone()
     }
 
-    /// Waits until the drainer has seen all that was pushed before, or sees nothing more for
-    /// `patience`: numbers of a process that was killed may never be published.
+    /// Waits until the drainer has seen all that was pushed before, as far as it was published:
+    /// numbers of a process that was killed may never be. Gives up where the drainer does nothing
+    /// for `patience`.
     pub(crate) fn settle(&self, patience: Duration) {
-        let taken = {
-            let rings = self.shared.rings.lock();
-            let rings = rings.unwrap_or_else(PoisonError::into_inner);
-            rings.control().next.0.load(Ordering::Acquire)
-        };
+        // The pass that is under way may have begun before the latest push.
+        let whole_pass = self.gate.progress() + 2;
         let (mut latest, mut since) = (0, Instant::now());
-        loop {
+        while self.gate.progress() < whole_pass && !self.gate.is_stopped() {
             let seen = self.shared.tally.events.load(Ordering::Relaxed);
             if seen > latest {
                 (latest, since) = (seen, Instant::now());
-            }
-            if seen >= taken || since.elapsed() >= patience || !self.gate.is_on() {
+            } else if since.elapsed() >= patience {
                 return;
             }
             std::thread::sleep(Duration::from_millis(1));

@@ -87,6 +87,11 @@ impl Gate {
         self.progress.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// How often the recorder has said so.
+    pub fn progress(&self) -> u64 {
+        self.progress.load(Ordering::Relaxed)
+    }
+
     /// Returns whether it changed anything.
     fn switch(&self, on: bool) -> bool {
         let (from, to) = if on { (OFF, ON) } else { (ON, OFF) };

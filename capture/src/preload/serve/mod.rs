@@ -40,7 +40,7 @@ const LAST_LOOK_EVERY: Duration = Duration::from_millis(50);
 /// A program that does not load the library within this time never will.
 const LOAD_MAX: Duration = Duration::from_secs(5);
 /// So long the last events of a process that has ended are waited for.
-const SETTLE: Duration = Duration::from_millis(50);
+const SETTLE: Duration = Duration::from_secs(2);
 
 pub(super) fn record(
     wanted: &Wanted,
