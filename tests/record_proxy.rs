@@ -106,8 +106,8 @@ fn packets_pass_also_where_nobody_reads_what_the_command_says() {
     let room = unsafe { libc::fcntl(pipe, libc::F_SETPIPE_SZ, 4096) };
     assert_eq!(room, 4096);
     // Of each client that comes a sentence of more than 60 bytes is said.
-    for _ in 0..150 {
-        let client = socket();
+    let clients: Vec<UdpSocket> = (0..150).map(|_| socket()).collect();
+    for client in &clients {
         client.connect(it.client.peer_addr().unwrap()).unwrap();
         client.send(b"here").unwrap();
         it.server.recv_from(&mut [0; 8]).expect("it is passed on");
