@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use netreel_reel::{CallId, Event, EventKind, Reel};
 use support::programs::{Bench, calls, count, notes, records, sent, text};
-use support::{Ran, netreel};
+use support::{Ran, netreel, signal};
 
 #[test]
 fn everything_that_crosses_a_programs_boundary_is_in_its_reel_in_order() {
@@ -251,13 +251,7 @@ fn whatever_was_sent_is_in_the_reel(flags: &[&str], usual: u64) {
         if round % 2 == 1 {
             recorder.kill().unwrap();
         }
-        assert!(
-            Command::new("kill")
-                .args(["-9", &pid])
-                .status()
-                .unwrap()
-                .success()
-        );
+        assert!(signal(pid.parse().unwrap(), libc::SIGKILL));
         recorder.wait().unwrap();
         sink.set_read_timeout(Some(std::time::Duration::from_millis(50)))
             .unwrap();
@@ -291,14 +285,7 @@ fn control_c_goes_to_the_program_and_the_reel_is_ended_in_order() {
         assert!(started.elapsed().as_secs() < 120, "the program starts");
         std::thread::sleep(std::time::Duration::from_millis(1));
     }
-    let pid = recorder.id().to_string();
-    assert!(
-        Command::new("kill")
-            .args(["-INT", &pid])
-            .status()
-            .unwrap()
-            .success()
-    );
+    assert!(signal(recorder.id(), libc::SIGINT));
     assert_eq!(
         recorder.wait().unwrap().code(),
         Some(1),

@@ -133,7 +133,7 @@ impl Network {
 }
 
 fn interrupt(pid: u32) -> bool {
-    runs(Command::new("kill").args(["-INT", &pid.to_string()]))
+    support::signal(pid, libc::SIGINT)
 }
 
 type Packet = (SocketAddr, SocketAddr, Vec<u8>);

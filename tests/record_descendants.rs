@@ -6,8 +6,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use netreel_reel::Reel;
-use support::ended;
 use support::programs::{Bench, notes, sent, text};
+use support::{ended, signal};
 
 fn orphan(bench: &Bench) -> Vec<std::sync::Arc<Reel>> {
     let reels = bench.reels().into_iter();
@@ -130,14 +130,7 @@ fn once_the_program_has_ended_one_control_c_ends_the_recording_and_leaves_the_or
     let mut told = std::io::BufRead::lines(told);
     let outlived = "the program has ended; recording 1 process that it started; Ctrl-C ends";
     assert!(told.any(|line| line.unwrap().contains(outlived)));
-    let pid = recorder.id().to_string();
-    assert!(
-        Command::new("kill")
-            .args(["-INT", &pid])
-            .status()
-            .unwrap()
-            .success()
-    );
+    assert!(signal(recorder.id(), libc::SIGINT));
     assert_eq!(ended(&mut recorder).code(), Some(0));
     assert!(
         !orphan(&bench).is_empty(),

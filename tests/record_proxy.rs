@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{Child, ChildStderr, Command, Stdio};
 use std::time::Duration;
 
-use support::{Ran, netreel};
+use support::{Ran, netreel, signal};
 
 /// The command while it runs.
 struct Running {
@@ -84,9 +84,7 @@ impl Running {
 
     /// Ctrl-C.
     fn interrupt(mut self) -> Ran {
-        let pid = self.child.id().to_string();
-        let sent = Command::new("kill").args(["-INT", &pid]).status();
-        assert!(sent.unwrap().success());
+        assert!(signal(self.child.id(), libc::SIGINT));
         self.errors.read_to_string(&mut self.said).unwrap();
         let ended = self.child.wait_with_output().unwrap();
         Ran {

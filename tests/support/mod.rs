@@ -56,6 +56,15 @@ impl Ran {
     }
 }
 
+/// Sends `signal` to a process that the test started, itself or through another one. Whether it was
+/// there.
+#[allow(dead_code)]
+pub fn signal(process: u32, signal: libc::c_int) -> bool {
+    let process = libc::pid_t::try_from(process).expect("a process");
+    // SAFETY: it takes plain numbers.
+    unsafe { libc::kill(process, signal) == 0 }
+}
+
 /// How `child` ended. One that hangs is killed after three minutes, and fails the test.
 #[allow(dead_code)]
 pub fn ended(child: &mut Child) -> ExitStatus {
