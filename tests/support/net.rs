@@ -19,7 +19,10 @@ impl Net {
             eprintln!("skipped: no right to make a network namespace, or no ip command");
             return None;
         }
-        assert!(net.ip(&["link", "set", "lo", "up"]));
+        if !net.ip(&["link", "set", "lo", "up"]) {
+            eprintln!("skipped: no right to work inside a network namespace");
+            return None;
+        }
         Some(net)
     }
 
