@@ -54,7 +54,8 @@ impl PlainHead {
 }
 
 /// Lays an event out: the fixed part, and the bytes that follow it.
-#[inline]
+// Where the kind of the event is known, most of this is not there.
+#[inline(always)]
 pub fn plain_parts<'a>(event: &Event<'a>) -> (PlainHead, &'a [u8]) {
     let mut head = PlainHead {
         bytes: [0; HEAD_MAX],

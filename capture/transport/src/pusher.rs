@@ -258,7 +258,7 @@ impl RingSink {
         }
     }
 
-    #[inline]
+    #[inline(always)] // see `plain_parts`
     fn push(&mut self, time: Time, event: &Event<'_>) -> Option<EventNumber> {
         if !self.gate.is_on() {
             return None;
@@ -266,7 +266,7 @@ impl RingSink {
         self.take(time, event)
     }
 
-    #[inline]
+    #[inline(always)] // see `plain_parts`
     fn take(&mut self, time: Time, event: &Event<'_>) -> Option<EventNumber> {
         let (head, tail) = plain_parts(event);
         let kind = event.kind() as u8;
