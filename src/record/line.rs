@@ -83,17 +83,19 @@ impl LiveLine {
 
     /// Prints a sentence that stays, above the line.
     pub fn say(&mut self, sentence: &str) {
-        if self.unsaid > 0 {
-            let unsaid = text::count(self.unsaid, "sentence");
-            if !self.send(&format!("{unsaid} found no room here")) {
-                self.unsaid += 1;
-                return;
-            }
+        if self.unsaid > 0 && self.send(&self.found_no_room()) {
             self.unsaid = 0;
         }
-        if !self.send(sentence) {
+        if self.unsaid > 0 || !self.send(sentence) {
             self.unsaid += 1;
         }
+    }
+
+    fn found_no_room(&self) -> String {
+        format!(
+            "{} found no room here",
+            text::count(self.unsaid, "sentence")
+        )
     }
 
     fn send(&self, sentence: &str) -> bool {
@@ -115,7 +117,11 @@ impl LiveLine {
     }
 
     fn finish(&mut self) {
-        self.words = None;
+        if let Some(words) = self.words.take()
+            && self.unsaid > 0
+        {
+            let _ = words.send(Words::Sentence(self.found_no_room()));
+        }
         if let Some(writing) = self.writing.take() {
             let _ = writing.join();
         }
