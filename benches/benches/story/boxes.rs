@@ -1,6 +1,8 @@
 //! The sample engine's game in a simulated world, for as long as it takes to send enough.
 //!
-//! All of it is played: no packet is a copy of another one.
+//! All of it is played: no packet is a copy of another one, and sequence numbers, acks and objects go
+//! on as in a long game. It is the engine that takes the time: a million packets took 7 s of a
+//! processor with 4 nodes and 14 s with 16, once.
 
 use std::cell::{Cell, RefCell};
 use std::path::Path;
