@@ -14,8 +14,9 @@
 //!
 //! **first** is a run that finds nothing but the recording: what other runs left beside it or in
 //! the cache (`XDG_CACHE_HOME`) is deleted before. **again** is the run after it. The files were
-//! read before, so no run waits for the disk. Targets are about seconds; where the machine has
-//! other work, compare by processor seconds.
+//! read before, so no run waits for the disk. Of seconds and processor seconds the fewer are compared
+//! with a target and with tshark: other work of the machine makes the first more, several threads
+//! the second.
 
 mod boxes;
 mod child;
