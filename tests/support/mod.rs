@@ -1,6 +1,8 @@
 //! Runs the command as a person would.
 
 #[allow(dead_code)]
+pub mod answers;
+#[allow(dead_code)]
 pub mod net;
 #[allow(dead_code)]
 pub mod programs;
