@@ -4,11 +4,12 @@ use core::ffi::{c_char, c_void};
 
 use crate::attach;
 use crate::call::{CallId, PastId};
-use crate::lookups::{Onward, passing};
+use crate::endpoint::Endpoint;
+use crate::hook::{Onward, Real, hook, passing};
 use crate::objects::Function;
 use crate::push::pushing;
-use crate::sockets::{self, Endpoint};
-use crate::sys::{self, errno, hook, set_errno};
+use crate::sockets;
+use crate::sys::{self, errno, set_errno};
 
 /// Says what came of a call on a UDP socket. Leaves `errno` as it is.
 fn tell(fd: i32, call: CallId, result: i32, details: &[&[u8]]) {
@@ -376,7 +377,7 @@ hook! {
 /// # Safety
 /// As the call says.
 pub unsafe extern "C" fn closefrom(first: i32) {
-    static REAL: sys::Real = sys::Real::new(c"closefrom");
+    static REAL: Real = Real::new(c"closefrom");
     let all = || first.max(0)..65_536;
     quietly(|| all().for_each(sockets::closing));
     let found = REAL.get();

@@ -11,6 +11,9 @@
 // The C library's functions have no words of their own here.
 #![allow(missing_docs)]
 
+#[allow(dead_code)]
+#[path = "../../reel/src/body.rs"]
+mod body;
 #[allow(missing_docs)]
 #[path = "../../reel/src/call.rs"]
 mod call;
@@ -22,9 +25,11 @@ mod attach;
 mod by_number;
 mod clocks;
 mod descriptors;
+mod endpoint;
 mod environment;
 mod exec_list;
 mod hello;
+mod hook;
 mod joined;
 mod lookups;
 mod objects;
@@ -36,6 +41,8 @@ mod receive;
 mod send;
 mod sockets;
 mod sys;
+mod taken;
+mod thread;
 mod tripwire;
 mod twins;
 mod uring;
