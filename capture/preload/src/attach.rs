@@ -196,7 +196,7 @@ fn try_attach(forked: bool) -> Option<()> {
     Some(())
 }
 
-/// Tells the recorder, which has made a reel, that nothing will be in it.
+/// Reports to the recorder, which has made a reel, that nothing will be in it.
 fn unmapped(code: u32) -> Option<()> {
     let _ = tell(KIND_UNMAPPED, code, None);
     None
@@ -284,7 +284,7 @@ fn take(head: *mut RingHead, generation: u32) -> *mut Thread {
     }
 }
 
-/// What came of asking for a ring more.
+/// The answer to a request for one more ring.
 enum Asked {
     Ring,
     /// There are no more.
@@ -314,7 +314,7 @@ fn one_more(count: usize) -> Asked {
     added.map_or(Asked::None, |()| Asked::Ring)
 }
 
-/// Adds a ring to the `count` that there are, where nobody has meanwhile.
+/// Adds a ring to the `count` that there are, unless another thread has done so meanwhile.
 fn add_ring(count: usize) -> Option<()> {
     if RING_COUNT.load(Ordering::Acquire) > count {
         return Some(());
@@ -361,7 +361,7 @@ fn map(fd: i32, offset: usize, length: usize) -> Result<*mut u8, u32> {
     }
 }
 
-/// Says something to the recorder and hears its answer and the ring file.
+/// Sends a request to the recorder, and receives its answer and the ring file.
 fn ask(kind: u32, flags: u32) -> Option<(Welcome, i32)> {
     let socket = connect()?;
     let answer = send_hello(socket, kind, flags, None).and_then(|()| receive_welcome(socket));

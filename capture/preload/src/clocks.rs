@@ -17,7 +17,7 @@ const FRESH_NS: u64 = 100_000_000;
 /// Clocks whose value moves with the monotonic one: real, raw, coarse, boot, alarm, TAI.
 const STEADY: u32 = 0b1011_1111_0001;
 
-/// Says that `clock` told `value`, which was taken from Linux's clock `source`.
+/// Pushes that `clock` answered `value`, which it takes from Linux's clock `source`.
 fn told(source: i32, clock: ClockId, value: u64) {
     let Some(mut pushing) = pushing() else { return };
     if source == CLOCK_MONOTONIC {
@@ -46,7 +46,7 @@ fn told(source: i32, clock: ClockId, value: u64) {
     pushing.clock_read(time, clock, value);
 }
 
-/// Says what came of reading the calendar's time in microseconds.
+/// Pushes the result of reading the calendar's time in microseconds.
 ///
 /// # Safety
 /// `time` is null or leads to a time.
@@ -61,7 +61,7 @@ pub unsafe fn after_gettimeofday(result: isize, time: *const TimeVal) {
     }
 }
 
-/// Says what came of reading the calendar's time in seconds.
+/// Pushes the result of reading the calendar's time in seconds.
 pub fn after_time(result: i64) {
     if result != -1 {
         let value = (result as u64).wrapping_mul(1_000_000_000);

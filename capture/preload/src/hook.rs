@@ -151,7 +151,7 @@ impl Onward {
 }
 
 /// Declares hooks that ask a function where to go on, with the first six arguments and the return
-/// address, and then go there as if nobody had come in between.
+/// address, and then jump there with the registers and the stack as they came.
 macro_rules! passing {
     ($($name:ident => $asks:ident;)*) => {
         $(

@@ -14,7 +14,7 @@ pub fn joins(fd: i32) -> bool {
     sockets::udp(fd).is_some_and(sockets::joins)
 }
 
-/// Says that packets may be received of which nobody asks how long each was.
+/// Pushes that the program may receive joined packets without the kernel's word on their lengths.
 pub fn name_unasked(fd: i32) {
     if joins(fd) {
         sockets::past(PastId::SEGMENTS);

@@ -1,7 +1,7 @@
 //! The library that `netreel record` loads into an unmodified program.
 //!
 //! It stands before the C library's functions that reach the network, the clocks and the sources
-//! of randomness, lets each do what it does, and pushes what came of it into a ring of memory
+//! of randomness, calls each as the program does, and pushes the results into a ring of memory
 //! shared with the recorder. It starts no thread, allocates nothing, writes no file, and leaves
 //! results, bytes and `errno` as they were.
 //!
@@ -74,9 +74,9 @@ extern "C" fn start() {
     let _ = attach::generation();
 }
 
-/// Tells what receive buffers came to, after the program's `main`.
+/// Pushes the last state of the receive buffers, after the program's `main`.
 extern "C" fn end() {
-    sockets::tell_receive_queues();
+    sockets::push_receive_queues();
 }
 
 #[used]

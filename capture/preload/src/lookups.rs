@@ -161,7 +161,7 @@ fn behind(name: &CStr, caller: usize) -> Behindward {
     Behindward::Past
 }
 
-/// Whether nobody stands between the hook and the C library.
+/// Whether no other library has such a function between the hook and the C library.
 fn leads_to_c(found: *mut c_void, chain: *mut c_void, chained: Place) -> bool {
     found == chain || chained.is_c
 }

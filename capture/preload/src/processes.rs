@@ -30,7 +30,7 @@ fn contains(text: &[u8], part: &[u8]) -> bool {
     text.windows(part.len()).any(|window| window == part)
 }
 
-/// Says that another program is about to run, or, with a negative result, that it does not.
+/// Pushes that another program is about to run, or, with a negative result, that it failed to.
 ///
 /// # Safety
 /// `path` is null or a zero-ended string; `list` as for [`is_cleared`].
@@ -38,8 +38,8 @@ unsafe fn starts(call: CallId, result: i32, path: *const c_char, list: *const *c
     if attach::generation().is_none() || path.is_null() {
         return;
     }
-    // Between vfork and exec it is the parent that tells, in whose memory and thread this runs, and
-    // which waits meanwhile.
+    // Between vfork and exec a child runs in the memory and the thread of its parent, which waits
+    // meanwhile: the event is one of the parent's.
     let (call, result) = if result == 0 && attach::is_borrowed() {
         (CallId::SPAWN, sys::process() as i32)
     } else {
@@ -87,7 +87,7 @@ unsafe fn becomes(
     }
 }
 
-/// Says what a `posix_spawn` returned.
+/// Pushes the result of a `posix_spawn`.
 ///
 /// # Safety
 /// As [`starts`]; `child` is null or leads to a number.

@@ -209,7 +209,8 @@ unsafe fn put(at: *mut u8, field: &[u8]) -> *mut u8 {
     }
 }
 
-/// Waits for room where that is wanted, and pushes what tells of drops and of the wait. `false`:
+/// Waits for room where that is wanted, and pushes how many events were dropped and how long it
+/// waited. `false`:
 /// the event was counted as dropped.
 #[cold]
 fn make_room(thread: &mut Thread, time: u64, length: usize) -> bool {

@@ -14,7 +14,7 @@ const GETENTROPY: u8 = 1;
 const DEVICE: u8 = 2;
 const ARC4RANDOM: u8 = 3;
 
-/// Says which random bytes the program was given. Leaves `errno` as it is.
+/// Pushes the random bytes that the program was given. Leaves `errno` as it is.
 ///
 /// # Safety
 /// `bytes` leads to `result` bytes where that is positive.
@@ -44,7 +44,7 @@ unsafe fn given_parts(source: u8, iov: *const IoVec, count: usize, result: isize
     set_errno(code);
 }
 
-/// After a read of any descriptor: tells of the bytes if they were random.
+/// After a read of any descriptor: pushes the bytes if they are random. Returns `result`.
 ///
 /// # Safety
 /// `buffer` leads to `result` bytes where that is positive.
@@ -185,7 +185,7 @@ hook! {
 }
 
 #[unsafe(no_mangle)]
-/// Lets the C library fill the buffer, and tells of the bytes.
+/// Lets the C library fill the buffer, and pushes the bytes.
 ///
 /// # Safety
 /// `buffer` has room for `length` bytes.

@@ -10,7 +10,7 @@ use crate::sys::{self, IoVec, MMsgHdr, MsgHdr, TimeSpec, errno};
 use crate::taken::{Taken, UNJOINED, after, room_for, taken_by};
 use crate::vectors;
 
-/// Says what a call with one buffer received. The address is where it lies, how long the kernel
+/// Pushes what a call with one buffer received. The address is where it lies, how long the kernel
 /// says it is, and how many bytes of it there was room for.
 ///
 /// # Safety
@@ -320,7 +320,7 @@ unsafe fn with_sources<const N: usize>(
     result
 }
 
-/// Says what came of a `recvmmsg`; `rooms` is how long an address each message has room for.
+/// Pushes the result of a `recvmmsg`; `rooms` is how long an address each message has room for.
 ///
 /// # Safety
 /// As [`after`], for each of the messages.

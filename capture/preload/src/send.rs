@@ -104,7 +104,7 @@ impl Outgoing {
 /// So many packets the kernel makes at most of what one call hands over.
 const SEGMENTS_MAX: usize = 128;
 
-/// Says that the program is about to send, sends, and says what came of it.
+/// Pushes the packet, sends it, and pushes the result.
 ///
 /// # Safety
 /// What goes out leads to readable bytes, and to nothing or to an address of its length.
@@ -148,12 +148,12 @@ unsafe fn before(fd: i32, socket: u16, outgoing: &Outgoing) -> Option<Pending> {
     })
 }
 
-/// Says what came of a send. Leaves `errno` as it is.
+/// Pushes the result of a send. Leaves `errno` as it is.
 fn after(fd: i32, pending: Option<Pending>, result: isize) {
     let Some(pending) = pending else { return };
     let code = errno();
     if let Some(mut pushing) = pushing() {
-        came_of(&mut pushing, &pending, result, code);
+        push_result(&mut pushing, &pending, result, code);
         if let Some(socket) = sockets::udp(fd) {
             sockets::announce(&mut pushing, fd, socket);
         }
@@ -162,7 +162,7 @@ fn after(fd: i32, pending: Option<Pending>, result: isize) {
 }
 
 #[inline]
-fn came_of(pushing: &mut Pushing, pending: &Pending, result: isize, code: i32) {
+fn push_result(pushing: &mut Pushing, pending: &Pending, result: isize, code: i32) {
     let outcome = match usize::try_from(result) {
         Ok(taken) if taken >= pending.length => SendOutcome::Sent,
         Ok(taken) => SendOutcome::Short(taken as u32),
@@ -220,7 +220,7 @@ unsafe fn send_cut(
                 time,
                 length,
             };
-            came_of(&mut pushing, &pending, result, code);
+            push_result(&mut pushing, &pending, result, code);
         }
         sockets::announce(&mut pushing, fd, socket);
     }

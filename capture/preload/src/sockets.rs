@@ -36,9 +36,9 @@ const UNBOUND: u8 = 0;
 const HINTED: u8 = 1;
 const BOUND: u8 = 2;
 
-/// Where the kernel sends to that is told to send to `address`, which [`Endpoint::from_pointer`]
-/// cannot read: an address without a family means an IPv4 one to an IPv4 socket. `None`: to the
-/// peer, if anywhere.
+/// The endpoint that the kernel takes `address` for where [`Endpoint::from_pointer`] cannot read it:
+/// an IPv4 socket takes an address without a family for one of IPv4. `None`: the kernel sends to
+/// the socket's peer, if it has one.
 ///
 /// # Safety
 /// `address` leads to `length` bytes.
@@ -62,7 +62,7 @@ fn entry(fd: i32) -> Option<&'static AtomicU32> {
     TABLE.get(usize::try_from(fd).ok()?)
 }
 
-/// What the table says that a descriptor is.
+/// What a descriptor is, as the table has it.
 #[inline]
 fn class(fd: i32) -> Option<u32> {
     Some(entry(fd)?.load(Ordering::Relaxed))
@@ -98,7 +98,7 @@ pub fn set_random_source(fd: i32) {
     }
 }
 
-/// Says what a descriptor is; not where another thread has said something else.
+/// Sets what a descriptor is, unless another thread has set something else than `before`.
 fn exchange(fd: i32, before: u32, class: u32) -> bool {
     attach::inherits_by(announce_inherited);
     let order = Ordering::Relaxed;
@@ -140,7 +140,7 @@ fn classify(fd: i32) -> Option<u16> {
     cuts(socket, asked(sys::UDP_SEGMENT));
     joins_from_now(socket, asked(sys::UDP_GRO));
     let mut pushing = pushing()?;
-    tell_made(&mut pushing, fd, socket);
+    push_made(&mut pushing, fd, socket);
     announce(&mut pushing, fd, socket);
     Some(socket)
 }
@@ -240,10 +240,10 @@ pub fn joins(socket: u16) -> bool {
     JOINS[usize::from(socket)].load(Ordering::Relaxed) != 0
 }
 
-/// Says that the program does something that no hook sees: once for each process.
+/// Pushes that the program does something that no hook sees: once for each process.
 #[cold]
 pub fn past(what: PastId) {
-    /// For each of them, where it was told last.
+    /// For each of them, the generation that pushed it last.
     static TOLD: [AtomicU32; 16] = [const { AtomicU32::new(0) }; 16];
     let Some(generation) = attach::generation() else {
         return;
@@ -311,17 +311,17 @@ pub fn made(fd: i32) {
     // Whatever another thread has found there before.
     set(fd, UDP + u32::from(socket));
     if let Some(mut pushing) = pushing() {
-        tell_made(&mut pushing, fd, socket);
+        push_made(&mut pushing, fd, socket);
     }
 }
 
-fn tell_made(pushing: &mut Pushing, fd: i32, socket: u16) {
+fn push_made(pushing: &mut Pushing, fd: i32, socket: u16) {
     let (fd_bytes, number) = (fd.to_le_bytes(), socket.to_le_bytes());
     pushing.called(CallId::SOCKET, fd, &[&fd_bytes, &number]);
 }
 
-/// Before a send or behind a receive: tells of the socket's address where that is not done yet.
-/// A socket that has none is told of all the same, so that no packet comes before its socket.
+/// Before a send or behind a receive: pushes the socket's address, if that was not done yet. Also
+/// for a socket that has none, so that no packet comes before its socket.
 #[inline]
 pub fn announce(pushing: &mut Pushing, fd: i32, socket: u16) {
     if ANNOUNCED[usize::from(socket)].load(Ordering::Relaxed) != BOUND {
@@ -356,7 +356,7 @@ fn address(call: usize, fd: i32, socket: u16) -> (Option<Endpoint>, u16) {
     )
 }
 
-/// In a forked child: the sockets that it has from its parent.
+/// In a forked child: pushes the sockets that it has from its parent.
 pub fn announce_inherited() {
     for (fd, entry) in TABLE.iter().enumerate().take(4096) {
         let class = entry.load(Ordering::Relaxed);
@@ -469,8 +469,8 @@ fn receive_queue(fd: i32) -> [[u8; 4]; 2] {
     [values[8].to_le_bytes(), values[0].to_le_bytes()]
 }
 
-/// What the receive buffers of all sockets came to.
-pub fn tell_receive_queues() {
+/// Pushes the last state of the receive buffers of all sockets.
+pub fn push_receive_queues() {
     for (fd, entry) in TABLE.iter().enumerate().take(4096) {
         let Some(socket) = entry.load(Ordering::Relaxed).checked_sub(UDP) else {
             continue;

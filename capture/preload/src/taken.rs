@@ -1,4 +1,4 @@
-//! What a receive put into the program's memory, and the events that tell of it.
+//! What a receive put into the program's memory, and the events that hold it.
 
 use crate::body::{self, EventKind};
 use crate::call::{CallId, PastId};
@@ -9,7 +9,7 @@ use crate::sys::{self, IoVec, MsgHdr, errno, set_errno};
 use crate::thread::now;
 use crate::vectors::{self, Vectors};
 
-/// Flags of receives that take no packet: their packets need not be told apart.
+/// Flags of receives that take no packet: joined packets need not be taken apart for them.
 pub const UNJOINED: i32 = sys::MSG_PEEK | sys::MSG_ERRQUEUE;
 
 /// What the program gets, wherever it gets it.
@@ -26,7 +26,7 @@ pub struct Taken {
     pub size: usize,
 }
 
-/// Says what came of a receive. Leaves `errno` as it is.
+/// Pushes the result of a receive. Leaves `errno` as it is.
 ///
 /// # Safety
 /// `taken` describes memory that the program gave for the call, and the call has filled.
@@ -86,7 +86,7 @@ unsafe fn tell(fd: i32, taken: &Taken, result: isize, code: i32) -> Option<()> {
     Some(())
 }
 
-/// What a call on `socket` that came to `result` put into a message.
+/// What a call on `socket` that returned `result` put into a message.
 ///
 /// # Safety
 /// As [`after`].

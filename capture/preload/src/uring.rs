@@ -9,7 +9,7 @@ use crate::hook::hook;
 use crate::sockets;
 use crate::sys::{errno, set_errno};
 
-/// Names it where it is a ring. Leaves `errno` as it is.
+/// Pushes that the program made a ring, where it did. Leaves `errno` as it is. Returns `result`.
 pub fn set_up(result: isize) -> isize {
     if result >= 0 && attach::generation().is_some() {
         let code = errno();

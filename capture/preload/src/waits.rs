@@ -8,7 +8,7 @@ use crate::hook::hook;
 use crate::push::pushing;
 use crate::sys::{self, EpollEvent, PollFd, TimeSpec, TimeVal, errno, set_errno};
 
-/// So many ready descriptors one event tells of.
+/// So many ready descriptors stand in one event.
 const READY_MAX: usize = 64;
 
 /// A list of ready descriptors under way.
@@ -36,7 +36,7 @@ impl Ready {
     }
 }
 
-/// Says what came of a wait. Leaves `errno` as it is.
+/// Pushes the result of a wait. Leaves `errno` as it is. Returns `result`, as the others do.
 fn after(call: CallId, result: i32, fill: impl FnOnce(&mut Ready)) -> i32 {
     if attach::generation().is_none() {
         return result;
@@ -57,7 +57,7 @@ fn after(call: CallId, result: i32, fill: impl FnOnce(&mut Ready)) -> i32 {
     result
 }
 
-/// Says what came of a wait for a list of descriptors.
+/// Pushes the result of a wait for a list of descriptors.
 ///
 /// # Safety
 /// `list` leads to `count` entries.
@@ -72,7 +72,7 @@ pub unsafe fn after_poll(call: CallId, list: *const PollFd, count: usize, result
     })
 }
 
-/// Says what came of a wait for sets of descriptors.
+/// Pushes the result of a wait for sets of descriptors.
 ///
 /// # Safety
 /// Each set is null or has room for `count` bits.
@@ -99,7 +99,7 @@ pub unsafe fn after_select(call: CallId, count: i32, sets: [*const u64; 3], resu
     })
 }
 
-/// Says what came of a wait for events.
+/// Pushes the result of a wait for events.
 ///
 /// # Safety
 /// `list` leads to as many events as `result` says.
@@ -114,7 +114,7 @@ pub unsafe fn after_epoll(call: CallId, list: *const EpollEvent, result: i32) ->
     })
 }
 
-/// Says that the program slept, or wanted to. Leaves `errno` as it is.
+/// Pushes that the program slept, or tried to. Leaves `errno` as it is.
 pub fn slept(nanos: u64, result: i32) {
     let code = errno();
     if let Some(mut pushing) = pushing() {
@@ -247,7 +247,7 @@ hook! {
         unsafe {
             let asked = nanos(time);
             let result = real(time, left);
-            // By its own word -1 is a signal that came.
+            // As C has it, -1 means that a signal came.
             slept(asked, if result == -1 { -sys::EINTR } else { result });
             result
         }
