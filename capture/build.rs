@@ -7,7 +7,12 @@ use std::path::PathBuf;
 use std::process::Command;
 
 fn main() {
-    let sources = ["preload/src", "reel/src/ring.rs", "reel/src/call.rs"];
+    let sources = [
+        "preload/src",
+        "reel/src/body.rs",
+        "reel/src/call.rs",
+        "reel/src/ring.rs",
+    ];
     for source in sources {
         println!("cargo::rerun-if-changed={source}");
     }

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use netreel_capture::{FollowEnd, Follower};
+use netreel_capture::{FollowEnd, Follower, reel_files, reels_at};
 use netreel_protocol::session::{Live, LiveEvent, LiveWhat, SessionTime};
 use serde::Serialize;
 
@@ -365,30 +365,11 @@ fn tell_missing(file: &Path, follower: &Follower) {
 /// The reels at a path, in the order of their names; where the first file of a recording is gone,
 /// the oldest of those that are there.
 fn files(path: &Path) -> std::io::Result<Vec<PathBuf>> {
-    match std::fs::metadata(path) {
-        Ok(found) if found.is_dir() => {}
-        Ok(_) => return Ok(vec![path.to_owned()]),
-        Err(error) => {
-            let parts = netreel_capture::reel_files(path).unwrap_or_default();
-            return parts
-                .into_iter()
-                .next()
-                .map(|oldest| vec![oldest])
-                .ok_or(error);
-        }
-    }
-    let mut files = Vec::new();
-    for entry in std::fs::read_dir(path)? {
-        let file = entry?.path();
-        if file
-            .extension()
-            .is_some_and(|extension| extension == "reel")
-        {
-            files.push(file);
-        }
-    }
-    files.sort();
-    Ok(files)
+    reels_at(path).or_else(|error| {
+        let parts = reel_files(path).unwrap_or_default();
+        let oldest = parts.into_iter().next();
+        oldest.map(|oldest| vec![oldest]).ok_or(error)
+    })
 }
 
 #[cfg(test)]

@@ -29,7 +29,9 @@ pub use netreel_transport::tokio;
 pub use netreel_transport::{
     Journal, MemoryRecorder, Pusher, Recorded, RecordedSocket, Shared, WhenFull,
 };
-pub use open::{OpenError, OpenWhy, OpenedReel, OpenedSession, open, open_session, reel_files};
+pub use open::{
+    OpenError, OpenWhy, OpenedReel, OpenedSession, open, open_session, reel_files, reels_at,
+};
 pub use options::{Limits, Options, Reached};
 pub use progress::Progress;
 pub use recorder::{RecordError, Recorder, Summary, ring_path};

@@ -182,10 +182,23 @@ fn capture(path: &Path) -> Result<Option<(Reel, Vec<String>)>, OpenWhy> {
 }
 
 fn files(path: &Path) -> Result<Vec<PathBuf>, OpenWhy> {
-    match std::fs::metadata(path) {
-        Ok(found) if found.is_dir() => {}
+    if !path.is_dir() {
         // It may stand for parts that are there.
-        _ => return Ok(vec![path.to_owned()]),
+        return Ok(vec![path.to_owned()]);
+    }
+    let files = reels_at(path)?;
+    if files.is_empty() {
+        Err(OpenWhy::NoReels)
+    } else {
+        Ok(files)
+    }
+}
+
+/// The file at `path`, or the reels in the folder there, in the order of their names.
+pub fn reels_at(path: impl AsRef<Path>) -> io::Result<Vec<PathBuf>> {
+    let path = path.as_ref();
+    if !std::fs::metadata(path)?.is_dir() {
+        return Ok(vec![path.to_owned()]);
     }
     let mut files = Vec::new();
     for entry in std::fs::read_dir(path)? {
@@ -198,11 +211,7 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, OpenWhy> {
         }
     }
     files.sort();
-    if files.is_empty() {
-        Err(OpenWhy::NoReels)
-    } else {
-        Ok(files)
-    }
+    Ok(files)
 }
 
 /// The files that make one reel.

@@ -8,12 +8,13 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering}
 
 use crate::environment::recorder_path;
 use crate::hello::{
-    HELLO_MAGIC, Hello, KIND_ATTACH, KIND_MORE, KIND_SEGMENTS, KIND_UNMAPPED, Welcome,
+    HELLO_MAGIC, Hello, KIND_ATTACH, KIND_MORE, KIND_SEGMENTS, KIND_TRIPWIRE, KIND_UNMAPPED,
+    Welcome,
 };
-use crate::push::{THREAD_AT, Thread, now};
 use crate::ring::{RING_PAGE, RingControl, RingHead, RingMemory, RingWriter};
-use crate::sockets;
-use crate::sys::{self, nr};
+use crate::sys::{self, IoVec, MsgHdr, nr};
+use crate::thread::{THREAD_AT, Thread, now};
+use crate::tripwire;
 
 /// What a forked child must not inherit: the kernel gives it zeros instead.
 #[repr(C)]
@@ -76,9 +77,8 @@ pub fn generation() -> Option<u32> {
 /// Whether this is a child between `vfork` and `exec`, which runs in its parent's memory. Asks
 /// the kernel: only for what is rare.
 pub fn is_borrowed() -> bool {
-    // SAFETY: asks for a number.
-    let pid = unsafe { sys::syscall(nr::GETPID, [0; 6]) } as u32;
-    PHASE.load(Ordering::Relaxed) == ATTACHED && PID.load(Ordering::Relaxed) != pid
+    let attached = PHASE.load(Ordering::Relaxed) == ATTACHED;
+    attached && PID.load(Ordering::Relaxed) != sys::process()
 }
 
 /// The control page.
@@ -123,28 +123,28 @@ fn attach(forked: bool) -> Option<u32> {
         forks();
     }
     attached?;
-    if forked {
-        sockets::announce_inherited();
+    let announce = ANNOUNCE.load(Ordering::Relaxed);
+    if forked && !announce.is_null() {
+        // SAFETY: `inherits_by` put the function there.
+        unsafe { core::mem::transmute::<*mut c_void, fn()>(announce)() };
     }
     Some(generation)
 }
 
+/// What a forked child does when it is attached; null: nothing.
+static ANNOUNCE: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
+
+/// From now on a forked child that attaches calls `announce`, which names what it inherited.
+#[inline]
+pub fn inherits_by(announce: fn()) {
+    ANNOUNCE.store(announce as *mut c_void, Ordering::Relaxed);
+}
+
 fn try_attach(forked: bool) -> Option<()> {
     if HOME.load(Ordering::Relaxed).is_null() {
+        let (access, kind) = (sys::PROT_READ_WRITE, sys::MAP_PRIVATE_ANONYMOUS);
         // SAFETY: a fresh anonymous page.
-        let page = unsafe {
-            sys::syscall(
-                nr::MMAP,
-                [
-                    0,
-                    RING_PAGE,
-                    sys::PROT_READ_WRITE,
-                    sys::MAP_PRIVATE_ANONYMOUS,
-                    usize::MAX,
-                    0,
-                ],
-            )
-        };
+        let page = unsafe { sys::syscall(nr::MMAP, [0, RING_PAGE, access, kind, usize::MAX, 0]) };
         if page <= 0 {
             return None;
         }
@@ -164,7 +164,7 @@ fn try_attach(forked: bool) -> Option<()> {
     let capacity = welcome.capacity as usize;
     let length = RING_PAGE + rings * (RING_PAGE + capacity);
     let base = map(fd, 0, length);
-    close(fd);
+    sys::close(fd);
     let base = match base {
         Ok(base) => base,
         Err(code) => return unmapped(code),
@@ -179,9 +179,7 @@ fn try_attach(forked: bool) -> Option<()> {
         ring.store(unsafe { base.add(offset) }.cast(), Ordering::Relaxed);
     }
     RING_COUNT.store(rings, Ordering::Release);
-    // SAFETY: asks for a number.
-    let pid = unsafe { sys::syscall(nr::GETPID, [0; 6]) } as u32;
-    PID.store(pid, Ordering::Relaxed);
+    PID.store(sys::process(), Ordering::Relaxed);
     if KEY.load(Ordering::Relaxed) == 0 {
         let mut key = 0;
         // SAFETY: a place for the key, and a function that lives as long as the library.
@@ -191,14 +189,14 @@ fn try_attach(forked: bool) -> Option<()> {
         KEY.store(key + 1, Ordering::Relaxed);
     }
     if !forked && welcome.tripwire != 0 {
-        crate::tripwire::set(|listener| {
-            let _ = tell(crate::hello::KIND_TRIPWIRE, 0, listener);
+        tripwire::set(|listener| {
+            let _ = tell(KIND_TRIPWIRE, 0, listener);
         });
     }
     Some(())
 }
 
-/// Tells the recorder, which has made a reel, that nothing will be in it.
+/// Reports to the recorder, which has made a reel, that nothing will be in it.
 fn unmapped(code: u32) -> Option<()> {
     let _ = tell(KIND_UNMAPPED, code, None);
     None
@@ -286,7 +284,7 @@ fn take(head: *mut RingHead, generation: u32) -> *mut Thread {
     }
 }
 
-/// What came of asking for a ring more.
+/// The answer to a request for one more ring.
 enum Asked {
     Ring,
     /// There are no more.
@@ -316,7 +314,7 @@ fn one_more(count: usize) -> Asked {
     added.map_or(Asked::None, |()| Asked::Ring)
 }
 
-/// Adds a ring to the `count` that there are, where nobody has meanwhile.
+/// Adds a ring to the `count` that there are, unless another thread has done so meanwhile.
 fn add_ring(count: usize) -> Option<()> {
     if RING_COUNT.load(Ordering::Acquire) > count {
         return Some(());
@@ -329,7 +327,7 @@ fn add_ring(count: usize) -> Option<()> {
     let index = welcome.rings as usize;
     let offset = RING_PAGE + index * (RING_PAGE + capacity);
     let ring = map(fd, offset, RING_PAGE + capacity);
-    close(fd);
+    sys::close(fd);
     let Ok(ring) = ring else {
         return None;
     };
@@ -363,16 +361,11 @@ fn map(fd: i32, offset: usize, length: usize) -> Result<*mut u8, u32> {
     }
 }
 
-fn close(fd: i32) {
-    // SAFETY: a descriptor of our own.
-    unsafe { sys::syscall(nr::CLOSE, [fd as usize, 0, 0, 0, 0, 0]) };
-}
-
-/// Says something to the recorder and hears its answer and the ring file.
+/// Sends a request to the recorder, and receives its answer and the ring file.
 fn ask(kind: u32, flags: u32) -> Option<(Welcome, i32)> {
     let socket = connect()?;
     let answer = send_hello(socket, kind, flags, None).and_then(|()| receive_welcome(socket));
-    close(socket);
+    sys::close(socket);
     answer
 }
 
@@ -386,7 +379,7 @@ fn tell(kind: u32, flags: u32, fd: Option<i32>) -> Option<()> {
         let read = unsafe { sys::syscall(nr::RECVFROM, arguments) };
         (read > 0).then_some(())
     });
-    close(socket);
+    sys::close(socket);
     told
 }
 
@@ -404,43 +397,30 @@ fn connect() -> Option<i32> {
     let arguments = [socket as usize, pointer, 2 + length + 1, 0, 0, 0];
     // SAFETY: the address lives through the call.
     if unsafe { sys::syscall(nr::CONNECT, arguments) } < 0 {
-        close(socket as i32);
+        sys::close(socket as i32);
         return None;
     }
     Some(socket as i32)
 }
 
 fn send_hello(socket: i32, kind: u32, flags: u32, fd: Option<i32>) -> Option<()> {
-    let mut hello = Hello {
+    let hello = Hello {
         magic: HELLO_MAGIC,
         kind,
-        // SAFETY: asks for a number.
-        pid: unsafe { sys::syscall(nr::GETPID, [0; 6]) } as u32,
+        pid: sys::process(),
         flags,
         identity: IDENTITY.load(Ordering::Relaxed),
     };
-    let mut iov = sys::IoVec {
-        base: (&raw mut hello).cast(),
-        length: size_of::<Hello>(),
-    };
+    let iov = IoVec::new((&raw const hello).cast(), size_of::<Hello>());
     // cmsghdr: length, level, type, and the descriptor.
     let mut control = [0usize; 3];
     control[0] = 20;
     control[1] = (sys::SOL_SOCKET as u32 as usize) | ((sys::SCM_RIGHTS as usize) << 32);
     control[2] = fd.unwrap_or(0) as u32 as usize;
-    let message = sys::MsgHdr {
-        name: core::ptr::null_mut(),
-        name_length: 0,
-        iov: &raw mut iov,
-        iov_count: 1,
-        control: if fd.is_some() {
-            control.as_mut_ptr().cast()
-        } else {
-            core::ptr::null_mut()
-        },
-        control_length: if fd.is_some() { 24 } else { 0 },
-        flags: 0,
-    };
+    let mut message = MsgHdr::new(&raw const iov, 1);
+    if fd.is_some() {
+        (message.control, message.control_length) = (control.as_mut_ptr().cast(), 24);
+    }
     let pointer = (&raw const message) as usize;
     let flags = sys::MSG_NOSIGNAL as usize;
     // SAFETY: all that the message points to lives through the call.
@@ -450,19 +430,12 @@ fn send_hello(socket: i32, kind: u32, flags: u32, fd: Option<i32>) -> Option<()>
 
 fn receive_welcome(socket: i32) -> Option<(Welcome, i32)> {
     let mut welcome = Welcome::default();
-    let mut iov = sys::IoVec {
-        base: (&raw mut welcome).cast(),
-        length: size_of::<Welcome>(),
-    };
+    let iov = IoVec::new((&raw mut welcome).cast(), size_of::<Welcome>());
     let mut control = [0usize; 3];
-    let mut message = sys::MsgHdr {
-        name: core::ptr::null_mut(),
-        name_length: 0,
-        iov: &raw mut iov,
-        iov_count: 1,
+    let mut message = MsgHdr {
         control: control.as_mut_ptr().cast(),
         control_length: 24,
-        flags: 0,
+        ..MsgHdr::new(&raw const iov, 1)
     };
     let pointer = (&raw mut message) as usize;
     let flags = sys::MSG_CMSG_CLOEXEC as usize;

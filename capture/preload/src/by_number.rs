@@ -3,7 +3,8 @@
 use core::ffi::c_void;
 
 use crate::call::CallId;
-use crate::sys::{IoVec, MMsgHdr, MsgHdr, TimeSpec, TimeVal, errno, hook, nr};
+use crate::hook::hook;
+use crate::sys::{IoVec, MMsgHdr, MsgHdr, TimeSpec, TimeVal, errno, nr};
 use crate::{
     clocks, descriptors, others, processes, randomness, receive, send, sockets, uring, waits,
 };
@@ -35,11 +36,7 @@ hook! {
                 nr::SOCKET => descriptors::socket(fd, b as i32, c as i32) as isize,
                 nr::ACCEPT => others::accept(fd, b as *mut u8, c as *mut u32) as isize,
                 nr::ACCEPT4 => others::accept4(fd, b as *mut u8, c as *mut u32, d as i32) as isize,
-                nr::IO_URING_SETUP => {
-                    let result = real(number, a, b, c, d, e, f);
-                    uring::set_up(result);
-                    result
-                }
+                nr::IO_URING_SETUP => uring::set_up(real(number, a, b, c, d, e, f)),
                 nr::PIDFD_GETFD => {
                     let arrived = real(number, a, b, c, d, e, f);
                     sockets::arrived(arrived as i32);
@@ -65,19 +62,16 @@ hook! {
                 nr::EPOLL_WAIT => waits::epoll_wait(fd, b as *mut _, c as i32, d as i32) as isize,
                 nr::PPOLL => {
                     let ready = real(number, a, b, c, d, e, f);
-                    waits::after_poll(CallId::PPOLL, a as *const _, b, ready as i32);
-                    ready
+                    waits::after_poll(CallId::PPOLL, a as *const _, b, ready as i32) as isize
                 }
                 nr::PSELECT => {
                     let ready = real(number, a, b, c, d, e, f);
                     let sets = [b as *const _, c as *const _, d as *const _];
-                    waits::after_select(CallId::PSELECT, fd, sets, ready as i32);
-                    ready
+                    waits::after_select(CallId::PSELECT, fd, sets, ready as i32) as isize
                 }
                 nr::EPOLL_PWAIT | nr::EPOLL_PWAIT2 => {
                     let ready = real(number, a, b, c, d, e, f);
-                    waits::after_epoll(CallId::EPOLL_PWAIT, b as *const _, ready as i32);
-                    ready
+                    waits::after_epoll(CallId::EPOLL_PWAIT, b as *const _, ready as i32) as isize
                 }
                 nr::NANOSLEEP => waits::nanosleep(a as *const TimeSpec, b as *mut TimeSpec) as isize,
                 nr::CLOCK_NANOSLEEP => {

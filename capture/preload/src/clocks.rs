@@ -4,8 +4,10 @@ use core::ffi::c_void;
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use crate::call::ClockId;
-use crate::push::{now, pushing};
-use crate::sys::{CLOCK_MONOTONIC, TimeSpec, TimeVal, hook};
+use crate::hook::hook;
+use crate::push::pushing;
+use crate::sys::{CLOCK_MONOTONIC, TimeSpec, TimeVal};
+use crate::thread::now;
 
 /// How far each of Linux's clocks is ahead of the monotonic one, and when that was measured, so
 /// that a read of another clock needs no second one. Wrapping differences in nanoseconds.
@@ -15,7 +17,7 @@ const FRESH_NS: u64 = 100_000_000;
 /// Clocks whose value moves with the monotonic one: real, raw, coarse, boot, alarm, TAI.
 const STEADY: u32 = 0b1011_1111_0001;
 
-/// Says that `clock` told `value`, which was taken from Linux's clock `source`.
+/// Pushes that `clock` answered `value`, which it takes from Linux's clock `source`.
 fn told(source: i32, clock: ClockId, value: u64) {
     let Some(mut pushing) = pushing() else { return };
     if source == CLOCK_MONOTONIC {
@@ -44,13 +46,7 @@ fn told(source: i32, clock: ClockId, value: u64) {
     pushing.clock_read(time, clock, value);
 }
 
-fn nanos(time: &TimeSpec) -> u64 {
-    (time.seconds as u64)
-        .wrapping_mul(1_000_000_000)
-        .wrapping_add(time.nanos as u64)
-}
-
-/// Says what came of reading the calendar's time in microseconds.
+/// Pushes the result of reading the calendar's time in microseconds.
 ///
 /// # Safety
 /// `time` is null or leads to a time.
@@ -65,7 +61,7 @@ pub unsafe fn after_gettimeofday(result: isize, time: *const TimeVal) {
     }
 }
 
-/// Says what came of reading the calendar's time in seconds.
+/// Pushes the result of reading the calendar's time in seconds.
 pub fn after_time(result: i64) {
     if result != -1 {
         let value = (result as u64).wrapping_mul(1_000_000_000);
@@ -81,7 +77,7 @@ hook! {
             if result == 0 && let Some(time) = time.as_ref() {
                 // Clocks of processes and descriptors have negative numbers.
                 let id = ClockId(u8::try_from(clock).map_or(127, |id| id.min(127)));
-                told(clock, id, nanos(time));
+                told(clock, id, time.in_nanos());
             }
             result
         }
@@ -110,7 +106,7 @@ hook! {
         unsafe {
             let result = real(time, base);
             if result != 0 && let Some(time) = time.as_ref() {
-                told(0, ClockId::REALTIME, nanos(time));
+                told(0, ClockId::REALTIME, time.in_nanos());
             }
             result
         }

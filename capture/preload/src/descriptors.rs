@@ -4,13 +4,14 @@ use core::ffi::{c_char, c_void};
 
 use crate::attach;
 use crate::call::{CallId, PastId};
-use crate::lookups::{Onward, passing};
+use crate::endpoint::Endpoint;
+use crate::hook::{Onward, Real, hook, passing};
 use crate::objects::Function;
 use crate::push::pushing;
-use crate::sockets::{self, Endpoint};
-use crate::sys::{self, errno, hook, set_errno};
+use crate::sockets;
+use crate::sys::{self, errno, set_errno};
 
-/// Says what came of a call on a UDP socket. Leaves `errno` as it is.
+/// Pushes the result of a call on a UDP socket. Leaves `errno` as it is.
 fn tell(fd: i32, call: CallId, result: i32, details: &[&[u8]]) {
     let code = errno();
     if let Some(socket) = sockets::udp(fd)
@@ -35,7 +36,7 @@ fn quietly(run: impl FnOnce()) {
     }
 }
 
-/// Says that the socket is used in a way that no hook sees. Leaves `errno` as it is.
+/// Pushes that the program uses the socket in a way that no hook sees. Leaves `errno` as it is.
 fn went_past(fd: i32, what: PastId) {
     quietly(|| {
         if sockets::udp(fd).is_some() {
@@ -80,7 +81,8 @@ pub struct Block {
     fd: i32,
 }
 
-/// Says so where the kernel is handed reads and writes of UDP sockets to do by itself.
+/// Pushes that the program hands the kernel reads or writes of a UDP socket to do by itself, where
+/// it does.
 ///
 /// # Safety
 /// `list` is null or leads to `count` blocks.
@@ -376,7 +378,7 @@ hook! {
 /// # Safety
 /// As the call says.
 pub unsafe extern "C" fn closefrom(first: i32) {
-    static REAL: sys::Real = sys::Real::new(c"closefrom");
+    static REAL: Real = Real::new(c"closefrom");
     let all = || first.max(0)..65_536;
     quietly(|| all().for_each(sockets::closing));
     let found = REAL.get();

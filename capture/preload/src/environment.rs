@@ -44,8 +44,7 @@ fn path_at_start(into: &mut [u8]) -> Option<usize> {
         // SAFETY: room of that length.
         unsafe { sys::syscall(nr::READ, arguments) }
     });
-    // SAFETY: a descriptor of our own.
-    unsafe { sys::syscall(nr::CLOSE, [fd, 0, 0, 0, 0, 0]) };
+    sys::close(fd as i32);
     found
 }
 

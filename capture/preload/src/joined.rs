@@ -2,41 +2,23 @@
 //! program does not ask.
 
 use crate::call::PastId;
-use crate::receive::{after, room_for, taken_by};
+use crate::hook::Real;
 use crate::sockets;
-use crate::sys::{self, IoVec, MMsgHdr, MsgHdr, Real, errno};
-use crate::vectors;
+use crate::sys::{self, IoVec, MMsgHdr, MsgHdr, errno};
+use crate::taken::{UNJOINED, after, room_for, taken_by};
 
 static RECVMSG: Real = Real::new(c"recvmsg");
-
-/// Flags of receives that take no packet: their packets need not be told apart.
-pub const UNJOINED: i32 = sys::MSG_PEEK | sys::MSG_ERRQUEUE;
 
 #[inline]
 pub fn joins(fd: i32) -> bool {
     sockets::udp(fd).is_some_and(sockets::joins)
 }
 
-/// Says that packets may be received of which nobody asks how long each was.
+/// Pushes that the program may receive joined packets without the kernel's word on their lengths.
 pub fn name_unasked(fd: i32) {
     if joins(fd) {
         sockets::past(PastId::SEGMENTS);
     }
-}
-
-/// How long each packet is that the kernel has joined in a message; 0 for a single one.
-///
-/// # Safety
-/// The message was filled by the kernel.
-#[cold]
-pub unsafe fn size_in(message: &MsgHdr) -> usize {
-    // SAFETY: the caller vouches for it.
-    let size = unsafe { vectors::control(message.control, message.control_length, sys::UDP_GRO) };
-    let known = size.and_then(|size| usize::try_from(i32::from_ne_bytes(size)).ok());
-    if known.is_none() && (message.control.is_null() || message.flags & sys::MSG_CTRUNC != 0) {
-        sockets::past(PastId::SEGMENTS);
-    }
-    known.unwrap_or(0)
 }
 
 /// Receives a message that has no room for the kernel's word on joined packets, with such room.
@@ -113,11 +95,7 @@ pub unsafe fn ask_plainly(
         name: address,
         // SAFETY: the caller vouches for it.
         name_length: unsafe { room_for(length) },
-        iov: iov.cast_mut(),
-        iov_count,
-        control: core::ptr::null_mut(),
-        control_length: 0,
-        flags: 0,
+        ..MsgHdr::new(iov, iov_count)
     };
     // SAFETY: as above.
     unsafe {
@@ -138,10 +116,7 @@ pub unsafe fn ask_plainly(
 /// `buffer` has room for `length` bytes.
 #[inline]
 pub unsafe fn ask_for_bytes(fd: i32, buffer: *mut u8, length: usize, flags: i32) -> Option<isize> {
-    let iov = IoVec {
-        base: buffer,
-        length,
-    };
+    let iov = IoVec::new(buffer, length);
     // SAFETY: the caller vouches for it.
     unsafe { ask_plainly(fd, &raw const iov, 1, flags, NOWHERE) }
 }

@@ -1,7 +1,7 @@
 //! The library that `netreel record` loads into an unmodified program.
 //!
 //! It stands before the C library's functions that reach the network, the clocks and the sources
-//! of randomness, lets each do what it does, and pushes what came of it into a ring of memory
+//! of randomness, calls each as the program does, and pushes the results into a ring of memory
 //! shared with the recorder. It starts no thread, allocates nothing, writes no file, and leaves
 //! results, bytes and `errno` as they were.
 //!
@@ -11,6 +11,9 @@
 // The C library's functions have no words of their own here.
 #![allow(missing_docs)]
 
+#[allow(dead_code)]
+#[path = "../../reel/src/body.rs"]
+mod body;
 #[allow(missing_docs)]
 #[path = "../../reel/src/call.rs"]
 mod call;
@@ -22,9 +25,11 @@ mod attach;
 mod by_number;
 mod clocks;
 mod descriptors;
+mod endpoint;
 mod environment;
 mod exec_list;
 mod hello;
+mod hook;
 mod joined;
 mod lookups;
 mod objects;
@@ -36,6 +41,8 @@ mod receive;
 mod send;
 mod sockets;
 mod sys;
+mod taken;
+mod thread;
 mod tripwire;
 mod twins;
 mod uring;
@@ -67,9 +74,9 @@ extern "C" fn start() {
     let _ = attach::generation();
 }
 
-/// Tells what receive buffers came to, after the program's `main`.
+/// Pushes the last state of the receive buffers, after the program's `main`.
 extern "C" fn end() {
-    sockets::tell_receive_queues();
+    sockets::push_receive_queues();
 }
 
 #[used]

@@ -6,6 +6,8 @@
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
+use crate::sys::{PT_LOAD, ProgramHeader};
+
 /// The debugger's list of loaded objects, as `<link.h>` has it.
 #[repr(C)]
 struct Debug {
@@ -37,18 +39,6 @@ struct Symbol {
     size: usize,
 }
 
-#[repr(C)]
-struct ProgramHeader {
-    kind: u32,
-    flags: u32,
-    offset: usize,
-    address: usize,
-    physical: usize,
-    file_size: usize,
-    memory_size: usize,
-    align: usize,
-}
-
 /// What `dl_iterate_phdr` says of an object.
 #[repr(C)]
 struct Info {
@@ -62,7 +52,6 @@ unsafe extern "C" {
     static _r_debug: Debug;
 }
 
-const PT_LOAD: u32 = 1;
 const PT_DYNAMIC: u32 = 2;
 const DT_HASH: usize = 4;
 const DT_STRTAB: usize = 5;

@@ -4,8 +4,9 @@ use core::ffi::{CStr, c_char, c_void};
 
 use crate::attach;
 use crate::call::CallId;
+use crate::hook::hook;
 use crate::push::pushing;
-use crate::sys::{self, environ, errno, hook, nr, set_errno};
+use crate::sys::{self, environ, errno, nr, set_errno};
 
 /// Whether the environment of a new program no longer names the recorder.
 ///
@@ -29,7 +30,7 @@ fn contains(text: &[u8], part: &[u8]) -> bool {
     text.windows(part.len()).any(|window| window == part)
 }
 
-/// Says that another program is about to run, or, with a negative result, that it does not.
+/// Pushes that another program is about to run, or, with a negative result, that it failed to.
 ///
 /// # Safety
 /// `path` is null or a zero-ended string; `list` as for [`is_cleared`].
@@ -37,12 +38,10 @@ unsafe fn starts(call: CallId, result: i32, path: *const c_char, list: *const *c
     if attach::generation().is_none() || path.is_null() {
         return;
     }
-    // Between vfork and exec it is the parent that tells, in whose memory and thread this runs, and
-    // which waits meanwhile.
+    // Between vfork and exec a child runs in the memory and the thread of its parent, which waits
+    // meanwhile: the event is one of the parent's.
     let (call, result) = if result == 0 && attach::is_borrowed() {
-        // SAFETY: asks for a number.
-        (CallId::SPAWN, unsafe { sys::syscall(nr::GETPID, [0; 6]) }
-            as i32)
+        (CallId::SPAWN, sys::process() as i32)
     } else {
         (call, result)
     };
@@ -67,6 +66,47 @@ fn here(place: &mut [u8]) -> &[u8] {
     let length = unsafe { sys::syscall(nr::GETCWD, arguments) };
     let length = usize::try_from(length).unwrap_or(0).saturating_sub(1);
     place.get(..length).unwrap_or(&[])
+}
+
+/// Becomes another program by `run`, which returns only where that failed. `list` says where the
+/// environment is.
+///
+/// # Safety
+/// As [`starts`].
+unsafe fn becomes(
+    path: *const c_char,
+    list: impl Fn() -> *const *const c_char,
+    run: impl FnOnce() -> i32,
+) -> i32 {
+    // SAFETY: the caller vouches for it.
+    unsafe {
+        starts(CallId::EXEC, 0, path, list());
+        let result = run();
+        starts(CallId::EXEC, -errno(), path, list());
+        result
+    }
+}
+
+/// Pushes the result of a `posix_spawn`.
+///
+/// # Safety
+/// As [`starts`]; `child` is null or leads to a number.
+unsafe fn spawned(
+    child: *const i32,
+    path: *const c_char,
+    list: *const *const c_char,
+    result: i32,
+) -> i32 {
+    // SAFETY: the caller vouches for it.
+    unsafe {
+        let list = if list.is_null() { environ } else { list };
+        let pid = match result {
+            0 => child.as_ref().copied().unwrap_or(0),
+            code => -code,
+        };
+        starts(CallId::SPAWN, pid, path, list);
+        result
+    }
 }
 
 const AT_SYSINFO_EHDR: u64 = 33;
@@ -101,52 +141,29 @@ hook! {
 
     fn execve[real](path: *const c_char, arguments: *const *const c_char, list: *const *const c_char) -> i32 {
         // SAFETY: as the program vouches for its own call.
-        unsafe {
-            starts(CallId::EXEC, 0, path, list);
-            let result = real(path, arguments, list);
-            starts(CallId::EXEC, -errno(), path, list);
-            result
-        }
+        unsafe { becomes(path, || list, || real(path, arguments, list)) }
     }
 
     fn execv[real](path: *const c_char, arguments: *const *const c_char) -> i32 {
         // SAFETY: as the program vouches for its own call.
-        unsafe {
-            starts(CallId::EXEC, 0, path, environ);
-            let result = real(path, arguments);
-            starts(CallId::EXEC, -errno(), path, environ);
-            result
-        }
+        unsafe { becomes(path, || environ, || real(path, arguments)) }
     }
 
     fn execvp[real](path: *const c_char, arguments: *const *const c_char) -> i32 {
         // SAFETY: as the program vouches for its own call.
-        unsafe {
-            starts(CallId::EXEC, 0, path, environ);
-            let result = real(path, arguments);
-            starts(CallId::EXEC, -errno(), path, environ);
-            result
-        }
+        unsafe { becomes(path, || environ, || real(path, arguments)) }
     }
 
     fn execvpe[real](path: *const c_char, arguments: *const *const c_char, list: *const *const c_char) -> i32 {
         // SAFETY: as the program vouches for its own call.
-        unsafe {
-            starts(CallId::EXEC, 0, path, list);
-            let result = real(path, arguments, list);
-            starts(CallId::EXEC, -errno(), path, list);
-            result
-        }
+        unsafe { becomes(path, || list, || real(path, arguments, list)) }
     }
 
     fn posix_spawn[real](child: *mut i32, path: *const c_char, actions: *const c_void, attributes: *const c_void, arguments: *const *const c_char, list: *const *const c_char) -> i32 {
         // SAFETY: as the program vouches for its own call.
         unsafe {
             let result = real(child, path, actions, attributes, arguments, list);
-            let list = if list.is_null() { environ } else { list };
-            let pid = if result == 0 { child.as_ref().copied().unwrap_or(0) } else { -result };
-            starts(CallId::SPAWN, pid, path, list);
-            result
+            spawned(child, path, list, result)
         }
     }
 
@@ -154,10 +171,7 @@ hook! {
         // SAFETY: as the program vouches for its own call.
         unsafe {
             let result = real(child, path, actions, attributes, arguments, list);
-            let list = if list.is_null() { environ } else { list };
-            let pid = if result == 0 { child.as_ref().copied().unwrap_or(0) } else { -result };
-            starts(CallId::SPAWN, pid, path, list);
-            result
+            spawned(child, path, list, result)
         }
     }
 }

@@ -3,54 +3,18 @@
 use core::sync::atomic::Ordering;
 
 use crate::attach;
+use crate::body::{self, EventKind};
 use crate::call::{CallId, ClockId};
+use crate::endpoint::Endpoint;
 use crate::ring::RingWriter;
-use crate::sys::{self, Real, TimeSpec, nr};
+use crate::sys::{self, TimeSpec, nr};
+use crate::thread::{Thread, now};
 use crate::vectors::Vectors;
-
-/// What a thread remembers. It lies in the page before the thread's ring, behind what the reader
-/// knows of: memory that is there anyway.
-pub struct Thread {
-    generation: u32,
-    busy: bool,
-    writer: RingWriter,
-    dropped: u64,
-    gave_up_at: u64,
-    /// The time of its latest event.
-    latest: u64,
-}
-
-/// Where in a ring's first page a [`Thread`] lies.
-pub const THREAD_AT: usize = 1024;
-
-impl Thread {
-    /// A thread that pushes into `writer` from now on.
-    pub fn new(generation: u32, writer: RingWriter) -> Thread {
-        Thread {
-            generation,
-            busy: false,
-            writer,
-            dropped: 0,
-            gave_up_at: u64::MAX,
-            latest: 0,
-        }
-    }
-
-    /// Whether it belongs to this generation: not to the parent of a forked child.
-    pub fn is_of(&self, generation: u32) -> bool {
-        self.generation == generation
-    }
-}
 
 const ON: u32 = 1;
 const STOPPED: u32 = 0;
 /// So long a thread waits for a recorder that makes no progress.
 const WAIT_MAX_NS: u64 = 2_000_000_000;
-
-const DROPPED: u8 = 15;
-const STALLED: u8 = 16;
-const CLOCK_READ: u8 = 18;
-const CALLED: u8 = 19;
 
 /// The right to push, for as long as no other code of the program runs in this thread.
 pub struct Pushing {
@@ -96,24 +60,6 @@ pub fn pause() {
     unsafe { sys::syscall(nr::NANOSLEEP, [(&raw const time) as usize, 0, 0, 0, 0, 0]) };
 }
 
-static CLOCK_GETTIME: Real = Real::new(c"clock_gettime");
-
-/// `CLOCK_MONOTONIC` in nanoseconds.
-#[inline]
-pub fn now() -> u64 {
-    let mut time = TimeSpec::default();
-    let found = CLOCK_GETTIME.get();
-    if found.is_null() {
-        return 0;
-    }
-    // SAFETY: the C library's function of this name, with a place to write to.
-    unsafe {
-        let read: unsafe extern "C" fn(i32, *mut TimeSpec) -> i32 = core::mem::transmute(found);
-        read(sys::CLOCK_MONOTONIC, &raw mut time);
-    }
-    time.seconds as u64 * 1_000_000_000 + time.nanos as u64
-}
-
 impl Pushing {
     fn thread(&mut self) -> &mut Thread {
         // SAFETY: memory of this thread, and `busy` is set.
@@ -130,10 +76,10 @@ impl Pushing {
 
     /// Pushes an event whose body has `length` bytes, which `fill` writes. Its number.
     #[inline]
-    pub fn push(
+    fn push(
         &mut self,
         time: u64,
-        kind: u8,
+        kind: EventKind,
         length: usize,
         fill: impl FnOnce(*mut u8),
     ) -> Option<u64> {
@@ -143,31 +89,66 @@ impl Pushing {
         if full && !make_room(thread, time, length) {
             return None;
         }
-        thread.writer.push_with(time, kind, length, fill)
+        thread.writer.push_with(time, kind as u8, length, fill)
     }
 
     /// Pushes an event whose body is `parts`, one behind the other.
     #[inline]
-    pub fn push_parts(&mut self, time: u64, kind: u8, parts: &[&[u8]]) -> Option<u64> {
+    fn push_parts(&mut self, time: u64, kind: EventKind, parts: &[&[u8]]) -> Option<u64> {
         let length = parts.iter().map(|part| part.len()).sum();
-        self.push(time, kind, length, |mut to| {
+        self.push(time, kind, length, |mut at| {
             for part in parts {
                 // SAFETY: the sum of the parts is the room that was asked for.
-                unsafe {
-                    core::ptr::copy_nonoverlapping(part.as_ptr(), to, part.len());
-                    to = to.add(part.len());
-                }
+                at = unsafe { put(at, part) };
             }
         })
+    }
+
+    /// Pushes an event whose body is laid out already.
+    #[inline]
+    pub fn push_body<const N: usize>(&mut self, time: u64, kind: EventKind, body: [u8; N]) {
+        self.push(time, kind, N, |at| {
+            // SAFETY: so much room was asked for.
+            unsafe { put(at, &body) };
+        });
+    }
+
+    /// Pushes that a packet, the next `length` bytes of `vectors`, was sent to `endpoint`, or
+    /// received from it.
+    ///
+    /// # Safety
+    /// There are so many.
+    #[inline]
+    pub unsafe fn packet(
+        &mut self,
+        kind: EventKind,
+        time: u64,
+        (socket, endpoint): (u16, &Endpoint),
+        vectors: &mut Vectors<'_>,
+        length: usize,
+    ) -> Option<u64> {
+        let mut head = 0;
+        body::packet(|field| head += field.len(), socket, endpoint.bytes());
+        self.push(time, kind, head + length, |mut at| {
+            // SAFETY: the room is the sum of what is copied, which the caller vouches for.
+            unsafe {
+                body::packet(|field| at = put(at, field), socket, endpoint.bytes());
+                vectors.take(at, length);
+            }
+        })
+    }
+
+    /// Pushes that a socket was opened at `local`.
+    pub fn opened(&mut self, time: u64, socket: u16, local: &Endpoint) {
+        let (kind, mut nothing) = (EventKind::SocketOpened, Vectors::none());
+        // SAFETY: no byte of nothing.
+        unsafe { self.packet(kind, time, (socket, local), &mut nothing, 0) };
     }
 
     /// Pushes that a clock was read.
     #[inline]
     pub fn clock_read(&mut self, time: u64, clock: ClockId, value: u64) {
-        let mut body = [0; 9];
-        body[0] = clock.0;
-        body[1..].copy_from_slice(&value.to_le_bytes());
-        self.push_parts(time, CLOCK_READ, &[&body]);
+        self.push_body(time, EventKind::ClockRead, body::clock_read(clock, value));
     }
 
     /// Pushes that the operating system was called.
@@ -179,12 +160,10 @@ impl Pushing {
     /// The same with the time of the call.
     #[inline]
     pub fn called_at(&mut self, time: u64, call: CallId, result: i32, details: &[&[u8]]) {
-        let mut head = [0; 5];
-        head[0] = call.0;
-        head[1..].copy_from_slice(&result.to_le_bytes());
         let part = |index: usize| details.get(index).copied().unwrap_or(&[]);
+        let head = body::called(call, result);
         let parts = [&head[..], part(0), part(1), part(2), part(3)];
-        self.push_parts(time, CALLED, &parts);
+        self.push_parts(time, EventKind::Called, &parts);
     }
 
     /// The same with one byte of details, and the next `length` bytes of `vectors` behind it.
@@ -199,13 +178,13 @@ impl Pushing {
         vectors: &mut Vectors<'_>,
         length: usize,
     ) {
-        let [a, b, c, d] = result.to_le_bytes();
-        let head = [call.0, a, b, c, d, detail];
-        self.push(now(), CALLED, head.len() + length, |body| {
+        let head = body::called(call, result);
+        let room = head.len() + 1 + length;
+        self.push(now(), EventKind::Called, room, |at| {
             // SAFETY: the room is the sum of what is copied, which the caller vouches for.
             unsafe {
-                core::ptr::copy_nonoverlapping(head.as_ptr(), body, head.len());
-                vectors.take(body.add(head.len()), length);
+                let at = put(put(at, &head), &[detail]);
+                vectors.take(at, length);
             }
         });
     }
@@ -217,7 +196,21 @@ impl Pushing {
     }
 }
 
-/// Waits for room where that is wanted, and pushes what tells of drops and of the wait. `false`:
+/// Copies a field to `at`; the place behind it.
+///
+/// # Safety
+/// There is room for it.
+#[inline(always)]
+unsafe fn put(at: *mut u8, field: &[u8]) -> *mut u8 {
+    // SAFETY: the caller vouches for it.
+    unsafe {
+        core::ptr::copy_nonoverlapping(field.as_ptr(), at, field.len());
+        at.add(field.len())
+    }
+}
+
+/// Waits for room where that is wanted, and pushes how many events were dropped and how long it
+/// waited. `false`:
 /// the event was counted as dropped.
 #[cold]
 fn make_room(thread: &mut Thread, time: u64, length: usize) -> bool {
@@ -236,13 +229,13 @@ fn make_room(thread: &mut Thread, time: u64, length: usize) -> bool {
         stalled = Some(now().saturating_sub(start));
     }
     if thread.dropped > 0 {
-        let count = thread.dropped.to_le_bytes();
-        writer.push(time, DROPPED, &count, &[]);
+        let body = body::dropped(thread.dropped);
+        writer.push(time, EventKind::Dropped as u8, &body, &[]);
         thread.dropped = 0;
         writer.head().dropped.0.store(0, Ordering::Relaxed);
     }
     if let Some(nanos) = stalled {
-        writer.push(time, STALLED, &nanos.to_le_bytes(), &[]);
+        writer.push(time, EventKind::Stalled as u8, &body::stalled(nanos), &[]);
     }
     true
 }

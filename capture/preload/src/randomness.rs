@@ -3,9 +3,10 @@
 use core::ffi::{CStr, c_char, c_void};
 
 use crate::call::CallId;
+use crate::hook::{Real, hook};
 use crate::push::pushing;
 use crate::sockets;
-use crate::sys::{IoVec, errno, hook, set_errno};
+use crate::sys::{IoVec, errno, set_errno};
 use crate::vectors::Vectors;
 
 const GETRANDOM: u8 = 0;
@@ -13,15 +14,12 @@ const GETENTROPY: u8 = 1;
 const DEVICE: u8 = 2;
 const ARC4RANDOM: u8 = 3;
 
-/// Says which random bytes the program was given. Leaves `errno` as it is.
+/// Pushes the random bytes that the program was given. Leaves `errno` as it is.
 ///
 /// # Safety
 /// `bytes` leads to `result` bytes where that is positive.
 unsafe fn given(source: u8, bytes: *const u8, result: isize) {
-    let part = IoVec {
-        base: bytes.cast_mut(),
-        length: usize::try_from(result).unwrap_or(0),
-    };
+    let part = IoVec::new(bytes, usize::try_from(result).unwrap_or(0));
     // SAFETY: the caller vouches for it.
     unsafe { given_parts(source, &raw const part, 1, result) };
 }
@@ -46,16 +44,17 @@ unsafe fn given_parts(source: u8, iov: *const IoVec, count: usize, result: isize
     set_errno(code);
 }
 
-/// After a read of any descriptor: tells of the bytes if they were random.
+/// After a read of any descriptor: pushes the bytes if they are random. Returns `result`.
 ///
 /// # Safety
 /// `buffer` leads to `result` bytes where that is positive.
 #[inline]
-pub unsafe fn after_read(fd: i32, buffer: *const u8, result: isize) {
+pub unsafe fn after_read(fd: i32, buffer: *const u8, result: isize) -> isize {
     if sockets::is_random_source(fd) {
         // SAFETY: the caller vouches for it.
         unsafe { given(DEVICE, buffer, result) };
     }
+    result
 }
 
 /// The same for several buffers.
@@ -63,11 +62,12 @@ pub unsafe fn after_read(fd: i32, buffer: *const u8, result: isize) {
 /// # Safety
 /// As [`given_parts`].
 #[inline]
-pub unsafe fn after_read_parts(fd: i32, iov: *const IoVec, count: i32, result: isize) {
+pub unsafe fn after_read_parts(fd: i32, iov: *const IoVec, count: i32, result: isize) -> isize {
     if sockets::is_random_source(fd) {
         // SAFETY: the caller vouches for it.
         unsafe { given_parts(DEVICE, iov, usize::try_from(count).unwrap_or(0), result) };
     }
+    result
 }
 
 /// # Safety
@@ -125,56 +125,32 @@ hook! {
 
     fn pread[real](fd: i32, buffer: *mut u8, length: usize, offset: i64) -> isize {
         // SAFETY: as the program vouches for its own call.
-        unsafe {
-            let result = real(fd, buffer, length, offset);
-            after_read(fd, buffer, result);
-            result
-        }
+        unsafe { after_read(fd, buffer, real(fd, buffer, length, offset)) }
     }
 
     fn pread64[real](fd: i32, buffer: *mut u8, length: usize, offset: i64) -> isize {
         // SAFETY: as the program vouches for its own call.
-        unsafe {
-            let result = real(fd, buffer, length, offset);
-            after_read(fd, buffer, result);
-            result
-        }
+        unsafe { after_read(fd, buffer, real(fd, buffer, length, offset)) }
     }
 
     fn __pread_chk[real](fd: i32, buffer: *mut u8, length: usize, offset: i64, room: usize) -> isize {
         // SAFETY: as the program vouches for its own call.
-        unsafe {
-            let result = real(fd, buffer, length, offset, room);
-            after_read(fd, buffer, result);
-            result
-        }
+        unsafe { after_read(fd, buffer, real(fd, buffer, length, offset, room)) }
     }
 
     fn __pread64_chk[real](fd: i32, buffer: *mut u8, length: usize, offset: i64, room: usize) -> isize {
         // SAFETY: as the program vouches for its own call.
-        unsafe {
-            let result = real(fd, buffer, length, offset, room);
-            after_read(fd, buffer, result);
-            result
-        }
+        unsafe { after_read(fd, buffer, real(fd, buffer, length, offset, room)) }
     }
 
     fn preadv[real](fd: i32, iov: *const IoVec, count: i32, offset: i64) -> isize {
         // SAFETY: as the program vouches for its own call.
-        unsafe {
-            let result = real(fd, iov, count, offset);
-            after_read_parts(fd, iov, count, result);
-            result
-        }
+        unsafe { after_read_parts(fd, iov, count, real(fd, iov, count, offset)) }
     }
 
     fn preadv64[real](fd: i32, iov: *const IoVec, count: i32, offset: i64) -> isize {
         // SAFETY: as the program vouches for its own call.
-        unsafe {
-            let result = real(fd, iov, count, offset);
-            after_read_parts(fd, iov, count, result);
-            result
-        }
+        unsafe { after_read_parts(fd, iov, count, real(fd, iov, count, offset)) }
     }
 
     fn open[real](path: *const c_char, flags: i32, mode: u32) -> i32 {
@@ -209,12 +185,12 @@ hook! {
 }
 
 #[unsafe(no_mangle)]
-/// Lets the C library fill the buffer, and tells of the bytes.
+/// Lets the C library fill the buffer, and pushes the bytes.
 ///
 /// # Safety
 /// `buffer` has room for `length` bytes.
 pub unsafe extern "C" fn arc4random_buf(buffer: *mut u8, length: usize) {
-    static REAL: crate::sys::Real = crate::sys::Real::new(c"arc4random_buf");
+    static REAL: Real = Real::new(c"arc4random_buf");
     let found = REAL.get();
     if found.is_null() {
         return;

@@ -1,156 +1,41 @@
 //! Every way to receive on a UDP socket.
 
-use crate::call::CallId;
+use core::ffi::c_void;
+
+use crate::hook::{Real, hook};
 use crate::joined::{self, NOWHERE};
-use crate::push::{Pushing, now, pushing};
-use crate::sockets::{self, Endpoint};
-use crate::sys::{self, IoVec, MMsgHdr, MsgHdr, Real, TimeSpec, errno, hook, set_errno};
-use crate::vectors::{self, Vectors};
+use crate::randomness;
+use crate::sockets;
+use crate::sys::{self, IoVec, MMsgHdr, MsgHdr, TimeSpec, errno};
+use crate::taken::{Taken, UNJOINED, after, room_for, taken_by};
+use crate::vectors;
 
-const RECEIVED: u8 = 5;
-const POLL_EMPTY: u8 = 6;
-const RECEIVE_FAILED: u8 = 7;
-
-/// What the program gets, wherever it gets it.
-pub struct Taken {
-    /// What the descriptor was before the call: another thread may close it meanwhile.
-    socket: Option<u16>,
-    iov: *const IoVec,
-    count: usize,
-    address: *const u8,
-    /// How long the address is; 0 where the program did not ask for it.
-    address_length: u32,
-    flags: i32,
-    /// How long each packet is that the kernel has joined with others; 0 for a single one.
-    size: usize,
-}
-
-/// Says what came of a receive. Leaves `errno` as it is.
+/// Pushes what a call with one buffer received. The address is where it lies, how long the kernel
+/// says it is, and how many bytes of it there was room for.
 ///
 /// # Safety
-/// `taken` describes memory that the program gave for the call, and the call has filled.
-pub unsafe fn after(fd: i32, taken: &Taken, result: isize) {
-    let code = errno();
-    // SAFETY: the caller vouches for it.
-    unsafe { tell(fd, taken, result, code) };
-    set_errno(code);
-}
-
-unsafe fn tell(fd: i32, taken: &Taken, result: isize, code: i32) -> Option<()> {
-    let socket = taken.socket?;
-    let mut pushing = pushing()?;
-    sockets::announce(&mut pushing, fd, socket);
-    let number = socket.to_le_bytes();
-    if taken.flags & sys::MSG_ERRQUEUE != 0 {
-        let result = if result < 0 { -code } else { result as i32 };
-        pushing.called(CallId::ERROR_QUEUE, result, &[&number]);
-        return Some(());
-    }
-    let Ok(mut left) = usize::try_from(result) else {
-        if code == sys::EAGAIN {
-            // An empty poll costs no clock read; it has the time of the event before it.
-            let time = pushing.latest();
-            pushing.push_parts(time, POLL_EMPTY, &[&number]);
-        } else {
-            pushing.push_parts(now(), RECEIVE_FAILED, &[&number, &code.to_le_bytes()]);
-        }
-        return Some(());
-    };
-    // SAFETY: the caller vouches for it.
-    let from = unsafe { Endpoint::from_pointer(taken.address, taken.address_length) };
-    let from = from.unwrap_or_else(|| sockets::peer(fd, socket));
-    // SAFETY: as above.
-    let mut vectors = unsafe { Vectors::new(taken.iov, taken.count) };
-    // With MSG_TRUNC the result is the packet's length, which may be more than was stored.
-    left = left.min(vectors.length());
-    if taken.flags & sys::MSG_PEEK != 0 {
-        let result = result as i32;
-        pushing.called(CallId::PEEK, result, &[&number]);
-        return Some(());
-    }
-    let time = now();
-    if taken.size == 0 || left <= taken.size {
-        // SAFETY: as above.
-        unsafe { received(&mut pushing, time, socket, &from, &mut vectors, left) };
-        return Some(());
-    }
-    pushing.joined(time, socket, left.div_ceil(taken.size), taken.size);
-    while left > 0 {
-        let part = left.min(taken.size);
-        // SAFETY: as above.
-        unsafe { received(&mut pushing, time, socket, &from, &mut vectors, part) };
-        left -= part;
-    }
-    Some(())
-}
-
-/// Pushes that the next `length` bytes of `vectors` were received.
-///
-/// # Safety
-/// There are so many.
+/// As [`after`].
 #[inline]
-unsafe fn received(
-    pushing: &mut Pushing,
-    time: u64,
-    socket: u16,
-    from: &Endpoint,
-    vectors: &mut Vectors<'_>,
-    length: usize,
-) {
-    let (number, head) = (socket.to_le_bytes(), 2 + from.bytes().len());
-    pushing.push(time, RECEIVED, head + length, |body| {
-        // SAFETY: the room is the sum of what is copied, which the caller vouches for.
-        unsafe {
-            core::ptr::copy_nonoverlapping(number.as_ptr(), body, 2);
-            core::ptr::copy_nonoverlapping(from.bytes().as_ptr(), body.add(2), head - 2);
-            vectors.take(body.add(head), length);
-        }
-    });
-}
-
-/// How long an address is that the program has room for, before a call.
-///
-/// # Safety
-/// `length` is null or leads to a length.
-pub unsafe fn room_for(length: *const u32) -> u32 {
-    // SAFETY: the caller vouches for it.
-    unsafe { length.as_ref() }.copied().unwrap_or(0)
-}
-
-/// `address_room`: how many bytes of an address there was room for; the kernel says how many it
-/// would have written.
-///
-/// # Safety
-/// As [`after`], for one buffer.
-#[allow(clippy::too_many_arguments)] // as many as the call has
 unsafe fn after_one(
     fd: i32,
     socket: Option<u16>,
-    buffer: *mut u8,
-    room: usize,
+    (buffer, length): (*mut u8, usize),
     flags: i32,
-    address: *const u8,
-    address_length: *const u32,
-    address_room: u32,
+    (address, address_length, address_room): (*const u8, *const u32, u32),
     result: isize,
 ) {
-    let iov = IoVec {
-        base: buffer,
-        length: room,
-    };
+    let iov = IoVec::new(buffer, length);
     // SAFETY: the caller vouches for it.
     unsafe {
-        let known = !address.is_null() && !address_length.is_null();
+        let asked = address_length
+            .as_ref()
+            .filter(|_| !address.is_null() && result >= 0);
         let taken = Taken {
             socket,
             iov: &raw const iov,
             count: 1,
             address,
-            address_length: if known && result >= 0 {
-                (*address_length).min(address_room).min(28)
-            } else {
-                0
-            },
+            address_length: asked.map_or(0, |length| (*length).min(address_room).min(28)),
             flags,
             size: 0,
         };
@@ -170,44 +55,30 @@ static RECVFROM: Real = Real::new(c"recvfrom");
 static RECVMSG: Real = Real::new(c"recvmsg");
 
 impl Source {
-    /// Receives with the kernel's word on the source where the socket has no one peer; by `plain`
-    /// otherwise.
-    ///
-    /// # Safety
-    /// `buffer` has room for `length` bytes.
-    unsafe fn receive(
-        fd: i32,
-        buffer: *mut u8,
-        length: usize,
-        flags: i32,
-        plain: impl FnOnce() -> isize,
-    ) -> (isize, Source) {
-        let mut source = Source {
+    fn unknown(fd: i32) -> Source {
+        Source {
             socket: sockets::udp(fd),
             address: [0; 28],
             length: 0,
-        };
-        let found = RECVFROM.get();
-        let many = source
-            .socket
-            .is_some_and(|socket| !sockets::has_peer(fd, socket));
-        if !many || found.is_null() || length == 0 {
+        }
+    }
+
+    /// Receives by `ask`, which calls the function that it is given and has the kernel name the
+    /// source, where the socket has no one peer; by `plain` otherwise.
+    #[inline]
+    fn receive_by(
+        fd: i32,
+        function: &Real,
+        plain: impl FnOnce() -> isize,
+        ask: impl FnOnce(*mut c_void, &mut Source) -> isize,
+    ) -> (isize, Source) {
+        let mut source = Source::unknown(fd);
+        let found = function.get();
+        let one_peer = |socket| sockets::has_peer(fd, socket);
+        if source.socket.is_none_or(one_peer) || found.is_null() {
             return (plain(), source);
         }
-        source.length = 28;
-        let (address, length_at) = (source.address.as_mut_ptr(), &raw mut source.length);
-        // SAFETY: the C library's function of this name; the caller vouches for the buffer.
-        let result = unsafe {
-            let receive: unsafe extern "C" fn(
-                i32,
-                *mut u8,
-                usize,
-                i32,
-                *mut u8,
-                *mut u32,
-            ) -> isize = core::mem::transmute(found);
-            receive(fd, buffer, length, flags, address, length_at)
-        };
+        let result = ask(found, &mut source);
         if result < 0 {
             source.length = 0;
             if errno() == sys::ENOTSOCK {
@@ -219,7 +90,36 @@ impl Source {
         (result, source)
     }
 
-    /// The same for several buffers.
+    /// Receives into one buffer.
+    ///
+    /// # Safety
+    /// `buffer` has room for `length` bytes.
+    #[inline]
+    unsafe fn receive(
+        fd: i32,
+        buffer: *mut u8,
+        length: usize,
+        flags: i32,
+        plain: impl FnOnce() -> isize,
+    ) -> (isize, Source) {
+        if length == 0 {
+            let source = Source::unknown(fd);
+            return (plain(), source);
+        }
+        Source::receive_by(fd, &RECVFROM, plain, |found, source| {
+            source.length = 28;
+            let (address, length_at) = (source.address.as_mut_ptr(), &raw mut source.length);
+            type Receive =
+                unsafe extern "C" fn(i32, *mut u8, usize, i32, *mut u8, *mut u32) -> isize;
+            // SAFETY: the C library's function of this name; the caller vouches for the buffer.
+            unsafe {
+                let receive: Receive = core::mem::transmute(found);
+                receive(fd, buffer, length, flags, address, length_at)
+            }
+        })
+    }
+
+    /// Receives into several buffers.
     ///
     /// # Safety
     /// `iov` leads to `count` buffers.
@@ -229,62 +129,90 @@ impl Source {
         count: i32,
         plain: impl FnOnce() -> isize,
     ) -> (isize, Source) {
-        let mut source = Source {
-            socket: sockets::udp(fd),
-            address: [0; 28],
-            length: 0,
-        };
-        let found = RECVMSG.get();
-        let many = source
-            .socket
-            .is_some_and(|socket| !sockets::has_peer(fd, socket));
         let count = usize::try_from(count).unwrap_or(0);
-        if !many || found.is_null() || count == 0 {
+        if count == 0 {
+            let source = Source::unknown(fd);
             return (plain(), source);
         }
-        let mut message = MsgHdr {
-            name: source.address.as_mut_ptr(),
-            name_length: 28,
-            iov: iov.cast_mut(),
-            iov_count: count,
-            control: core::ptr::null_mut(),
-            control_length: 0,
-            flags: 0,
-        };
-        // SAFETY: the C library's function of this name; the caller vouches for the buffers.
-        let result = unsafe {
-            let receive: unsafe extern "C" fn(i32, *mut MsgHdr, i32) -> isize =
-                core::mem::transmute(found);
-            receive(fd, &raw mut message, 0)
-        };
-        if result >= 0 {
+        Source::receive_by(fd, &RECVMSG, plain, |found, source| {
+            let mut message = MsgHdr {
+                name: source.address.as_mut_ptr(),
+                name_length: 28,
+                ..MsgHdr::new(iov, count)
+            };
+            type Receive = unsafe extern "C" fn(i32, *mut MsgHdr, i32) -> isize;
+            // SAFETY: the C library's function of this name; the caller vouches for the buffers.
+            let result = unsafe {
+                let receive: Receive = core::mem::transmute(found);
+                receive(fd, &raw mut message, 0)
+            };
             source.length = message.name_length.min(28);
-        } else if errno() == sys::ENOTSOCK {
-            sockets::forget(fd);
-            source.socket = None;
-            return (plain(), source);
-        }
-        (result, source)
+            result
+        })
     }
+}
 
-    /// # Safety
-    /// As [`after`], for one buffer.
-    unsafe fn tell(&self, fd: i32, buffer: *mut u8, length: usize, flags: i32, result: isize) {
-        let (address, length_at) = (self.address.as_ptr(), &raw const self.length);
-        // SAFETY: the caller vouches for it.
-        unsafe {
-            after_one(
-                fd,
-                self.socket,
-                buffer,
-                length,
-                flags,
-                address,
-                length_at,
-                28,
-                result,
-            )
-        };
+/// Receives into one buffer by `plain`, for a program that does not ask where the packet comes
+/// from; by another call where that says more. `length` is what the program asks for, `room` what
+/// it has: beyond that the C library ends the program.
+///
+/// # Safety
+/// `buffer` has room for `length` bytes, or `plain` ends the program.
+#[inline]
+unsafe fn receive_bytes(
+    fd: i32,
+    (buffer, length, room): (*mut u8, usize, usize),
+    flags: i32,
+    plain: impl FnOnce() -> isize,
+) -> isize {
+    // SAFETY: the caller vouches for it.
+    unsafe {
+        if length <= room
+            && let Some(result) = joined::ask_for_bytes(fd, buffer, length, flags)
+        {
+            return result;
+        }
+        let (result, source) = Source::receive(fd, buffer, length, flags, plain);
+        let (address, length_at) = (source.address.as_ptr(), &raw const source.length);
+        let asked = (address, length_at, 28);
+        after_one(fd, source.socket, (buffer, length), flags, asked, result);
+        result
+    }
+}
+
+/// The same for a program that may have a place for the address of the source.
+///
+/// # Safety
+/// As [`receive_bytes`]; `address` leads to nothing or to as many bytes as `address_length` says.
+#[inline]
+unsafe fn receive_from(
+    fd: i32,
+    (buffer, length, room): (*mut u8, usize, usize),
+    flags: i32,
+    (address, address_length): (*mut u8, *mut u32),
+    plain: impl FnOnce() -> isize,
+) -> isize {
+    // SAFETY: the caller vouches for it.
+    unsafe {
+        if address.is_null() {
+            return receive_bytes(fd, (buffer, length, room), flags, plain);
+        }
+        let iov = IoVec::new(buffer, length);
+        let place = (address, address_length);
+        if length <= room
+            && let Some(result) = joined::ask_plainly(fd, &raw const iov, 1, flags, place)
+        {
+            return result;
+        }
+        let asked = (
+            address.cast_const(),
+            address_length.cast_const(),
+            room_for(address_length),
+        );
+        let socket = sockets::udp(fd);
+        let result = plain();
+        after_one(fd, socket, (buffer, length), flags, asked, result);
+        result
     }
 }
 
@@ -301,11 +229,7 @@ unsafe fn read_parts(
     flags: i32,
     plain: impl FnOnce() -> isize,
 ) -> isize {
-    let nobody = Source {
-        socket: sockets::udp(fd),
-        address: [0; 28],
-        length: 0,
-    };
+    let nobody = Source::unknown(fd);
     // SAFETY: the caller vouches for it.
     unsafe {
         if flags == 0
@@ -329,8 +253,7 @@ unsafe fn read_parts(
             size: 0,
         };
         after(fd, &taken, result);
-        crate::randomness::after_read_parts(fd, iov, count, result);
-        result
+        randomness::after_read_parts(fd, iov, count, result)
     }
 }
 
@@ -351,9 +274,7 @@ unsafe fn read_at(
         if offset == -1 {
             return read_parts(fd, iov, count, flags, plain);
         }
-        let result = plain();
-        crate::randomness::after_read_parts(fd, iov, count, result);
-        result
+        randomness::after_read_parts(fd, iov, count, plain())
     }
 }
 
@@ -399,7 +320,7 @@ unsafe fn with_sources<const N: usize>(
     result
 }
 
-/// Says what came of a `recvmmsg`; `rooms` is how long an address each message has room for.
+/// Pushes the result of a `recvmmsg`; `rooms` is how long an address each message has room for.
 ///
 /// # Safety
 /// As [`after`], for each of the messages.
@@ -437,92 +358,50 @@ unsafe fn after_many(
 
 hook! {
     fn recv[real](fd: i32, buffer: *mut u8, length: usize, flags: i32) -> isize {
+        let place = (buffer, length, usize::MAX);
         // SAFETY: as the program vouches for its own call.
-        unsafe {
-            if let Some(result) = joined::ask_for_bytes(fd, buffer, length, flags) {
-                return result;
-            }
-            let (result, source) = Source::receive(fd, buffer, length, flags, || real(fd, buffer, length, flags));
-            source.tell(fd, buffer, length, flags, result);
-            result
-        }
+        unsafe { receive_bytes(fd, place, flags, || real(fd, buffer, length, flags)) }
     }
 
     fn __recv_chk[real](fd: i32, buffer: *mut u8, length: usize, room: usize, flags: i32) -> isize {
+        let place = (buffer, length, room);
         // SAFETY: as the program vouches for its own call.
-        unsafe {
-            if length <= room && let Some(result) = joined::ask_for_bytes(fd, buffer, length, flags) {
-                return result;
-            }
-            let (result, source) = Source::receive(fd, buffer, length, flags, || real(fd, buffer, length, room, flags));
-            source.tell(fd, buffer, length, flags, result);
-            result
-        }
+        unsafe { receive_bytes(fd, place, flags, || real(fd, buffer, length, room, flags)) }
     }
 
     fn recvfrom[real](fd: i32, buffer: *mut u8, length: usize, flags: i32, address: *mut u8, address_length: *mut u32) -> isize {
+        let (place, from) = ((buffer, length, usize::MAX), (address, address_length));
         // SAFETY: as the program vouches for its own call.
         unsafe {
-            let iov = IoVec { base: buffer, length };
-            if let Some(result) = joined::ask_plainly(fd, &raw const iov, 1, flags, (address, address_length)) {
-                return result;
-            }
-            if address.is_null() {
-                let (result, source) = Source::receive(fd, buffer, length, flags, || real(fd, buffer, length, flags, address, address_length));
-                source.tell(fd, buffer, length, flags, result);
-                return result;
-            }
-            let address_room = room_for(address_length);
-            let socket = sockets::udp(fd);
-            let result = real(fd, buffer, length, flags, address, address_length);
-            after_one(fd, socket, buffer, length, flags, address, address_length, address_room, result);
-            result
+            let plain = || real(fd, buffer, length, flags, address, address_length);
+            receive_from(fd, place, flags, from, plain)
         }
     }
 
     fn __recvfrom_chk[real](fd: i32, buffer: *mut u8, length: usize, room: usize, flags: i32, address: *mut u8, address_length: *mut u32) -> isize {
+        let (place, from) = ((buffer, length, room), (address, address_length));
         // SAFETY: as the program vouches for its own call.
         unsafe {
-            let iov = IoVec { base: buffer, length };
-            if length <= room && let Some(result) = joined::ask_plainly(fd, &raw const iov, 1, flags, (address, address_length)) {
-                return result;
-            }
-            if address.is_null() {
-                let (result, source) = Source::receive(fd, buffer, length, flags, || real(fd, buffer, length, room, flags, address, address_length));
-                source.tell(fd, buffer, length, flags, result);
-                return result;
-            }
-            let address_room = room_for(address_length);
-            let socket = sockets::udp(fd);
-            let result = real(fd, buffer, length, room, flags, address, address_length);
-            after_one(fd, socket, buffer, length, flags, address, address_length, address_room, result);
-            result
+            let plain = || real(fd, buffer, length, room, flags, address, address_length);
+            receive_from(fd, place, flags, from, plain)
         }
     }
 
     fn read[real](fd: i32, buffer: *mut u8, length: usize) -> isize {
+        let place = (buffer, length, usize::MAX);
         // SAFETY: as the program vouches for its own call.
         unsafe {
-            if let Some(result) = joined::ask_for_bytes(fd, buffer, length, 0) {
-                return result;
-            }
-            let (result, source) = Source::receive(fd, buffer, length, 0, || real(fd, buffer, length));
-            source.tell(fd, buffer, length, 0, result);
-            crate::randomness::after_read(fd, buffer, result);
-            result
+            let result = receive_bytes(fd, place, 0, || real(fd, buffer, length));
+            randomness::after_read(fd, buffer, result)
         }
     }
 
     fn __read_chk[real](fd: i32, buffer: *mut u8, length: usize, room: usize) -> isize {
+        let place = (buffer, length, room);
         // SAFETY: as the program vouches for its own call.
         unsafe {
-            if length <= room && let Some(result) = joined::ask_for_bytes(fd, buffer, length, 0) {
-                return result;
-            }
-            let (result, source) = Source::receive(fd, buffer, length, 0, || real(fd, buffer, length, room));
-            source.tell(fd, buffer, length, 0, result);
-            crate::randomness::after_read(fd, buffer, result);
-            result
+            let result = receive_bytes(fd, place, 0, || real(fd, buffer, length, room));
+            randomness::after_read(fd, buffer, result)
         }
     }
 
@@ -607,7 +486,7 @@ hook! {
                     _ => with_sources::<SOURCES_MAX>(list, receive, tell),
                 }
             };
-            if flags & joined::UNJOINED == 0 && joined::joins(fd) {
+            if flags & UNJOINED == 0 && joined::joins(fd) {
                 joined::with_room(list, receive_list)
             } else {
                 receive_list(list)
@@ -624,33 +503,4 @@ hook! {
 unsafe fn came_beside(message: &MsgHdr) {
     // SAFETY: the caller vouches for it.
     unsafe { vectors::descriptors(message.control, message.control_length, sockets::arrived) };
-}
-
-/// What a call on `socket` that came to `result` put into a message.
-///
-/// # Safety
-/// As [`after`].
-pub unsafe fn taken_by(
-    socket: Option<u16>,
-    message: &MsgHdr,
-    room: u32,
-    flags: i32,
-    result: isize,
-) -> Taken {
-    let joins = || socket.is_some_and(sockets::joins);
-    let size = if result >= 0 && flags & joined::UNJOINED == 0 && joins() {
-        // SAFETY: the caller vouches for it.
-        unsafe { joined::size_in(message) }
-    } else {
-        0
-    };
-    Taken {
-        socket,
-        iov: message.iov,
-        count: message.iov_count,
-        address: message.name,
-        address_length: message.name_length.min(room).min(28),
-        flags,
-        size,
-    }
 }

@@ -1,12 +1,13 @@
 //! Every way to send on a UDP socket.
 
-use crate::push::{Pushing, now, pushing};
-use crate::sockets::{self, Endpoint};
-use crate::sys::{self, IoVec, MMsgHdr, MsgHdr, errno, hook, set_errno};
+use crate::body::{self, EventKind, SendOutcome};
+use crate::endpoint::Endpoint;
+use crate::hook::hook;
+use crate::push::{Pushing, pushing};
+use crate::sockets;
+use crate::sys::{self, IoVec, MMsgHdr, MsgHdr, errno, set_errno};
+use crate::thread::now;
 use crate::vectors::{self, Vectors};
-
-const SENT: u8 = 3;
-const SEND_RESULT: u8 = 4;
 
 /// A send that has its number and not yet its result.
 struct Pending {
@@ -103,7 +104,7 @@ impl Outgoing {
 /// So many packets the kernel makes at most of what one call hands over.
 const SEGMENTS_MAX: usize = 128;
 
-/// Says that the program is about to send, sends, and says what came of it.
+/// Pushes the packet, sends it, and pushes the result.
 ///
 /// # Safety
 /// What goes out leads to readable bytes, and to nothing or to an address of its length.
@@ -137,9 +138,9 @@ unsafe fn before(fd: i32, socket: u16, outgoing: &Outgoing) -> Option<Pending> {
             Vectors::new(outgoing.iov, outgoing.count),
         )
     };
-    let (time, length) = (now(), vectors.length());
+    let (time, kind, length) = (now(), EventKind::Sent, vectors.length());
     // SAFETY: as above.
-    let number = unsafe { sent(&mut pushing, time, socket, &to, &mut vectors, length) }?;
+    let number = unsafe { pushing.packet(kind, time, (socket, &to), &mut vectors, length) }?;
     Some(Pending {
         number,
         time,
@@ -147,36 +148,12 @@ unsafe fn before(fd: i32, socket: u16, outgoing: &Outgoing) -> Option<Pending> {
     })
 }
 
-/// Pushes that the next `length` bytes of `vectors` are sent. The event's number.
-///
-/// # Safety
-/// There are so many.
-#[inline]
-unsafe fn sent(
-    pushing: &mut Pushing,
-    time: u64,
-    socket: u16,
-    to: &Endpoint,
-    vectors: &mut Vectors<'_>,
-    length: usize,
-) -> Option<u64> {
-    let (number, head) = (socket.to_le_bytes(), 2 + to.bytes().len());
-    pushing.push(time, SENT, head + length, |body| {
-        // SAFETY: the room is the sum of the parts, which the caller vouches for.
-        unsafe {
-            core::ptr::copy_nonoverlapping(number.as_ptr(), body, 2);
-            core::ptr::copy_nonoverlapping(to.bytes().as_ptr(), body.add(2), head - 2);
-            vectors.take(body.add(head), length);
-        }
-    })
-}
-
-/// Says what came of a send. Leaves `errno` as it is.
+/// Pushes the result of a send. Leaves `errno` as it is.
 fn after(fd: i32, pending: Option<Pending>, result: isize) {
     let Some(pending) = pending else { return };
     let code = errno();
     if let Some(mut pushing) = pushing() {
-        came_of(&mut pushing, &pending, result, code);
+        push_result(&mut pushing, &pending, result, code);
         if let Some(socket) = sockets::udp(fd) {
             sockets::announce(&mut pushing, fd, socket);
         }
@@ -185,14 +162,14 @@ fn after(fd: i32, pending: Option<Pending>, result: isize) {
 }
 
 #[inline]
-fn came_of(pushing: &mut Pushing, pending: &Pending, result: isize, code: i32) {
-    let (tag, value) = match usize::try_from(result) {
-        Ok(taken) if taken >= pending.length => (0, 0),
-        Ok(taken) => (1, taken as u32),
-        Err(_) => (2, code as u32),
+fn push_result(pushing: &mut Pushing, pending: &Pending, result: isize, code: i32) {
+    let outcome = match usize::try_from(result) {
+        Ok(taken) if taken >= pending.length => SendOutcome::Sent,
+        Ok(taken) => SendOutcome::Short(taken as u32),
+        Err(_) => SendOutcome::Failed(code),
     };
-    let (number, value) = (pending.number.to_le_bytes(), value.to_le_bytes());
-    pushing.push_parts(pending.time, SEND_RESULT, &[&number, &[tag], &value]);
+    let body = body::send_result(pending.number, outcome);
+    pushing.push_body(pending.time, EventKind::SendResult, body);
 }
 
 /// The same for what the kernel cuts into packets of `size` bytes: each is one, and all have the
@@ -226,8 +203,9 @@ unsafe fn send_cut(
                 break;
             }
             let part = left.min(size);
+            let kind = EventKind::Sent;
             // SAFETY: as above.
-            let known = unsafe { sent(&mut pushing, time, socket, &to, &mut vectors, part) };
+            let known = unsafe { pushing.packet(kind, time, (socket, &to), &mut vectors, part) };
             *number = known.unwrap_or(u64::MAX);
             left -= part;
         }
@@ -242,7 +220,7 @@ unsafe fn send_cut(
                 time,
                 length,
             };
-            came_of(&mut pushing, &pending, result, code);
+            push_result(&mut pushing, &pending, result, code);
         }
         sockets::announce(&mut pushing, fd, socket);
     }
@@ -250,29 +228,22 @@ unsafe fn send_cut(
     result
 }
 
-fn vector(buffer: *const u8, length: usize) -> IoVec {
-    IoVec {
-        base: buffer.cast_mut(),
-        length,
-    }
-}
-
 hook! {
     fn send[real](fd: i32, buffer: *const u8, length: usize, flags: i32) -> isize {
-        let iov = vector(buffer, length);
+        let iov = IoVec::new(buffer, length);
         // SAFETY: as the program vouches for its own call.
         unsafe { send_by(fd, &Outgoing::bytes(&iov), || real(fd, buffer, length, flags)) }
     }
 
     fn sendto[real](fd: i32, buffer: *const u8, length: usize, flags: i32, address: *const u8, address_length: u32) -> isize {
-        let iov = vector(buffer, length);
+        let iov = IoVec::new(buffer, length);
         let outgoing = Outgoing { address, address_length, ..Outgoing::bytes(&iov) };
         // SAFETY: as the program vouches for its own call.
         unsafe { send_by(fd, &outgoing, || real(fd, buffer, length, flags, address, address_length)) }
     }
 
     fn write[real](fd: i32, buffer: *const u8, length: usize) -> isize {
-        let iov = vector(buffer, length);
+        let iov = IoVec::new(buffer, length);
         // SAFETY: as the program vouches for its own call.
         unsafe {
             if sockets::udp(fd).is_some() && !sockets::is_still_udp(fd) {

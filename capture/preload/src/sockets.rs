@@ -3,9 +3,12 @@
 use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 use crate::attach;
+use crate::body::{self, EventKind};
 use crate::call::{CallId, PastId};
-use crate::push::{Pushing, now, pushing};
+use crate::endpoint::Endpoint;
+use crate::push::{Pushing, pushing};
 use crate::sys::{self, nr};
+use crate::thread::now;
 
 const FDS: usize = 1 << 16;
 const UNKNOWN: u32 = 0;
@@ -21,8 +24,7 @@ static REFERENCES: [AtomicU16; FDS] = [const { AtomicU16::new(0) }; FDS];
 /// 0 for a socket that was seen being made and never connected.
 static CONNECTED: [AtomicU8; FDS] = [const { AtomicU8::new(0) }; FDS];
 static ANNOUNCED: [AtomicU8; FDS] = [const { AtomicU8::new(UNBOUND) }; FDS];
-/// The peers of connected sockets, as the body of an event has them; the first byte of the last
-/// word is the length.
+/// The peers of connected sockets, as [`Endpoint::to_words`] makes them.
 static PEERS: [[AtomicU64; 5]; FDS] = [const { [const { AtomicU64::new(0) }; 5] }; FDS];
 
 /// The size into which the kernel cuts what is sent; 0 where it does not.
@@ -34,70 +36,9 @@ const UNBOUND: u8 = 0;
 const HINTED: u8 = 1;
 const BOUND: u8 = 2;
 
-const SOCKET_OPENED: u8 = 1;
-const SOCKET_CLOSED: u8 = 2;
-
-/// An address as the body of an event has it.
-#[derive(Clone, Copy)]
-pub struct Endpoint {
-    bytes: [u8; 27],
-    length: u8,
-}
-
-impl Endpoint {
-    /// `0.0.0.0:0`, for what cannot be named.
-    pub const NONE: Endpoint = Endpoint {
-        bytes: {
-            let mut bytes = [0; 27];
-            bytes[0] = 4;
-            bytes
-        },
-        length: 7,
-    };
-
-    pub fn bytes(&self) -> &[u8] {
-        self.bytes.get(..usize::from(self.length)).unwrap_or(&[])
-    }
-
-    /// From the C form; `None` where it is no Internet address.
-    pub fn from_c(address: &[u8]) -> Option<Endpoint> {
-        let family = i32::from(u16::from_ne_bytes([*address.first()?, *address.get(1)?]));
-        let port = u16::from_be_bytes([*address.get(2)?, *address.get(3)?]).to_le_bytes();
-        let mut bytes = [0; 27];
-        bytes[1..3].copy_from_slice(&port);
-        match family {
-            sys::AF_INET => {
-                bytes[0] = 4;
-                bytes[3..7].copy_from_slice(address.get(4..8)?);
-                Some(Endpoint { bytes, length: 7 })
-            }
-            sys::AF_INET6 => {
-                bytes[0] = 6;
-                bytes[3..19].copy_from_slice(address.get(8..24)?);
-                bytes[19..23].copy_from_slice(address.get(4..8)?);
-                bytes[23..27].copy_from_slice(address.get(24..28)?);
-                Some(Endpoint { bytes, length: 27 })
-            }
-            _ => None,
-        }
-    }
-
-    /// From where a C program keeps an address of `length` bytes.
-    ///
-    /// # Safety
-    /// `address` is null or leads to `length` bytes.
-    pub unsafe fn from_pointer(address: *const u8, length: u32) -> Option<Endpoint> {
-        if address.is_null() {
-            return None;
-        }
-        // SAFETY: the caller vouches for it.
-        Endpoint::from_c(unsafe { core::slice::from_raw_parts(address, length as usize) })
-    }
-}
-
-/// Where the kernel sends to that is told to send to `address`, which [`Endpoint::from_pointer`]
-/// cannot read: an address without a family means an IPv4 one to an IPv4 socket. `None`: to the
-/// peer, if anywhere.
+/// The endpoint that the kernel takes `address` for where [`Endpoint::from_pointer`] cannot read it:
+/// an IPv4 socket takes an address without a family for one of IPv4. `None`: the kernel sends to
+/// the socket's peer, if it has one.
 ///
 /// # Safety
 /// `address` leads to `length` bytes.
@@ -115,11 +56,22 @@ pub unsafe fn without_family(fd: i32, address: *const u8, length: u32) -> Option
     Endpoint::from_c(&named)
 }
 
+/// Where the table keeps what a descriptor is; `None` where it has no room for it.
+#[inline]
+fn entry(fd: i32) -> Option<&'static AtomicU32> {
+    TABLE.get(usize::try_from(fd).ok()?)
+}
+
+/// What a descriptor is, as the table has it.
+#[inline]
+fn class(fd: i32) -> Option<u32> {
+    Some(entry(fd)?.load(Ordering::Relaxed))
+}
+
 /// The number of the UDP socket behind a descriptor; `None` for anything else.
 #[inline]
 pub fn udp(fd: i32) -> Option<u16> {
-    let entry = TABLE.get(usize::try_from(fd).ok()?)?;
-    match entry.load(Ordering::Relaxed) {
+    match class(fd)? {
         UNKNOWN => classify(fd),
         class => Some(class.checked_sub(UDP)? as u16),
     }
@@ -127,21 +79,16 @@ pub fn udp(fd: i32) -> Option<u16> {
 
 /// Whether the descriptor still is this socket's: another thread may have closed it.
 fn is_at(fd: i32, socket: u16) -> bool {
-    let entry = usize::try_from(fd).ok().and_then(|fd| TABLE.get(fd));
-    entry.is_some_and(|entry| entry.load(Ordering::Relaxed) == UDP + u32::from(socket))
+    class(fd) == Some(UDP + u32::from(socket))
 }
 
 /// Whether random bytes are read from the descriptor.
 #[inline]
 pub fn is_random_source(fd: i32) -> bool {
-    let class = |entry: &AtomicU32| entry.load(Ordering::Relaxed);
-    let Some(entry) = usize::try_from(fd).ok().and_then(|fd| TABLE.get(fd)) else {
-        return false;
-    };
-    if class(entry) == UNKNOWN {
+    if class(fd) == Some(UNKNOWN) {
         classify(fd);
     }
-    class(entry) == RANDOM_SOURCE
+    class(fd) == Some(RANDOM_SOURCE)
 }
 
 /// Remembers that the descriptor reads random bytes.
@@ -151,15 +98,16 @@ pub fn set_random_source(fd: i32) {
     }
 }
 
-/// Says what a descriptor is; not where another thread has said something else.
+/// Sets what a descriptor is, unless another thread has set something else than `before`.
 fn exchange(fd: i32, before: u32, class: u32) -> bool {
-    let entry = usize::try_from(fd).ok().and_then(|fd| TABLE.get(fd));
+    attach::inherits_by(announce_inherited);
     let order = Ordering::Relaxed;
-    entry.is_some_and(|entry| entry.compare_exchange(before, class, order, order).is_ok())
+    entry(fd).is_some_and(|entry| entry.compare_exchange(before, class, order, order).is_ok())
 }
 
 fn set(fd: i32, class: u32) {
-    if let Some(entry) = usize::try_from(fd).ok().and_then(|fd| TABLE.get(fd)) {
+    attach::inherits_by(announce_inherited);
+    if let Some(entry) = entry(fd) {
         entry.store(class, Ordering::Relaxed);
     }
 }
@@ -179,7 +127,7 @@ fn classify(fd: i32) -> Option<u16> {
         };
         if !exchange(fd, UNKNOWN, class) {
             // Another thread was first.
-            return known(fd);
+            return Some(self::class(fd)?.checked_sub(UDP)? as u16);
         }
         // Another thread may have closed it meanwhile and made another, and what that one said of
         // the descriptor came before.
@@ -192,16 +140,9 @@ fn classify(fd: i32) -> Option<u16> {
     cuts(socket, asked(sys::UDP_SEGMENT));
     joins_from_now(socket, asked(sys::UDP_GRO));
     let mut pushing = pushing()?;
-    let (number, fd_bytes) = (socket.to_le_bytes(), fd.to_le_bytes());
-    pushing.called(CallId::SOCKET, fd, &[&fd_bytes, &number]);
+    push_made(&mut pushing, fd, socket);
     announce(&mut pushing, fd, socket);
     Some(socket)
-}
-
-/// What the table says of a descriptor.
-fn known(fd: i32) -> Option<u16> {
-    let entry = TABLE.get(usize::try_from(fd).ok()?)?;
-    Some(entry.load(Ordering::Relaxed).checked_sub(UDP)? as u16)
 }
 
 fn is_udp(fd: i32) -> bool {
@@ -241,13 +182,19 @@ fn is_random_device(fd: i32) -> bool {
 }
 
 fn option(fd: i32, level: i32, name: i32) -> Option<i32> {
-    let (mut value, mut length) = (0i32, 4u32);
-    let (value_at, length_at) = ((&raw mut value) as usize, (&raw mut length) as usize);
+    let (got, [value]) = options(fd, level, name);
+    got.then_some(value as i32)
+}
+
+/// Whether the kernel answers what an option of a socket is, and its numbers.
+fn options<const N: usize>(fd: i32, level: i32, name: i32) -> (bool, [u32; N]) {
+    let (mut values, mut length) = ([0; N], 4 * N as u32);
+    let (values_at, length_at) = (values.as_mut_ptr() as usize, (&raw mut length) as usize);
     let (level, name) = (level as usize, name as usize);
-    let arguments = [fd as usize, level, name, value_at, length_at, 0];
-    // SAFETY: places for the value and its length.
+    let arguments = [fd as usize, level, name, values_at, length_at, 0];
+    // SAFETY: places for the values and their length.
     let result = unsafe { sys::syscall(nr::GETSOCKOPT, arguments) };
-    (result == 0).then_some(value)
+    (result == 0, values)
 }
 
 /// Numbers a socket; `None` where there is no number left, or no room for the descriptor.
@@ -293,10 +240,10 @@ pub fn joins(socket: u16) -> bool {
     JOINS[usize::from(socket)].load(Ordering::Relaxed) != 0
 }
 
-/// Says that the program does something that no hook sees: once for each process.
+/// Pushes that the program does something that no hook sees: once for each process.
 #[cold]
 pub fn past(what: PastId) {
-    /// For each of them, where it was told last.
+    /// For each of them, the generation that pushed it last.
     static TOLD: [AtomicU32; 16] = [const { AtomicU32::new(0) }; 16];
     let Some(generation) = attach::generation() else {
         return;
@@ -318,10 +265,8 @@ pub fn forget(fd: i32) {
 
 /// The descriptor was opened anew.
 pub fn opened(fd: i32) {
-    let entry = usize::try_from(fd).ok().and_then(|fd| TABLE.get(fd));
-    let known = entry.is_some_and(|entry| entry.load(Ordering::Relaxed) != UNKNOWN);
-    if known && !attach::is_borrowed() {
-        set(fd, UNKNOWN);
+    if class(fd).is_some_and(|class| class != UNKNOWN) {
+        arrived(fd);
     }
 }
 
@@ -365,13 +310,18 @@ pub fn made(fd: i32) {
     CONNECTED[usize::from(socket)].store(0, Ordering::Relaxed);
     // Whatever another thread has found there before.
     set(fd, UDP + u32::from(socket));
-    let Some(mut pushing) = pushing() else { return };
-    let (number, fd_bytes) = (socket.to_le_bytes(), fd.to_le_bytes());
+    if let Some(mut pushing) = pushing() {
+        push_made(&mut pushing, fd, socket);
+    }
+}
+
+fn push_made(pushing: &mut Pushing, fd: i32, socket: u16) {
+    let (fd_bytes, number) = (fd.to_le_bytes(), socket.to_le_bytes());
     pushing.called(CallId::SOCKET, fd, &[&fd_bytes, &number]);
 }
 
-/// Before a send or behind a receive: tells of the socket's address where that is not done yet.
-/// A socket that has none is told of all the same, so that no packet comes before its socket.
+/// Before a send or behind a receive: pushes the socket's address, if that was not done yet. Also
+/// for a socket that has none, so that no packet comes before its socket.
 #[inline]
 pub fn announce(pushing: &mut Pushing, fd: i32, socket: u16) {
     if ANNOUNCED[usize::from(socket)].load(Ordering::Relaxed) != BOUND {
@@ -381,31 +331,32 @@ pub fn announce(pushing: &mut Pushing, fd: i32, socket: u16) {
 
 #[cold]
 fn announce_slowly(pushing: &mut Pushing, fd: i32, socket: u16) {
-    let mut address = [0u8; 28];
-    let mut length = 28u32;
-    let (address_at, length_at) = (address.as_mut_ptr() as usize, (&raw mut length) as usize);
-    let arguments = [fd as usize, address_at, length_at, 0, 0, 0];
-    // SAFETY: places for the address and its length.
-    let result = unsafe { sys::syscall(nr::GETSOCKNAME, arguments) };
-    let found = (result == 0 && is_at(fd, socket))
-        .then(|| Endpoint::from_c(&address))
-        .flatten();
-    let bound = found.is_some() && (address[2] != 0 || address[3] != 0);
+    let (found, port) = address(nr::GETSOCKNAME, fd, socket);
+    let bound = found.is_some() && port != 0;
     let state = &ANNOUNCED[usize::from(socket)];
     let next = if bound { BOUND } else { HINTED };
     if state.swap(next, Ordering::Relaxed) >= next {
         state.store(next.max(HINTED), Ordering::Relaxed);
         return;
     }
-    let local = found.unwrap_or(Endpoint::NONE);
-    pushing.push_parts(
-        now(),
-        SOCKET_OPENED,
-        &[&socket.to_le_bytes(), local.bytes()],
-    );
+    pushing.opened(now(), socket, &found.unwrap_or(Endpoint::NONE));
 }
 
-/// In a forked child: the sockets that it has from its parent.
+/// What the kernel answers to `GETSOCKNAME` or `GETPEERNAME`, and the port in it.
+fn address(call: usize, fd: i32, socket: u16) -> (Option<Endpoint>, u16) {
+    let (mut address, mut length) = ([0u8; 28], 28u32);
+    let (address_at, length_at) = (address.as_mut_ptr() as usize, (&raw mut length) as usize);
+    let arguments = [fd as usize, address_at, length_at, 0, 0, 0];
+    // SAFETY: places for the address and its length.
+    let result = unsafe { sys::syscall(call, arguments) };
+    let found = (result == 0 && is_at(fd, socket)).then(|| Endpoint::from_c(&address));
+    (
+        found.flatten(),
+        u16::from_be_bytes([address[2], address[3]]),
+    )
+}
+
+/// In a forked child: pushes the sockets that it has from its parent.
 pub fn announce_inherited() {
     for (fd, entry) in TABLE.iter().enumerate().take(4096) {
         let class = entry.load(Ordering::Relaxed);
@@ -422,47 +373,25 @@ pub fn announce_inherited() {
 pub fn has_peer(fd: i32, socket: u16) -> bool {
     PEERS[usize::from(socket)][4].load(Ordering::Relaxed) != 0
         || (CONNECTED[usize::from(socket)].load(Ordering::Relaxed) != 0
-            && ask_peer(fd, socket).bytes != Endpoint::NONE.bytes)
+            && ask_peer(fd, socket) != Endpoint::NONE)
 }
 
 /// The peer of a connected socket, asked for once.
 #[inline]
 pub fn peer(fd: i32, socket: u16) -> Endpoint {
     let words = &PEERS[usize::from(socket)];
-    let mut bytes = [0u8; 40];
-    for (chunk, word) in bytes.chunks_exact_mut(8).zip(words) {
-        chunk.copy_from_slice(&word.load(Ordering::Relaxed).to_ne_bytes());
-    }
-    if bytes[32] == 0 {
-        return ask_peer(fd, socket);
-    }
-    let mut endpoint = Endpoint::NONE;
-    endpoint.bytes.copy_from_slice(&bytes[..27]);
-    endpoint.length = bytes[32].min(27);
-    endpoint
+    let known = core::array::from_fn(|index| words[index].load(Ordering::Relaxed));
+    Endpoint::from_words(known).unwrap_or_else(|| ask_peer(fd, socket))
 }
 
 #[cold]
 fn ask_peer(fd: i32, socket: u16) -> Endpoint {
-    let mut address = [0u8; 28];
-    let mut length = 28u32;
-    let (address_at, length_at) = (address.as_mut_ptr() as usize, (&raw mut length) as usize);
-    let arguments = [fd as usize, address_at, length_at, 0, 0, 0];
-    // SAFETY: places for the address and its length.
-    let result = unsafe { sys::syscall(nr::GETPEERNAME, arguments) };
-    let Some(endpoint) = (result == 0 && is_at(fd, socket))
-        .then(|| Endpoint::from_c(&address))
-        .flatten()
-    else {
+    let (Some(endpoint), _) = address(nr::GETPEERNAME, fd, socket) else {
         return Endpoint::NONE;
     };
-    let mut bytes = [0u8; 40];
-    bytes[..27].copy_from_slice(&endpoint.bytes);
-    bytes[32] = endpoint.length;
-    for (chunk, word) in bytes.chunks_exact(8).zip(&PEERS[usize::from(socket)]) {
-        let mut value = [0; 8];
-        value.copy_from_slice(chunk);
-        word.store(u64::from_ne_bytes(value), Ordering::Relaxed);
+    let words = endpoint.to_words().into_iter();
+    for (word, value) in PEERS[usize::from(socket)].iter().zip(words) {
+        word.store(value, Ordering::Relaxed);
     }
     endpoint
 }
@@ -507,22 +436,18 @@ pub fn duplicated(from: i32, to: i32) {
 
 /// The descriptor was closed, or was not.
 pub fn closed(fd: i32) {
-    if let Some(entry) = usize::try_from(fd).ok().and_then(|fd| TABLE.get(fd)) {
-        let order = Ordering::Relaxed;
-        let _ = entry.compare_exchange(CLOSING, UNKNOWN, order, order);
-    }
+    exchange(fd, CLOSING, UNKNOWN);
 }
 
 /// The descriptor is about to be closed; [`closed`] is to be called behind that.
 pub fn closing(fd: i32) {
-    let Some(entry) = usize::try_from(fd).ok().and_then(|fd| TABLE.get(fd)) else {
+    let Some(class) = class(fd).filter(|class| *class != UNKNOWN) else {
         return;
     };
-    let class = entry.load(Ordering::Relaxed);
-    if class == UNKNOWN || attach::is_borrowed() {
+    if attach::is_borrowed() {
         return;
     }
-    entry.store(CLOSING, Ordering::Relaxed);
+    set(fd, CLOSING);
     let Some(socket) = class.checked_sub(UDP).map(|socket| socket as u16) else {
         return;
     };
@@ -533,37 +458,25 @@ pub fn closing(fd: i32) {
         pushing.called(CallId::CLOSE, 0, &[&fd_bytes, &number]);
         return;
     }
-    let (drops, queued) = receive_queue(fd);
-    let (drops, queued) = (drops.to_le_bytes(), queued.to_le_bytes());
+    let [drops, queued] = receive_queue(fd);
     pushing.called(CallId::CLOSE, 0, &[&fd_bytes, &number, &drops, &queued]);
-    pushing.push_parts(now(), SOCKET_CLOSED, &[&number]);
+    pushing.push_body(now(), EventKind::SocketClosed, body::socket(socket));
 }
 
 /// Packets dropped for a full receive buffer, and the bytes of buffer that nobody read.
-fn receive_queue(fd: i32) -> (u32, u32) {
-    let (mut values, mut length) = ([0u32; 9], 36u32);
-    let (values_at, length_at) = (values.as_mut_ptr() as usize, (&raw mut length) as usize);
-    let level = sys::SOL_SOCKET as usize;
-    let name = sys::SO_MEMINFO as usize;
-    // SAFETY: places for the values and their length.
-    unsafe {
-        sys::syscall(
-            nr::GETSOCKOPT,
-            [fd as usize, level, name, values_at, length_at, 0],
-        )
-    };
-    (values[8], values[0])
+fn receive_queue(fd: i32) -> [[u8; 4]; 2] {
+    let (_, values) = options::<9>(fd, sys::SOL_SOCKET, sys::SO_MEMINFO);
+    [values[8].to_le_bytes(), values[0].to_le_bytes()]
 }
 
-/// What the receive buffers of all sockets came to.
-pub fn tell_receive_queues() {
+/// Pushes the last state of the receive buffers of all sockets.
+pub fn push_receive_queues() {
     for (fd, entry) in TABLE.iter().enumerate().take(4096) {
         let Some(socket) = entry.load(Ordering::Relaxed).checked_sub(UDP) else {
             continue;
         };
         let Some(mut pushing) = pushing() else { return };
-        let (drops, queued) = receive_queue(fd as i32);
-        let (drops, queued) = (drops.to_le_bytes(), queued.to_le_bytes());
+        let [drops, queued] = receive_queue(fd as i32);
         let number = (socket as u16).to_le_bytes();
         pushing.called(CallId::RECEIVE_QUEUE, 0, &[&number, &drops, &queued]);
     }

@@ -46,6 +46,13 @@ pub struct IoVec {
     pub length: usize,
 }
 
+impl IoVec {
+    pub fn new(base: *const u8, length: usize) -> IoVec {
+        let base = base.cast_mut();
+        IoVec { base, length }
+    }
+}
+
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct MsgHdr {
@@ -56,6 +63,21 @@ pub struct MsgHdr {
     pub control: *mut u8,
     pub control_length: usize,
     pub flags: c_int,
+}
+
+impl MsgHdr {
+    /// A message in these places, with no address and nothing beside it.
+    pub fn new(iov: *const IoVec, iov_count: usize) -> MsgHdr {
+        MsgHdr {
+            name: core::ptr::null_mut(),
+            name_length: 0,
+            iov: iov.cast_mut(),
+            iov_count,
+            control: core::ptr::null_mut(),
+            control_length: 0,
+            flags: 0,
+        }
+    }
 }
 
 #[repr(C)]
@@ -71,12 +93,38 @@ pub struct TimeSpec {
     pub nanos: i64,
 }
 
+impl TimeSpec {
+    /// The time in nanoseconds.
+    #[inline]
+    pub fn in_nanos(&self) -> u64 {
+        (self.seconds as u64)
+            .wrapping_mul(1_000_000_000)
+            .wrapping_add(self.nanos as u64)
+    }
+}
+
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 pub struct TimeVal {
     pub seconds: i64,
     pub micros: i64,
 }
+
+/// Of a program or library in memory, one part.
+#[repr(C)]
+pub struct ProgramHeader {
+    pub kind: u32,
+    pub flags: u32,
+    pub offset: usize,
+    pub address: usize,
+    pub physical: usize,
+    pub file_size: usize,
+    pub memory_size: usize,
+    pub align: usize,
+}
+
+/// A part of a program that is loaded.
+pub const PT_LOAD: u32 = 1;
 
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -281,6 +329,18 @@ pub unsafe fn syscall(number: usize, a: [usize; 6]) -> isize {
     result
 }
 
+/// The number of this process.
+pub fn process() -> u32 {
+    // SAFETY: asks for a number.
+    unsafe { syscall(nr::GETPID, [0; 6]) as u32 }
+}
+
+/// Closes a descriptor of this library's own.
+pub fn close(fd: c_int) {
+    // SAFETY: nobody else has it.
+    unsafe { syscall(nr::CLOSE, [fd as usize, 0, 0, 0, 0, 0]) };
+}
+
 /// The error code of the latest call that failed in this thread.
 pub fn errno() -> c_int {
     // SAFETY: C gives each thread its own, always there.
@@ -292,78 +352,3 @@ pub fn set_errno(code: c_int) {
     // SAFETY: as above.
     unsafe { *__errno_location() = code }
 }
-
-/// A function of the library behind this one, looked up once.
-pub struct Real(
-    core::sync::atomic::AtomicPtr<c_void>,
-    &'static core::ffi::CStr,
-);
-
-impl Real {
-    pub const fn new(name: &'static core::ffi::CStr) -> Real {
-        Real(
-            core::sync::atomic::AtomicPtr::new(core::ptr::null_mut()),
-            name,
-        )
-    }
-
-    /// Where the function is; null where the system has none of this name.
-    #[inline]
-    pub fn get(&self) -> *mut c_void {
-        use core::sync::atomic::Ordering::Relaxed;
-        let known = self.0.load(Relaxed);
-        if !known.is_null() {
-            return known;
-        }
-        let found = crate::lookups::next(self.1);
-        self.0.store(found, Relaxed);
-        found
-    }
-}
-
-/// Declares hooks: each becomes a C function of that name, with `real` inside it as the function
-/// that it stands before. Where the system lacks that function, the hook fails with ENOSYS. To be
-/// used once in a file.
-macro_rules! hook {
-    ($($(#[$attribute:meta])* fn $name:ident[$real:ident]($($argument:ident: $type:ty),* $(,)?) -> $result:ty $body:block)*) => {
-        $(
-            $(#[$attribute])*
-            #[unsafe(no_mangle)]
-            #[allow(clippy::missing_safety_doc, clippy::too_many_arguments, missing_docs)]
-            pub unsafe extern "C" fn $name($($argument: $type),*) -> $result {
-                static REAL: $crate::sys::Real = $crate::sys::Real::new(
-                    // SAFETY: `concat!` puts the one zero byte at the end.
-                    unsafe {
-                        core::ffi::CStr::from_bytes_with_nul_unchecked(
-                            concat!(stringify!($name), "\0").as_bytes(),
-                        )
-                    },
-                );
-                let found = REAL.get();
-                if found.is_null() {
-                    $crate::sys::set_errno(38);
-                    return -1isize as $result;
-                }
-                #[allow(unused_variables)]
-                let $real: unsafe extern "C" fn($($type),*) -> $result =
-                    // SAFETY: the function of this name in the C library has this signature.
-                    unsafe { core::mem::transmute(found) };
-                $body
-            }
-        )*
-
-        /// The hooks of this file, for those who look functions up.
-        pub static HOOKED: &[$crate::lookups::Hooked] = &[$(
-            $crate::lookups::Hooked::new(
-                // SAFETY: as above.
-                unsafe {
-                    core::ffi::CStr::from_bytes_with_nul_unchecked(
-                        concat!(stringify!($name), "\0").as_bytes(),
-                    )
-                },
-                $name as *const (),
-            ),
-        )*];
-    };
-}
-pub(crate) use hook;

@@ -5,7 +5,7 @@
 //! in between, and before `io_uring_setup` from anywhere. Reads, writes and closes from there are
 //! asked about as well; only the recorder can tell whether they concern a socket.
 
-use crate::sys::{self, nr};
+use crate::sys::{self, PT_LOAD, ProgramHeader, nr};
 
 /// One instruction of a classic BPF program.
 #[repr(C)]
@@ -23,25 +23,12 @@ struct Program {
     instructions: *const Instruction,
 }
 
-#[repr(C)]
-struct ProgramHeader {
-    kind: u32,
-    flags: u32,
-    offset: u64,
-    address: u64,
-    physical: u64,
-    file_size: u64,
-    memory_size: u64,
-    align: u64,
-}
-
 unsafe extern "C" {
     fn getauxval(kind: u64) -> u64;
 }
 
 const AT_PHDR: u64 = 3;
 const AT_PHNUM: u64 = 5;
-const PT_LOAD: u32 = 1;
 const PT_PHDR: u32 = 6;
 const PF_X: u32 = 1;
 
@@ -143,13 +130,12 @@ pub fn set(pass: impl FnOnce(Option<i32>)) {
         pass(None);
     } else {
         pass(Some(listener as i32));
-        // SAFETY: a descriptor of our own.
-        unsafe { sys::syscall(nr::CLOSE, [listener as usize, 0, 0, 0, 0, 0]) };
+        sys::close(listener as i32);
     }
 }
 
 /// Where the program's own instructions are in memory.
-fn executable() -> Option<(u64, u64)> {
+fn executable() -> Option<(usize, usize)> {
     // SAFETY: the kernel put the program's headers there.
     unsafe {
         let headers = getauxval(AT_PHDR) as *const ProgramHeader;
@@ -159,11 +145,11 @@ fn executable() -> Option<(u64, u64)> {
         }
         let headers_list = core::slice::from_raw_parts(headers, count);
         let own = headers_list.iter().find(|header| header.kind == PT_PHDR)?;
-        let base = (headers as u64).wrapping_sub(own.address);
+        let base = (headers as usize).wrapping_sub(own.address);
         let text = headers_list
             .iter()
             .filter(|header| header.kind == PT_LOAD && header.flags & PF_X != 0);
-        let mut range: Option<(u64, u64)> = None;
+        let mut range: Option<(usize, usize)> = None;
         for header in text {
             let start = base.wrapping_add(header.address);
             let end = start.wrapping_add(header.memory_size);

@@ -5,37 +5,33 @@ use core::ffi::c_void;
 
 use crate::attach;
 use crate::call::PastId;
+use crate::hook::hook;
 use crate::sockets;
-use crate::sys::{errno, hook, set_errno};
+use crate::sys::{errno, set_errno};
 
-/// Names it where it is a ring. Leaves `errno` as it is.
-pub fn set_up(result: isize) {
+/// Pushes that the program made a ring, where it did. Leaves `errno` as it is. Returns `result`.
+pub fn set_up(result: isize) -> isize {
     if result >= 0 && attach::generation().is_some() {
         let code = errno();
         sockets::past(PastId::IO_URING);
         set_errno(code);
     }
+    result
 }
 
 hook! {
     fn io_uring_setup[real](entries: u32, parameters: *mut c_void) -> i32 {
         // SAFETY: as the program vouches for its own call.
-        let result = unsafe { real(entries, parameters) };
-        set_up(result as isize);
-        result
+        unsafe { set_up(real(entries, parameters) as isize) as i32 }
     }
 
     fn io_uring_queue_init[real](entries: u32, ring: *mut c_void, flags: u32) -> i32 {
         // SAFETY: as the program vouches for its own call.
-        let result = unsafe { real(entries, ring, flags) };
-        set_up(result as isize);
-        result
+        unsafe { set_up(real(entries, ring, flags) as isize) as i32 }
     }
 
     fn io_uring_queue_init_params[real](entries: u32, ring: *mut c_void, parameters: *mut c_void) -> i32 {
         // SAFETY: as the program vouches for its own call.
-        let result = unsafe { real(entries, ring, parameters) };
-        set_up(result as isize);
-        result
+        unsafe { set_up(real(entries, ring, parameters) as isize) as i32 }
     }
 }

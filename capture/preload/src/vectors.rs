@@ -9,6 +9,13 @@ pub struct Vectors<'a> {
 }
 
 impl Vectors<'_> {
+    pub const fn none() -> Self {
+        Vectors {
+            list: &[],
+            taken: 0,
+        }
+    }
+
     /// # Safety
     /// `list` is null or leads to `count` vectors of readable bytes, which stay as they are.
     pub unsafe fn new(list: *const IoVec, count: usize) -> Self {

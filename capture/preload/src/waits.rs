@@ -4,10 +4,11 @@ use core::ffi::c_void;
 
 use crate::attach;
 use crate::call::CallId;
+use crate::hook::hook;
 use crate::push::pushing;
-use crate::sys::{self, EpollEvent, PollFd, TimeSpec, TimeVal, errno, hook, set_errno};
+use crate::sys::{self, EpollEvent, PollFd, TimeSpec, TimeVal, errno, set_errno};
 
-/// So many ready descriptors one event tells of.
+/// So many ready descriptors stand in one event.
 const READY_MAX: usize = 64;
 
 /// A list of ready descriptors under way.
@@ -35,10 +36,10 @@ impl Ready {
     }
 }
 
-/// Says what came of a wait. Leaves `errno` as it is.
-fn after(call: CallId, result: i32, fill: impl FnOnce(&mut Ready)) {
+/// Pushes the result of a wait. Leaves `errno` as it is. Returns `result`, as the others do.
+fn after(call: CallId, result: i32, fill: impl FnOnce(&mut Ready)) -> i32 {
     if attach::generation().is_none() {
-        return;
+        return result;
     }
     let code = errno();
     if let Some(mut pushing) = pushing() {
@@ -53,13 +54,14 @@ fn after(call: CallId, result: i32, fill: impl FnOnce(&mut Ready)) {
         }
     }
     set_errno(code);
+    result
 }
 
-/// Says what came of a wait for a list of descriptors.
+/// Pushes the result of a wait for a list of descriptors.
 ///
 /// # Safety
 /// `list` leads to `count` entries.
-pub unsafe fn after_poll(call: CallId, list: *const PollFd, count: usize, result: i32) {
+pub unsafe fn after_poll(call: CallId, list: *const PollFd, count: usize, result: i32) -> i32 {
     after(call, result, |ready| {
         // SAFETY: the call succeeded, so the list is there.
         let list = unsafe { core::slice::from_raw_parts(list, count) };
@@ -67,14 +69,14 @@ pub unsafe fn after_poll(call: CallId, list: *const PollFd, count: usize, result
             let events = u32::from(one.revents as u16);
             ready.add(&[&one.fd.to_le_bytes(), &events.to_le_bytes()]);
         }
-    });
+    })
 }
 
-/// Says what came of a wait for sets of descriptors.
+/// Pushes the result of a wait for sets of descriptors.
 ///
 /// # Safety
 /// Each set is null or has room for `count` bits.
-pub unsafe fn after_select(call: CallId, count: i32, sets: [*const u64; 3], result: i32) {
+pub unsafe fn after_select(call: CallId, count: i32, sets: [*const u64; 3], result: i32) -> i32 {
     after(call, result, |ready| {
         let mut found = 0;
         for fd in 0..count.max(0) {
@@ -94,14 +96,14 @@ pub unsafe fn after_select(call: CallId, count: i32, sets: [*const u64; 3], resu
                 found += 1;
             }
         }
-    });
+    })
 }
 
-/// Says what came of a wait for events.
+/// Pushes the result of a wait for events.
 ///
 /// # Safety
 /// `list` leads to as many events as `result` says.
-pub unsafe fn after_epoll(call: CallId, list: *const EpollEvent, result: i32) {
+pub unsafe fn after_epoll(call: CallId, list: *const EpollEvent, result: i32) -> i32 {
     after(call, result, |ready| {
         // SAFETY: the call wrote so many.
         let list = unsafe { core::slice::from_raw_parts(list, result as usize) };
@@ -109,10 +111,10 @@ pub unsafe fn after_epoll(call: CallId, list: *const EpollEvent, result: i32) {
             let (events, data) = (one.events, one.data);
             ready.add(&[&events.to_le_bytes()[..], &data.to_le_bytes()[..]]);
         }
-    });
+    })
 }
 
-/// Says that the program slept, or wanted to. Leaves `errno` as it is.
+/// Pushes that the program slept, or tried to. Leaves `errno` as it is.
 pub fn slept(nanos: u64, result: i32) {
     let code = errno();
     if let Some(mut pushing) = pushing() {
@@ -127,12 +129,7 @@ pub fn slept(nanos: u64, result: i32) {
 /// `time` is null or leads to a time.
 pub unsafe fn nanos(time: *const TimeSpec) -> u64 {
     // SAFETY: the caller vouches for it.
-    let time = unsafe { time.as_ref() };
-    time.map_or(0, |time| {
-        (time.seconds as u64)
-            .wrapping_mul(1_000_000_000)
-            .wrapping_add(time.nanos as u64)
-    })
+    unsafe { time.as_ref() }.map_or(0, TimeSpec::in_nanos)
 }
 
 hook! {
@@ -140,8 +137,7 @@ hook! {
         // SAFETY: as the program vouches for its own call.
         unsafe {
             let result = real(list, count, timeout);
-            after_poll(CallId::POLL, list, count as usize, result);
-            result
+            after_poll(CallId::POLL, list, count as usize, result)
         }
     }
 
@@ -149,8 +145,7 @@ hook! {
         // SAFETY: as the program vouches for its own call.
         unsafe {
             let result = real(list, count, timeout, room);
-            after_poll(CallId::POLL, list, count as usize, result);
-            result
+            after_poll(CallId::POLL, list, count as usize, result)
         }
     }
 
@@ -158,8 +153,7 @@ hook! {
         // SAFETY: as the program vouches for its own call.
         unsafe {
             let result = real(list, count, timeout, mask);
-            after_poll(CallId::PPOLL, list, count as usize, result);
-            result
+            after_poll(CallId::PPOLL, list, count as usize, result)
         }
     }
 
@@ -167,8 +161,7 @@ hook! {
         // SAFETY: as the program vouches for its own call.
         unsafe {
             let result = real(list, count, timeout, mask, room);
-            after_poll(CallId::PPOLL, list, count as usize, result);
-            result
+            after_poll(CallId::PPOLL, list, count as usize, result)
         }
     }
 
@@ -176,8 +169,7 @@ hook! {
         // SAFETY: as the program vouches for its own call.
         unsafe {
             let result = real(count, readable, writable, exceptional, timeout);
-            after_select(CallId::SELECT, count, [readable, writable, exceptional], result);
-            result
+            after_select(CallId::SELECT, count, [readable, writable, exceptional], result)
         }
     }
 
@@ -185,8 +177,7 @@ hook! {
         // SAFETY: as the program vouches for its own call.
         unsafe {
             let result = real(count, readable, writable, exceptional, timeout, mask);
-            after_select(CallId::PSELECT, count, [readable, writable, exceptional], result);
-            result
+            after_select(CallId::PSELECT, count, [readable, writable, exceptional], result)
         }
     }
 
@@ -194,8 +185,7 @@ hook! {
         // SAFETY: as the program vouches for its own call.
         unsafe {
             let result = real(epoll, list, count, timeout);
-            after_epoll(CallId::EPOLL_WAIT, list, result);
-            result
+            after_epoll(CallId::EPOLL_WAIT, list, result)
         }
     }
 
@@ -203,8 +193,7 @@ hook! {
         // SAFETY: as the program vouches for its own call.
         unsafe {
             let result = real(epoll, list, count, timeout, mask);
-            after_epoll(CallId::EPOLL_PWAIT, list, result);
-            result
+            after_epoll(CallId::EPOLL_PWAIT, list, result)
         }
     }
 
@@ -212,8 +201,7 @@ hook! {
         // SAFETY: as the program vouches for its own call.
         unsafe {
             let result = real(epoll, list, count, timeout, mask);
-            after_epoll(CallId::EPOLL_PWAIT, list, result);
-            result
+            after_epoll(CallId::EPOLL_PWAIT, list, result)
         }
     }
 
@@ -259,7 +247,7 @@ hook! {
         unsafe {
             let asked = nanos(time);
             let result = real(time, left);
-            // By its own word -1 is a signal that came.
+            // As C has it, -1 means that a signal came.
             slept(asked, if result == -1 { -sys::EINTR } else { result });
             result
         }

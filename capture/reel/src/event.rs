@@ -1,7 +1,8 @@
 //! What a reel holds: everything that crossed the boundary of a network layer, on both sides.
 
 use crate::{
-    CallId, ClockId, Endpoint, EventNumber, FaultVerdict, SocketId, ThreadId, Time, Trigger,
+    CallId, ClockId, Endpoint, EventKind, EventNumber, FaultVerdict, SendOutcome, SocketId,
+    ThreadId, Time, Trigger,
 };
 
 /// One event with its place in the order and on the clock.
@@ -108,89 +109,6 @@ pub enum Event<'a> {
     /// shown lossily; empty where the capture says nothing). `link_type` is a `LINKTYPE_` number of
     /// the tcpdump group's registry.
     Interface { link_type: u32, name: &'a [u8] },
-}
-
-/// What a send call returned.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SendOutcome {
-    /// The whole packet was taken.
-    Sent,
-    /// Only so many bytes were taken.
-    Short(u32),
-    /// The call failed with this operating-system error code.
-    Failed(i32),
-}
-
-/// The kind of an event, without its content.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(u8)]
-#[allow(missing_docs)] // the variants of `Event`, which has the words
-pub enum EventKind {
-    SocketOpened = 1,
-    SocketClosed = 2,
-    Sent = 3,
-    SendResult = 4,
-    Received = 5,
-    PollEmpty = 6,
-    ReceiveFailed = 7,
-    Clock = 8,
-    Random = 9,
-    Input = 10,
-    Tick = 11,
-    Note = 12,
-    Snapshot = 13,
-    Switched = 14,
-    Dropped = 15,
-    Stalled = 16,
-    WriteFailed = 17,
-    ClockRead = 18,
-    Called = 19,
-    Seen = 20,
-    Fault = 21,
-    CaptureDrops = 22,
-    Triggered = 23,
-    Interface = 24,
-    Cut = 28,
-    Relay = 29,
-}
-
-impl EventKind {
-    /// Every kind, in the order of its number.
-    pub const ALL: [EventKind; 26] = [
-        EventKind::SocketOpened,
-        EventKind::SocketClosed,
-        EventKind::Sent,
-        EventKind::SendResult,
-        EventKind::Received,
-        EventKind::PollEmpty,
-        EventKind::ReceiveFailed,
-        EventKind::Clock,
-        EventKind::Random,
-        EventKind::Input,
-        EventKind::Tick,
-        EventKind::Note,
-        EventKind::Snapshot,
-        EventKind::Switched,
-        EventKind::Dropped,
-        EventKind::Stalled,
-        EventKind::WriteFailed,
-        EventKind::ClockRead,
-        EventKind::Called,
-        EventKind::Seen,
-        EventKind::Fault,
-        EventKind::CaptureDrops,
-        EventKind::Triggered,
-        EventKind::Interface,
-        EventKind::Cut,
-        EventKind::Relay,
-    ];
-
-    /// The kind with this number, as it stands in a reel; `None` for one that is not known here.
-    pub fn from_number(number: u8) -> Option<EventKind> {
-        EventKind::ALL
-            .into_iter()
-            .find(|&kind| kind as u8 == number)
-    }
 }
 
 impl Event<'_> {

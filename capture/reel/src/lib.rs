@@ -4,6 +4,7 @@
 //! of its network layer. This crate knows how a reel is written in bytes and read back; it makes
 //! no system call, so that everything above it can be tested without a disk.
 
+mod body;
 mod call;
 mod compress;
 mod decode;
@@ -32,10 +33,11 @@ mod trigger;
 mod varint;
 mod writer;
 
+pub use body::{EventKind, SendOutcome};
 pub use call::{CallId, ClockId, PastId};
 pub use decode::{BlockProblem, Records};
 pub use ending::{CutWhy, Damage, Ending, Gap, GapWhy, LIMIT_NOTE, Recovery};
-pub use event::{Event, EventKind, Record, SendOutcome};
+pub use event::{Event, Record};
 pub use fault::FaultVerdict;
 pub use frame::{EVENT_MAX, VERSION, block_frame, compressed_frame};
 pub use header::{ClockAnchor, Header, Redacted, WireText};

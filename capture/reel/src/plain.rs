@@ -5,6 +5,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
 
+use crate::body;
 use crate::varint::Cursor;
 use crate::{
     CallId, ClockId, Endpoint, Event, EventKind, EventNumber, FaultVerdict, SendOutcome, SocketId,
@@ -36,19 +37,25 @@ impl PlainHead {
 
     #[inline]
     fn put_endpoint(&mut self, endpoint: &Endpoint) {
-        match endpoint {
-            SocketAddr::V4(v4) => {
-                self.put(&[4]);
-                self.put(&v4.port().to_le_bytes());
-                self.put(&v4.ip().octets());
-            }
-            SocketAddr::V6(v6) => {
-                self.put(&[6]);
-                self.put(&v6.port().to_le_bytes());
-                self.put(&v6.ip().octets());
-                self.put(&v6.flowinfo().to_le_bytes());
-                self.put(&v6.scope_id().to_le_bytes());
-            }
+        with_bytes_of(endpoint, |bytes| self.put(bytes));
+    }
+
+    #[inline]
+    fn put_packet(&mut self, socket: SocketId, endpoint: &Endpoint) {
+        with_bytes_of(endpoint, |bytes| {
+            body::packet(|field| self.put(field), socket.0, bytes);
+        });
+    }
+}
+
+// Both kinds are written out for whoever takes them, so that their lengths are known.
+#[inline(always)]
+fn with_bytes_of(endpoint: &Endpoint, take: impl FnOnce(&[u8])) {
+    match endpoint {
+        SocketAddr::V4(v4) => take(&body::v4(v4.port(), v4.ip().octets())),
+        SocketAddr::V6(v6) => {
+            let ip = v6.ip().octets();
+            take(&body::v6(v6.port(), ip, v6.flowinfo(), v6.scope_id()));
         }
     }
 }
@@ -73,31 +80,15 @@ pub fn plain_parts<'a>(event: &Event<'a>) -> (PlainHead, &'a [u8]) {
             from: endpoint,
             payload,
         } => {
-            head.put(&socket.0.to_le_bytes());
-            head.put_endpoint(endpoint);
+            head.put_packet(*socket, endpoint);
             tail = payload;
         }
-        Event::SocketOpened { socket, local } => {
-            head.put(&socket.0.to_le_bytes());
-            head.put_endpoint(local);
-        }
+        Event::SocketOpened { socket, local } => head.put_packet(*socket, local),
         Event::SocketClosed { socket } | Event::PollEmpty { socket } => {
-            head.put(&socket.0.to_le_bytes());
+            head.put(&body::socket(socket.0));
         }
-        Event::SendResult { of, outcome } => {
-            head.put(&of.0.to_le_bytes());
-            let (tag, value) = match *outcome {
-                SendOutcome::Sent => (0u8, 0u32),
-                SendOutcome::Short(taken) => (1, taken),
-                SendOutcome::Failed(code) => (2, code as u32),
-            };
-            head.put(&[tag]);
-            head.put(&value.to_le_bytes());
-        }
-        Event::ReceiveFailed { socket, code } => {
-            head.put(&socket.0.to_le_bytes());
-            head.put(&code.to_le_bytes());
-        }
+        Event::SendResult { of, outcome } => head.put(&body::send_result(of.0, *outcome)),
+        Event::ReceiveFailed { socket, code } => head.put(&body::receive_failed(socket.0, *code)),
         Event::Clock { value } => head.put(&value.0.to_le_bytes()),
         Event::Random { value } => head.put(&value.to_le_bytes()),
         Event::Tick { tick, time } => {
@@ -108,20 +99,16 @@ pub fn plain_parts<'a>(event: &Event<'a>) -> (PlainHead, &'a [u8]) {
         | Event::Note { text: bytes }
         | Event::Snapshot { state: bytes } => tail = bytes,
         Event::Switched { on } => head.put(&[u8::from(*on)]),
-        Event::Dropped { count } => head.put(&count.to_le_bytes()),
-        Event::Stalled { nanos } => head.put(&nanos.to_le_bytes()),
+        Event::Dropped { count } => head.put(&body::dropped(*count)),
+        Event::Stalled { nanos } => head.put(&body::stalled(*nanos)),
         Event::WriteFailed { code } => head.put(&code.to_le_bytes()),
-        Event::ClockRead { clock, value } => {
-            head.put(&[clock.0]);
-            head.put(&value.to_le_bytes());
-        }
+        Event::ClockRead { clock, value } => head.put(&body::clock_read(*clock, *value)),
         Event::Called {
             call,
             result,
             details,
         } => {
-            head.put(&[call.0]);
-            head.put(&result.to_le_bytes());
+            head.put(&body::called(*call, *result));
             tail = details;
         }
         Event::Seen { from, to, payload } => {

@@ -4,8 +4,8 @@
  *     enet record REEL [PORT]   without PORT a server, which prints its port; with PORT its client
  *     enet replay REEL [SIZE]   once more; with messages of another size if SIZE is given
  *
- *     cc enet.c -I ../include -L ../../../target/release -lnetreel -lenet -ldl \
- *         -Wl,-rpath,$PWD/../../../target/release -o enet
+ *     cc enet.c -I ../include -L ../../target/release -lnetreel -lenet -ldl \
+ *         -Wl,-rpath,$PWD/../../target/release -o enet
  *
  * libenet calls its own enet_socket_send and so on through the dynamic linker, which finds those
  * of this program first. An engine with ENet among its own sources changes them there.

@@ -5,8 +5,8 @@
  *                              peer, with PORT it calls there
  *     udp replay REEL [STEP]   plays the reel once more, with another constant if STEP is given
  *
- *     cc -std=c99 udp.c -I ../include -L ../../../target/release -lnetreel \
- *         -Wl,-rpath,$PWD/../../../target/release -o udp
+ *     cc -std=c99 udp.c -I ../include -L ../../target/release -lnetreel \
+ *         -Wl,-rpath,$PWD/../../target/release -o udp
  *
  * Two walkers tell each other where they stand. The protocol sees the world only through the
  * functions io_*: in a recording these call the operating system and write down what it said, in

@@ -154,7 +154,7 @@ fn the_reel_has_as_many_packets_as_libenet_counted() {
 
 /// The code blocks of the guide, one behind the other.
 fn guide() -> String {
-    let guide = std::fs::read_to_string(file("../../docs/c-api.md")).unwrap();
+    let guide = std::fs::read_to_string(file("../docs/c-api.md")).unwrap();
     let blocks = guide.split("```cpp\n").skip(1);
     blocks
         .map(|block| block.split("```").next().unwrap())

@@ -1,0 +1,254 @@
+//! What all hooks are made with: how a hook is declared, what it is in front of, and how it goes on.
+//!
+//! This file knows none of the hooks. Whatever all of them are to do differently begins here.
+
+use core::ffi::{CStr, c_char, c_void};
+use core::sync::atomic::{AtomicPtr, Ordering};
+
+use crate::objects::Function;
+use crate::sys::RTLD_NEXT;
+
+/// A function of the library behind this one, looked up once.
+pub struct Real {
+    found: AtomicPtr<c_void>,
+    name: &'static CStr,
+}
+
+impl Real {
+    pub const fn new(name: &'static CStr) -> Real {
+        let found = AtomicPtr::new(core::ptr::null_mut());
+        Real { found, name }
+    }
+
+    /// Where the function is; null where the system has none of this name.
+    #[inline]
+    pub fn get(&self) -> *mut c_void {
+        let known = self.found.load(Ordering::Relaxed);
+        if !known.is_null() {
+            return known;
+        }
+        let found = next(self.name);
+        self.found.store(found, Ordering::Relaxed);
+        found
+    }
+}
+
+static DLSYM_OF_C: Function = Function::of_c(c"dlsym");
+
+/// The function of this name behind this library.
+pub fn next(name: &CStr) -> *mut c_void {
+    // SAFETY: a name that ends in a zero byte.
+    unsafe { find(RTLD_NEXT, name) }
+}
+
+/// The function of this name in the library of this handle, as the C library itself finds it.
+///
+/// # Safety
+/// The handle is one of a library, or a special one.
+pub unsafe fn find(handle: *mut c_void, name: &CStr) -> *mut c_void {
+    let found = DLSYM_OF_C.get();
+    if found.is_null() {
+        return found;
+    }
+    // SAFETY: the C library's function has this signature; the caller vouches for the handle.
+    unsafe {
+        let real: unsafe extern "C" fn(*mut c_void, *const c_char) -> *mut c_void =
+            core::mem::transmute(found);
+        real(handle, name.as_ptr())
+    }
+}
+
+/// A function of the C library that a hook stands before.
+pub struct Hooked {
+    name: &'static CStr,
+    hook: *const (),
+}
+
+// SAFETY: both lead to what never changes.
+unsafe impl Sync for Hooked {}
+
+impl Hooked {
+    pub const fn new(name: &'static CStr, hook: *const ()) -> Hooked {
+        Hooked { name, hook }
+    }
+
+    /// Whether it stands before the function of this name.
+    pub fn is_before(&self, name: &CStr) -> bool {
+        self.name == name
+    }
+
+    /// Where the hook is.
+    pub fn address(&self) -> *mut c_void {
+        self.hook.cast_mut().cast()
+    }
+}
+
+/// The C form of a name that ends in a zero byte; for constants alone.
+pub const fn name(text: &'static str) -> &'static CStr {
+    match CStr::from_bytes_with_nul(text.as_bytes()) {
+        Ok(name) => name,
+        Err(_) => panic!("a zero byte at the end, and nowhere else"),
+    }
+}
+
+/// Declares hooks: each becomes a C function of that name, with `real` inside it as the function
+/// that it stands before. Where the system lacks that function, the hook fails with ENOSYS. To be
+/// used once in a file.
+macro_rules! hook {
+    ($($(#[$attribute:meta])* fn $name:ident[$real:ident]($($argument:ident: $type:ty),* $(,)?) -> $result:ty $body:block)*) => {
+        $(
+            $(#[$attribute])*
+            #[unsafe(no_mangle)]
+            #[allow(clippy::missing_safety_doc, clippy::too_many_arguments, missing_docs)]
+            pub unsafe extern "C" fn $name($($argument: $type),*) -> $result {
+                static REAL: $crate::hook::Real =
+                    $crate::hook::Real::new($crate::hook::name(concat!(stringify!($name), "\0")));
+                let found = REAL.get();
+                if found.is_null() {
+                    $crate::sys::set_errno(38);
+                    return -1isize as $result;
+                }
+                #[allow(unused_variables)]
+                let $real: unsafe extern "C" fn($($type),*) -> $result =
+                    // SAFETY: the function of this name in the C library has this signature.
+                    unsafe { core::mem::transmute(found) };
+                $body
+            }
+        )*
+
+        /// The hooks of this file, for those who look functions up.
+        pub static HOOKED: &[$crate::hook::Hooked] = &[$(
+            $crate::hook::Hooked::new(
+                $crate::hook::name(concat!(stringify!($name), "\0")),
+                $name as *const (),
+            ),
+        )*];
+    };
+}
+pub(crate) use hook;
+
+/// Where a hook goes on.
+#[repr(C)]
+pub struct Onward {
+    /// What to answer, where there is nowhere to go on to.
+    answer: *mut c_void,
+    /// The function to jump to; null: answer.
+    function: *mut c_void,
+}
+
+impl Onward {
+    /// Nowhere: the caller gets `answer`.
+    pub fn answer(answer: *mut c_void) -> Onward {
+        let function = core::ptr::null_mut();
+        Onward { answer, function }
+    }
+
+    /// To a function; one that the system lacks answers null.
+    pub fn to(function: *mut c_void) -> Onward {
+        let answer = core::ptr::null_mut();
+        Onward { answer, function }
+    }
+}
+
+/// Declares hooks that ask a function where to go on, with the first six arguments and the return
+/// address, and then jump there with the registers and the stack as they came.
+macro_rules! passing {
+    ($($name:ident => $asks:ident;)*) => {
+        $(
+            /// As the C library's.
+            #[cfg(target_arch = "x86_64")]
+            #[unsafe(no_mangle)]
+            #[unsafe(naked)]
+            pub unsafe extern "C" fn $name() {
+                core::arch::naked_asm!(
+                    "push rbp",
+                    "mov rbp, rsp",
+                    "sub rsp, 192",
+                    "mov [rsp], rdi",
+                    "mov [rsp+8], rsi",
+                    "mov [rsp+16], rdx",
+                    "mov [rsp+24], rcx",
+                    "mov [rsp+32], r8",
+                    "mov [rsp+40], r9",
+                    "mov [rsp+48], rax",
+                    "movaps [rsp+64], xmm0",
+                    "movaps [rsp+80], xmm1",
+                    "movaps [rsp+96], xmm2",
+                    "movaps [rsp+112], xmm3",
+                    "movaps [rsp+128], xmm4",
+                    "movaps [rsp+144], xmm5",
+                    "movaps [rsp+160], xmm6",
+                    "movaps [rsp+176], xmm7",
+                    "mov rdi, rsp",
+                    "mov rsi, [rbp+8]",
+                    "call {asks}",
+                    "mov r10, rax",
+                    "mov r11, rdx",
+                    "mov rdi, [rsp]",
+                    "mov rsi, [rsp+8]",
+                    "mov rdx, [rsp+16]",
+                    "mov rcx, [rsp+24]",
+                    "mov r8, [rsp+32]",
+                    "mov r9, [rsp+40]",
+                    "mov rax, [rsp+48]",
+                    "movaps xmm0, [rsp+64]",
+                    "movaps xmm1, [rsp+80]",
+                    "movaps xmm2, [rsp+96]",
+                    "movaps xmm3, [rsp+112]",
+                    "movaps xmm4, [rsp+128]",
+                    "movaps xmm5, [rsp+144]",
+                    "movaps xmm6, [rsp+160]",
+                    "movaps xmm7, [rsp+176]",
+                    "leave",
+                    "test r11, r11",
+                    "jz 2f",
+                    "jmp r11",
+                    "2:",
+                    "mov rax, r10",
+                    "ret",
+                    asks = sym $asks,
+                )
+            }
+
+            /// As the C library's.
+            #[cfg(target_arch = "aarch64")]
+            #[unsafe(no_mangle)]
+            #[unsafe(naked)]
+            pub unsafe extern "C" fn $name() {
+                core::arch::naked_asm!(
+                    "stp x29, x30, [sp, #-208]!",
+                    "mov x29, sp",
+                    "stp x0, x1, [sp, #16]",
+                    "stp x2, x3, [sp, #32]",
+                    "stp x4, x5, [sp, #48]",
+                    "stp x6, x7, [sp, #64]",
+                    "stp q0, q1, [sp, #80]",
+                    "stp q2, q3, [sp, #112]",
+                    "stp q4, q5, [sp, #144]",
+                    "stp q6, q7, [sp, #176]",
+                    "add x0, sp, #16",
+                    "mov x1, x30",
+                    "bl {asks}",
+                    "mov x17, x0",
+                    "mov x16, x1",
+                    "ldp x0, x1, [sp, #16]",
+                    "ldp x2, x3, [sp, #32]",
+                    "ldp x4, x5, [sp, #48]",
+                    "ldp x6, x7, [sp, #64]",
+                    "ldp q0, q1, [sp, #80]",
+                    "ldp q2, q3, [sp, #112]",
+                    "ldp q4, q5, [sp, #144]",
+                    "ldp q6, q7, [sp, #176]",
+                    "ldp x29, x30, [sp], #208",
+                    "cbz x16, 2f",
+                    "br x16",
+                    "2:",
+                    "mov x0, x17",
+                    "ret",
+                    asks = sym $asks,
+                )
+            }
+        )*
+    };
+}
+pub(crate) use passing;

@@ -1,0 +1,140 @@
+//! What a receive put into the program's memory, and the events that hold it.
+
+use crate::body::{self, EventKind};
+use crate::call::{CallId, PastId};
+use crate::endpoint::Endpoint;
+use crate::push::pushing;
+use crate::sockets;
+use crate::sys::{self, IoVec, MsgHdr, errno, set_errno};
+use crate::thread::now;
+use crate::vectors::{self, Vectors};
+
+/// Flags of receives that take no packet: joined packets need not be taken apart for them.
+pub const UNJOINED: i32 = sys::MSG_PEEK | sys::MSG_ERRQUEUE;
+
+/// What the program gets, wherever it gets it.
+pub struct Taken {
+    /// What the descriptor was before the call: another thread may close it meanwhile.
+    pub socket: Option<u16>,
+    pub iov: *const IoVec,
+    pub count: usize,
+    pub address: *const u8,
+    /// How long the address is; 0 where the program did not ask for it.
+    pub address_length: u32,
+    pub flags: i32,
+    /// How long each packet is that the kernel has joined with others; 0 for a single one.
+    pub size: usize,
+}
+
+/// Pushes the result of a receive. Leaves `errno` as it is.
+///
+/// # Safety
+/// `taken` describes memory that the program gave for the call, and the call has filled.
+pub unsafe fn after(fd: i32, taken: &Taken, result: isize) {
+    let code = errno();
+    // SAFETY: the caller vouches for it.
+    unsafe { tell(fd, taken, result, code) };
+    set_errno(code);
+}
+
+unsafe fn tell(fd: i32, taken: &Taken, result: isize, code: i32) -> Option<()> {
+    let socket = taken.socket?;
+    let mut pushing = pushing()?;
+    sockets::announce(&mut pushing, fd, socket);
+    let number = socket.to_le_bytes();
+    if taken.flags & sys::MSG_ERRQUEUE != 0 {
+        let result = if result < 0 { -code } else { result as i32 };
+        pushing.called(CallId::ERROR_QUEUE, result, &[&number]);
+        return Some(());
+    }
+    let Ok(mut left) = usize::try_from(result) else {
+        if code == sys::EAGAIN {
+            // An empty poll costs no clock read; it has the time of the event before it.
+            let time = pushing.latest();
+            pushing.push_body(time, EventKind::PollEmpty, body::socket(socket));
+        } else {
+            let body = body::receive_failed(socket, code);
+            pushing.push_body(now(), EventKind::ReceiveFailed, body);
+        }
+        return Some(());
+    };
+    // SAFETY: the caller vouches for it.
+    let from = unsafe { Endpoint::from_pointer(taken.address, taken.address_length) };
+    let from = from.unwrap_or_else(|| sockets::peer(fd, socket));
+    // SAFETY: as above.
+    let mut vectors = unsafe { Vectors::new(taken.iov, taken.count) };
+    // With MSG_TRUNC the result is the packet's length, which may be more than was stored.
+    left = left.min(vectors.length());
+    if taken.flags & sys::MSG_PEEK != 0 {
+        let result = result as i32;
+        pushing.called(CallId::PEEK, result, &[&number]);
+        return Some(());
+    }
+    let (time, kind, source) = (now(), EventKind::Received, (socket, &from));
+    if taken.size == 0 || left <= taken.size {
+        // SAFETY: as above.
+        unsafe { pushing.packet(kind, time, source, &mut vectors, left) };
+        return Some(());
+    }
+    pushing.joined(time, socket, left.div_ceil(taken.size), taken.size);
+    while left > 0 {
+        let part = left.min(taken.size);
+        // SAFETY: as above.
+        unsafe { pushing.packet(kind, time, source, &mut vectors, part) };
+        left -= part;
+    }
+    Some(())
+}
+
+/// What a call on `socket` that returned `result` put into a message.
+///
+/// # Safety
+/// As [`after`].
+pub unsafe fn taken_by(
+    socket: Option<u16>,
+    message: &MsgHdr,
+    room: u32,
+    flags: i32,
+    result: isize,
+) -> Taken {
+    let joins = || socket.is_some_and(sockets::joins);
+    let size = if result >= 0 && flags & UNJOINED == 0 && joins() {
+        // SAFETY: the caller vouches for it.
+        unsafe { size_in(message) }
+    } else {
+        0
+    };
+    Taken {
+        socket,
+        iov: message.iov,
+        count: message.iov_count,
+        address: message.name,
+        address_length: message.name_length.min(room).min(28),
+        flags,
+        size,
+    }
+}
+
+/// How long each packet is that the kernel has joined in a message; 0 for a single one.
+///
+/// # Safety
+/// The message was filled by the kernel.
+#[cold]
+unsafe fn size_in(message: &MsgHdr) -> usize {
+    // SAFETY: the caller vouches for it.
+    let size = unsafe { vectors::control(message.control, message.control_length, sys::UDP_GRO) };
+    let known = size.and_then(|size| usize::try_from(i32::from_ne_bytes(size)).ok());
+    if known.is_none() && (message.control.is_null() || message.flags & sys::MSG_CTRUNC != 0) {
+        sockets::past(PastId::SEGMENTS);
+    }
+    known.unwrap_or(0)
+}
+
+/// How long an address is that the program has room for, before a call.
+///
+/// # Safety
+/// `length` is null or leads to a length.
+pub unsafe fn room_for(length: *const u32) -> u32 {
+    // SAFETY: the caller vouches for it.
+    unsafe { length.as_ref() }.copied().unwrap_or(0)
+}
