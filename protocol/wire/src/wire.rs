@@ -7,7 +7,7 @@ use crate::check::check;
 use crate::check::model::{BitOrder, Model, Selection};
 use crate::context::Context;
 use crate::error::{CompileError, Report};
-use crate::facts::{Kind, PacketFacts, Place, ProtocolId, Rules};
+use crate::facts::{Kind, PacketFacts, Piece, Place, ProtocolId, Rules};
 use crate::files::Files;
 use crate::layers::Keys;
 use crate::limits::{OPERATIONS_MAX, PACKET_BYTES_MAX, TEXT_BYTES_MAX};
@@ -17,7 +17,7 @@ use crate::run::{Entry, FactsOnly, Full, Surroundings, read};
 use crate::select::takes;
 use crate::state::ConnectionState;
 use crate::syntax::Span;
-use crate::tree::{Diagnostic, Tree};
+use crate::tree::{Diagnostic, StreamId, Tree};
 
 /// A compiled wire: one or several protocols, as a `.wire` file describes them.
 #[derive(Clone, Debug)]
@@ -51,6 +51,8 @@ pub struct Decoded {
     pub diagnostics: Vec<Diagnostic>,
     /// The same as [`Wire::facts`] gives.
     pub facts: PacketFacts,
+    /// Bytes of the packet that `join` and `follow` put together with those of others.
+    pub pieces: Vec<Piece>,
 }
 
 impl Wire {
@@ -272,13 +274,11 @@ impl Wire {
         if let Some(content) = contents.find(|content| content.place == *place) {
             return content.bytes.clone();
         }
+        if place.stream != StreamId(0) {
+            return Vec::new();
+        }
         let order = self.protocol(facts.protocol).program.dictionary.order;
-        let inner = usize::from(place.stream.0).checked_sub(1);
-        let bytes = match inner {
-            None => looked_at(packet),
-            Some(inner) => facts.streams.get(inner).map_or(&[][..], Vec::as_slice),
-        };
-        BitReader::new(bytes, order).bytes(place.bits.start, place.bits.end)
+        BitReader::new(looked_at(packet), order).bytes(place.bits.start, place.bits.end)
     }
 
     /// Whether the first field of a protocol's packet takes the lowest bits of the first byte.
@@ -341,6 +341,7 @@ impl Wire {
             tree: full.tree,
             diagnostics: full.diagnostics,
             facts,
+            pieces: full.pieces,
         }
     }
 }

@@ -47,9 +47,9 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
         opened.map_err(|failure| self.failed(through.text, &failure))?;
         self.outer_streams.push(self.stream);
         let stream = self.tape.stream();
-        self.facts.streams.push(stream.all().to_vec());
-        self.stream = StreamId(self.facts.streams.len() as u16);
         self.sink.begin_stream(stream);
+        self.streams = self.streams.saturating_add(1);
+        self.stream = StreamId(self.streams);
         self.scopes.push(Scope {
             rest: through.rest,
             text: through.text,
@@ -174,7 +174,7 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
     /// Where a text or bytes are. What stands in a stream inside is kept, since nobody has it.
     pub(super) fn place_of(&mut self, bits: Range<u32>) -> Place {
         let stream = self.stream;
-        if !self.outer_streams.is_empty() {
+        if stream != StreamId(0) {
             let mut bytes = Vec::new();
             self.tape.copy(bits.clone(), &mut bytes);
             self.facts.contents.push(InnerContent {

@@ -117,6 +117,7 @@ pub(super) fn run<T: Tape, S: Sink, R>(
         checksum_lacks: None,
         unpacked: Vec::new(),
         stream: StreamId(0),
+        streams: 0,
         streams_around: 0,
         waits: false,
         context: around.context,
@@ -157,6 +158,8 @@ pub(super) struct Machine<'p, 'r, T, S> {
     pub(super) unpacked: Vec<Vec<u8>>,
     /// The stream that the tape runs along.
     pub(super) stream: StreamId,
+    /// How many streams were opened in the packet.
+    pub(super) streams: u16,
     /// How many streams it stands in.
     pub(super) streams_around: u8,
     /// What is cut at the end of the stream comes with a later packet.

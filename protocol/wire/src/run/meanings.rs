@@ -23,9 +23,7 @@ pub(super) fn clear(facts: &mut PacketFacts) {
         tick,
         rules,
         messages,
-        streams,
         contents,
-        pieces,
         diagnostics,
     } = facts;
     (*protocol, *rules) = (None, None);
@@ -35,9 +33,7 @@ pub(super) fn clear(facts: &mut PacketFacts) {
     ack_ranges.clear();
     nack_ranges.clear();
     messages.clear();
-    streams.clear();
     contents.clear();
-    pieces.clear();
 }
 
 /// Says where the range that began last ends.

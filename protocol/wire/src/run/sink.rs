@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::problem::Problem;
 use crate::bits::BitReader;
+use crate::facts::Piece;
 
 /// Who wants to know what is in a packet. Fields come as indices into [`Program::fields`].
 pub(crate) trait Sink {
@@ -39,6 +40,8 @@ pub(crate) trait Sink {
     fn because(&mut self, why: String);
     /// How many structs and repeats are open.
     fn depth(&self) -> usize;
+    /// Where to note bytes that are put together with those of other packets, if anybody asks.
+    fn pieces(&mut self) -> Option<&mut Vec<Piece>>;
     /// Bits of a window that are unexplained; the field after `field` is for those that are
     /// unresolved. Where decoding stopped in the window, what is open inside a depth ends.
     fn rest_of_window(&mut self, field: u32, bits: Range<u32>, stopped: Option<(usize, Rest)>);
@@ -52,6 +55,7 @@ pub(crate) struct Mark {
     pub(crate) sums: usize,
     pub(crate) diagnostics: usize,
     pub(crate) open: usize,
+    pub(crate) pieces: usize,
     /// Of the innermost node that is open.
     pub(crate) next_element: u32,
 }
@@ -78,6 +82,9 @@ impl Sink for FactsOnly {
     fn because(&mut self, _: String) {}
     fn depth(&self) -> usize {
         0
+    }
+    fn pieces(&mut self) -> Option<&mut Vec<Piece>> {
+        None
     }
     fn rest_of_window(&mut self, _: u32, _: Range<u32>, _: Option<(usize, Rest)>) {}
 }
