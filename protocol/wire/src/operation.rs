@@ -1,6 +1,7 @@
 //! The steps of a plan.
 
 use crate::check::model::{Checksum, Circumstance, Encoding, Look, Meaning};
+use crate::facts::KindId;
 use crate::program::{Extent, Operand, Register};
 use crate::syntax::ast::{Arithmetic, Compare};
 use crate::values::codec::Codec;
@@ -20,6 +21,12 @@ pub(crate) enum Operation {
         fact: Option<Meaning>,
         to: Register,
         field: u32,
+    },
+    /// One bit, and a jump where it is 0.
+    UnlessBit {
+        register: Register,
+        field: u32,
+        to: u32,
     },
     Signed {
         bits: u8,
@@ -152,6 +159,10 @@ pub(crate) enum Operation {
     Kind {
         value: Register,
         table: u16,
+    },
+    /// The message is of a kind, whatever it has on the wire.
+    KindIs {
+        kind: KindId,
     },
     /// The enum that was just read chooses the rules.
     Rules {

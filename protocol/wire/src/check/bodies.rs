@@ -189,7 +189,7 @@ impl<'a> Checker<'a, '_> {
             meaning,
             derived: None,
             read: false,
-            measured: false,
+            measured: Vec::new(),
             needed_later: false,
             window,
         });

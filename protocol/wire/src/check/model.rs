@@ -178,8 +178,8 @@ pub(crate) struct Field {
     pub(crate) derived: Option<Derived>,
     /// Some expression reads it.
     pub(crate) read: bool,
-    /// Some derived field asks for its bits or its elements.
-    pub(crate) measured: bool,
+    /// What derived fields and expressions ask of it.
+    pub(crate) measured: Vec<Measure>,
     /// Some expression reads it, or what is in it, so that it cannot be left half read.
     pub(crate) needed_later: bool,
 }
@@ -198,7 +198,7 @@ pub(crate) enum Derived {
 }
 
 /// What can be measured of a field. All are 0 where it is not there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Measure {
     /// Whole bytes, a last part of one included.
     Bytes,

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use super::TooLarge;
+use super::{TooLarge, shortcuts};
 use crate::limits::OPERATIONS_MAX;
 use crate::operation::Operation;
 use crate::program::{
     FollowPlan, JoinPlan, LayerPlan, Operand, Plan, Register, ScriptPlan, SetPlan, StateSlot,
     SwitchTable,
 };
+use crate::syntax::ast::Compare;
 
 /// A place in the plan that jumps can name before it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,8 +51,44 @@ impl Assembler {
         if self.plan.operations.len() >= OPERATIONS_MAX {
             return Err(TooLarge);
         }
+        if let Some(fused) = self.fused(operation)
+            && let Some(last) = self.plan.operations.last_mut()
+        {
+            *last = fused;
+            return Ok(());
+        }
         self.plan.operations.push(operation);
         Ok(())
+    }
+
+    /// The last operation and the next one in one step, where there is such a step.
+    fn fused(&self, next: Operation) -> Option<Operation> {
+        if self.plan.operations.len() <= self.fence {
+            return None;
+        }
+        match (*self.plan.operations.last()?, next) {
+            (
+                Operation::Unsigned {
+                    bits: 1,
+                    fact: None,
+                    to: register,
+                    field,
+                },
+                Operation::Unless {
+                    operator: Compare::NotEqual,
+                    left: Operand::Register(left),
+                    right: Operand::Constant(right),
+                    to,
+                },
+            ) if left == register && self.plan.constants.get(usize::from(right)) == Some(&0) => {
+                Some(Operation::UnlessBit {
+                    register,
+                    field,
+                    to,
+                })
+            }
+            _ => None,
+        }
     }
 
     pub(super) fn end(&mut self) -> Result<(), TooLarge> {
@@ -232,6 +269,7 @@ impl Assembler {
                 | Operation::Follow { end: to, .. }
                 | Operation::Jump { to }
                 | Operation::Unless { to, .. }
+                | Operation::UnlessBit { to, .. }
                 | Operation::WindowBegin { end: to, .. }
                 | Operation::LayerBegin { end: to, .. }
                 | Operation::Call { to, .. } => place(to)?,
@@ -247,6 +285,7 @@ impl Assembler {
             }
             make_dense(table);
         }
+        shortcuts::take(&mut self.plan);
         Ok(self.plan)
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Binding, Bindings, Lowering, TooLarge};
 use crate::check::model::{Derived, Field, FieldId, Measure, Piece, Struct, StructId};
 use crate::operation::Operation;
-use crate::program::{MISSING, Operand, PLAIN, Register};
+use crate::program::{MISSING, NO_REGISTER, Operand, PLAIN, Register};
 use crate::syntax::ast::{Arithmetic, Compare};
 
 /// Where a struct keeps what its derived fields ask for.
@@ -16,6 +16,7 @@ pub(super) struct Registers {
     derived: BTreeMap<FieldId, Kept>,
 }
 
+/// Where what is asked of a field is kept; [`NO_REGISTER`]: nobody asks.
 #[derive(Clone, Copy, Debug)]
 struct Measured {
     from: Register,
@@ -42,7 +43,7 @@ impl Lowering<'_> {
         bindings: &mut Bindings,
     ) -> Result<(), TooLarge> {
         let structure = self.model.structure(id);
-        let is_plain = |field: &Field| field.derived.is_none() && !field.measured;
+        let is_plain = |field: &Field| field.derived.is_none() && field.measured.is_empty();
         if structure.fields.iter().all(is_plain) {
             return Ok(());
         }
@@ -50,7 +51,7 @@ impl Lowering<'_> {
         let mut by_name: BTreeMap<&str, Measured> = BTreeMap::new();
         for (place, field) in (0u32..).zip(&structure.fields) {
             let field_id = FieldId(place);
-            if field.measured {
+            if !field.measured.is_empty() {
                 let measured = match by_name.get(&*field.name) {
                     Some(&known) => known,
                     None => {
@@ -87,21 +88,35 @@ impl Lowering<'_> {
         if let Some(unpacked) = unpacked {
             self.copy(unpacked, MISSING)?;
         }
-        let (from, to) = (self.register()?, self.register()?);
-        let (count, present) = (self.register()?, self.register()?);
-        for register in [from, to, count] {
-            self.copy(register, 0)?;
-        }
-        let field = self.field_info(id, field, false);
-        let to_present = Operation::Foresee { to: present, field };
-        self.assembler.push(to_present)?;
-        Ok(Measured {
-            from,
-            to,
-            count,
-            present,
+        let structure = self.model.structure(id);
+        let same_name = |other: &&Field| other.name == structure.field(field).name;
+        let same: Vec<&Field> = structure.fields.iter().filter(same_name).collect();
+        let is_asked = |measures: &[Measure]| {
+            let mut asked = same.iter().flat_map(|field| &field.measured);
+            asked.any(|measure| measures.contains(measure))
+        };
+        let mut measured = Measured {
+            from: NO_REGISTER,
+            to: NO_REGISTER,
+            count: NO_REGISTER,
+            present: NO_REGISTER,
             unpacked,
-        })
+        };
+        if is_asked(&[Measure::Bits, Measure::Bytes]) {
+            (measured.from, measured.to) = (self.register()?, self.register()?);
+            self.copy(measured.from, 0)?;
+            self.copy(measured.to, 0)?;
+        }
+        if is_asked(&[Measure::Count]) {
+            measured.count = self.register()?;
+            self.copy(measured.count, 0)?;
+        }
+        if is_asked(&[Measure::Present]) {
+            measured.present = self.register()?;
+            let (to, field) = (measured.present, self.field_info(id, field, false));
+            self.assembler.push(Operation::Foresee { to, field })?;
+        }
+        Ok(measured)
     }
 
     fn copy(&mut self, to: Register, value: i128) -> Result<(), TooLarge> {
@@ -118,9 +133,13 @@ impl Lowering<'_> {
     ) -> Result<(), TooLarge> {
         if let Some(&measured) = bindings.derived.measured.get(&id) {
             let to = measured.from;
-            self.assembler.push(Operation::Mark { to })?;
+            if to != NO_REGISTER {
+                self.assembler.push(Operation::Mark { to })?;
+            }
             let to = measured.present;
-            self.assembler.push(Operation::Meet { to })?;
+            if to != NO_REGISTER {
+                self.assembler.push(Operation::Meet { to })?;
+            }
             if let Some(unpacked) = measured.unpacked
                 && !is_layered
             {
@@ -135,8 +154,10 @@ impl Lowering<'_> {
 
     pub(super) fn after_field(&mut self, id: FieldId, bindings: &Bindings) -> Result<(), TooLarge> {
         match bindings.derived.measured.get(&id) {
-            Some(&Measured { to, .. }) => self.assembler.push(Operation::Mark { to }),
-            None => Ok(()),
+            Some(&Measured { to, .. }) if to != NO_REGISTER => {
+                self.assembler.push(Operation::Mark { to })
+            }
+            _ => Ok(()),
         }
     }
 
@@ -153,6 +174,9 @@ impl Lowering<'_> {
         let Some(&Measured { count, .. }) = bindings.derived.measured.get(&id) else {
             return Ok(());
         };
+        if count == NO_REGISTER {
+            return Ok(());
+        }
         self.arithmetic(Arithmetic::Add, count, Operand::Register(count), 1)
     }
 

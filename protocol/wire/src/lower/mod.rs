@@ -5,6 +5,7 @@ mod assembler;
 mod derived;
 mod expressions;
 mod keeping;
+mod shortcuts;
 mod skips;
 mod steps;
 mod streams;

@@ -6,8 +6,9 @@ use super::skips;
 use super::windows::Confined;
 use super::{Binding, Bindings, FieldKey, Lowering, Sinks, TooLarge};
 use crate::check::model::{
-    Expression, Field, FieldId, Length, Meaning, Number, Repeat, Step, StructId, Type,
+    Expression, Field, FieldId, Length, Meaning, Model, Number, Repeat, Step, StructId, Type,
 };
+use crate::facts::KindId;
 use crate::operation::Operation;
 use crate::program::{Extent, FieldInfo, NO_REGISTER, Operand, Padding, Register, Shown};
 use crate::values::codec::Codec;
@@ -490,6 +491,12 @@ impl Lowering<'_> {
         info: u32,
         bindings: &Bindings,
     ) -> Result<Option<Binding>, TooLarge> {
+        if let (Some(kind), Sinks::Facts) = (constant_kind(field, value, self.model), self.sinks) {
+            return self
+                .assembler
+                .push(Operation::KindIs { kind })
+                .map(|()| None);
+        }
         let value = self.value(value, bindings)?;
         let (table, base) = match field.field_type {
             Type::Enum(id) => (Some(id.0 as u16), &self.model.enumeration(id).base),
@@ -624,4 +631,17 @@ impl Lowering<'_> {
             _ => Ok(()),
         }
     }
+}
+
+/// The kind of the message, where a `let` that nothing else reads says it once and for all.
+fn constant_kind(field: &Field, value: &Expression, model: &Model) -> Option<KindId> {
+    let (Type::Enum(id), &Expression::Integer(value)) = (&field.field_type, value) else {
+        return None;
+    };
+    let declared = model.enumeration(*id);
+    let value = u64::try_from(value).ok()?;
+    let place = declared.members.iter().position(|it| it.value == value)?;
+    let says_kind = field.meaning == Some(Meaning::MessageKind) && !field.read;
+    let first = declared.first_kind.filter(|_| says_kind)?;
+    Some(KindId(first.saturating_add(place as u16)))
 }

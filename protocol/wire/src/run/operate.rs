@@ -19,11 +19,11 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
         let plan = self.plan;
         let mut next = start as usize;
         loop {
-            let Some(&operation) = plan.operations.get(next) else {
+            let Some(operation) = plan.operations.get(next) else {
                 return Ok(());
             };
             next += 1;
-            match operation {
+            match *operation {
                 Operation::Skip { bits, first, count } => {
                     if !self.tape.skip(bits) {
                         self.cut_skip(first, count)?;
@@ -40,6 +40,19 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
                     self.sink.value(field, at..self.tape.at(), raw);
                     self.keep(to, i128::from(raw));
                     self.say(fact, raw, bits);
+                }
+                Operation::UnlessBit {
+                    register,
+                    field,
+                    to,
+                } => {
+                    let at = self.tape.at();
+                    let raw = self.read(1, field)?;
+                    self.sink.value(field, at..self.tape.at(), raw);
+                    self.keep(register, i128::from(raw));
+                    if raw == 0 {
+                        next = to as usize;
+                    }
                 }
                 Operation::Signed { bits, to, field } => {
                     let at = self.tape.at();
@@ -222,6 +235,7 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
                     let kind = self.member(value, table).and_then(|member| member.kind);
                     self.message(|message| message.kind = kind.map(KindId));
                 }
+                Operation::KindIs { kind } => self.message(|message| message.kind = Some(kind)),
                 Operation::Rules { value, table } => {
                     let rules = self.member(value, table).and_then(|member| member.rules);
                     self.facts.rules = rules.map(RulesId);
