@@ -31,6 +31,15 @@ pub(crate) fn evaluate(operator: Arithmetic, a: i128, b: i128) -> Result<i128, &
 const TOO_LARGE: &str = "the result is too large";
 
 fn exact(operator: Arithmetic, a: i128, b: i128) -> Result<i128, &'static str> {
+    // Nearly all numbers are small, and division of large ones takes long.
+    if let (Ok(a), Ok(b)) = (i64::try_from(a), i64::try_from(b)) {
+        match operator {
+            Arithmetic::Multiply => return Ok(i128::from(a) * i128::from(b)),
+            Arithmetic::Divide if b > 0 => return Ok((a / b).into()),
+            Arithmetic::Remainder if b > 0 => return Ok((a % b).into()),
+            _ => {}
+        }
+    }
     match operator {
         Arithmetic::Add => a.checked_add(b).ok_or(TOO_LARGE),
         Arithmetic::Subtract => a.checked_sub(b).ok_or(TOO_LARGE),

@@ -48,7 +48,7 @@ impl BitWriter {
 
     /// What was written, to be read.
     pub(crate) fn reader(&self) -> BitReader<'_> {
-        BitReader::new(&self.bytes, self.order).coded(self.coding.clone())
+        BitReader::new(&self.bytes, self.order).coded(self.coding.as_ref())
     }
 
     pub(crate) fn at(&self) -> u32 {

@@ -27,7 +27,7 @@ pub(crate) fn takes(
                 state,
                 packet: BitReader::new(packet, order),
             };
-            asked.value(condition) == Some(1)
+            asked.holds(condition) == Some(true)
         }
         None => true,
     };
@@ -44,24 +44,29 @@ struct Asked<'a> {
 }
 
 impl Asked<'_> {
+    /// Whether a condition holds; `None` where that cannot be said.
+    fn holds(&self, condition: &Expression) -> Option<bool> {
+        Some(match condition {
+            Expression::Not(inner) => !self.holds(inner)?,
+            Expression::And(left, right) => self.holds(left)? && self.holds(right)?,
+            Expression::Or(left, right) => self.holds(left)? || self.holds(right)?,
+            Expression::Compare(operator, left, right) => {
+                arithmetic::compare(*operator, self.value(left)?, self.value(right)?)
+            }
+            other => self.value(other)? != 0,
+        })
+    }
+
     /// The value of an expression that reads no field; `None` where it has none, so that the
     /// condition does not hold.
     fn value(&self, expression: &Expression) -> Option<i128> {
         let value = |expression| self.value(expression);
         Some(match expression {
             Expression::Integer(value) => *value,
-            Expression::Not(inner) => i128::from(value(inner)? == 0),
-            Expression::And(left, right) => match value(left)? {
-                0 => 0,
-                _ => value(right)?,
-            },
-            Expression::Or(left, right) => match value(left)? {
-                0 => value(right)?,
-                _ => 1,
-            },
-            Expression::Compare(operator, left, right) => {
-                i128::from(arithmetic::compare(*operator, value(left)?, value(right)?))
-            }
+            Expression::Not(_)
+            | Expression::And(..)
+            | Expression::Or(..)
+            | Expression::Compare(..) => self.holds(expression)?.into(),
             Expression::Arithmetic(operator, left, right, _) => {
                 arithmetic::evaluate(*operator, value(left)?, value(right)?).ok()?
             }
@@ -82,7 +87,7 @@ impl Asked<'_> {
         let Look::Integer(codec) = look else {
             return Some(self.packet.left().into());
         };
-        let mut reader = self.packet.clone();
+        let mut reader = self.packet;
         if !reader.skip(u32::try_from(ahead).ok()?) {
             return None;
         }

@@ -486,7 +486,7 @@ impl<'t> TreeNode<'t> {
             return bits.end - bits.start;
         };
         let reader = BitReader::new(&stream.bytes, stream.order);
-        let mut reader = reader.coded(stream.coding.clone());
+        let mut reader = reader.coded(stream.coding.as_ref());
         reader.skip(bits.start);
         let mut asked = 0;
         let _ = codec.read(stream.order, |bits| {
@@ -501,7 +501,7 @@ impl<'t> TreeNode<'t> {
         let Some(stream) = self.tree.streams.get(place) else {
             return Vec::new();
         };
-        let coding = stream.coding.clone().filter(|_| coded);
+        let coding = stream.coding.as_ref().filter(|_| coded);
         let reader = BitReader::new(&stream.bytes, stream.order).coded(coding);
         reader.bytes(bits.start, bits.end)
     }

@@ -104,6 +104,15 @@ impl HuffmanTable {
         }
     }
 
+    /// The byte that the next bits are, where its code is looked up at once.
+    #[inline]
+    pub(crate) fn decode_short(&self, next: u64) -> Option<(u8, u8)> {
+        let place = next & ((1 << LOOKUP_BITS) - 1);
+        let &(symbol, bits) = self.lookup.get(place as usize)?;
+        let symbol = u8::try_from(symbol).ok().filter(|_| bits > 0)?;
+        Some((symbol, bits))
+    }
+
     fn walk(&self, next: u32, there: u32) -> Option<(u16, u8)> {
         let mut node = 0;
         for place in 0..there {

@@ -411,7 +411,10 @@ mod tests {
     #[track_caller]
     fn check(text: &str, expected: Result<&[u8], &str>) {
         let script = Script::new(text, 1).expect("it compiles");
-        let arguments = [Argument::Integer(-1), Argument::Bytes(vec![0xff, 0])];
+        let arguments = [
+            Argument::Integer(-1),
+            Argument::Bytes(Arc::new(vec![0xff, 0])),
+        ];
         let called = script.call("f", &[1, 2, 0xfe], &arguments, 100);
         let called = called.map_err(|failure| failure.to_string());
         assert_eq!(called, expected.map(<[u8]>::to_vec).map_err(str::to_owned));
@@ -433,7 +436,10 @@ mod tests {
     fn a_function_can_give_an_integer() {
         let text = "function f(text, number) return #text + number end function g() return 0.5 end";
         let script = Script::new(text, 1).expect("it compiles");
-        let arguments = [Argument::Bytes(vec![b'x'; 3]), Argument::Integer(-5)];
+        let arguments = [
+            Argument::Bytes(Arc::new(vec![b'x'; 3])),
+            Argument::Integer(-5),
+        ];
         assert_eq!(script.integer("f", &arguments), Ok(-2));
         let failure = script.integer("g", &[]).map_err(|why| why.to_string());
         assert_eq!(failure, Err("`g` gave number, not an integer".to_owned()));

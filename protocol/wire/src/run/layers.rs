@@ -1,6 +1,7 @@
 //! Layers: streams inside a packet, and what their transforms are told.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::keeping::unpacked;
 use super::machine::{Machine, Scope, Stop};
@@ -14,7 +15,7 @@ use crate::layers::{Argument, Failure};
 use crate::program::{ArgumentPlan, ContentOperand, Register};
 use crate::tree::StreamId;
 
-impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
+impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
     pub(super) fn begin_layer(&mut self, place: u16, catches: bool, end: u32) -> Result<(), Stop> {
         let plan = self.plan;
         let Some(through) = plan.layer_uses.get(usize::from(place)) else {
@@ -135,11 +136,12 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
                 let mut bytes = Vec::new();
                 self.tape
                     .copy(unpacked(self.register(register)), &mut bytes);
-                Argument::Bytes(bytes)
+                Argument::Bytes(Arc::new(bytes))
             }
             ArgumentPlan::Content(ContentOperand::Constant(index)) => {
                 let content = self.plan.contents.get(usize::from(index));
-                Argument::Bytes(content.map(|content| content.to_vec()).unwrap_or_default())
+                let content = content.map(|content| content.to_vec());
+                Argument::Bytes(Arc::new(content.unwrap_or_default()))
             }
             ArgumentPlan::Content(ContentOperand::State(slot)) => {
                 Argument::Bytes(self.content_of_state(slot)?)
@@ -155,18 +157,18 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
                 found.ok_or_else(|| Failure::because("an argument is missing"))?
             }
             LayerArgument::Integer(value) => Argument::Integer(*value),
-            LayerArgument::Bytes(bytes) => Argument::Bytes(bytes.to_vec()),
+            LayerArgument::Bytes(bytes) => Argument::Bytes(Arc::new(bytes.to_vec())),
             LayerArgument::KeyLog { label, id } => {
                 let id = match self.told(id, given)? {
                     Argument::Bytes(id) => id,
-                    Argument::Integer(id) => shortest_big_endian(id)?,
+                    Argument::Integer(id) => Arc::new(shortest_big_endian(id)?),
                 };
                 let key = self.program.keys.get(label, &id).ok_or_else(|| {
                     let shown: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
                     let why = format!("the key log has no key `{label}` with the id {shown}");
                     Failure::Broken(why)
                 })?;
-                Argument::Bytes(key.to_vec())
+                Argument::Bytes(Arc::new(key.to_vec()))
             }
         })
     }

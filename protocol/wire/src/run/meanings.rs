@@ -43,7 +43,7 @@ fn end_range(ranges: &mut [(u64, u64)], last: u64) {
     }
 }
 
-impl<'p, T: Tape, S: Sink> Machine<'p, '_, T, S> {
+impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
     pub(super) fn end_message(&mut self) {
         let at = self.tape.at();
         if self.in_message

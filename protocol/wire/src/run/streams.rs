@@ -8,6 +8,7 @@ use super::machine::{Machine, Stop};
 use super::problem::{Limit, Problem};
 use super::reading::Reading;
 use super::sink::{Rest, Sink};
+use super::stack::Stack;
 use super::tape::{Inflated, Tape};
 use crate::arithmetic;
 use crate::bits::BitReader;
@@ -42,7 +43,7 @@ struct Left {
     inflated: Inflated,
 }
 
-impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
+impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
     /// Runs operations along new bytes until they return. What cannot be read there is said of the
     /// stream alone, and the run goes on around it.
     pub(super) fn run_stream(
@@ -267,8 +268,8 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
             base: self.base,
             frames: Vec::new(),
             frames_around: self.frames_around + self.frames.len(),
-            scopes: Vec::new(),
-            outer_streams: Vec::new(),
+            scopes: Stack::new(),
+            outer_streams: Stack::new(),
             nodes_left: self.nodes_left,
             in_message: self.in_message,
             fragment: self.fragment,
@@ -336,7 +337,7 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
     }
 }
 
-impl<S: Sink> Machine<'_, '_, Reading<'_>, S> {
+impl<'a, 'p: 'a, S: Sink> Machine<'p, '_, Reading<'a>, S> {
     /// Something in a stream cannot be read: the rest of it is unexplained.
     fn give_stream_up(&mut self, stop: Stop, in_message: bool) -> Result<(), Stop> {
         let problem = stop.problem;

@@ -1,5 +1,6 @@
 //! The steps of a tape that writes.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
@@ -20,7 +21,7 @@ use crate::suggest::did_you_mean;
 use crate::values::codec::Codec;
 use crate::values::text::{before_zero, unit_bytes};
 
-impl Tape for Writing<'_> {
+impl<'p> Tape<'p> for Writing<'_> {
     fn at(&self) -> u32 {
         self.writer.at()
     }
@@ -380,7 +381,7 @@ impl Tape for Writing<'_> {
         Ok(Opened::Whole)
     }
 
-    fn layer(&mut self, through: &Through<'_>) -> Result<(), Failure> {
+    fn layer(&mut self, through: &Through<'p>) -> Result<(), Failure> {
         let packed = match self.beside(through.packed_key, true).map(Leaf::of) {
             Some(Ok(leaf)) => Some(bytes_of(leaf, Shown::Bytes).map_err(Failure::Broken)?),
             _ => None,
@@ -394,8 +395,8 @@ impl Tape for Writing<'_> {
             Err(why) => return Err(Failure::Broken(why)),
         };
         let order = through.order(self.writer.order());
-        let inner = BitWriter::new(order).coded(through.coding());
-        let transform = through.transform(self.writer.order());
+        let inner = BitWriter::new(order).coded(through.coding().cloned());
+        let transform = through.transform(self.writer.order()).map(Cow::into_owned);
         let writer = std::mem::replace(&mut self.writer, inner);
         self.windows.push(Window {
             from: 0,
