@@ -35,6 +35,21 @@ pub(crate) fn takes(
     (selection.ports.is_empty() || is_port()) && has_magic && holds()
 }
 
+/// The same condition with the alternatives of `a || b || c` one after the other, not in each other,
+/// so that the first is asked at once.
+pub(crate) fn first_at_once(condition: Expression) -> Expression {
+    match condition {
+        Expression::Or(left, right) => match first_at_once(*left) {
+            Expression::Or(first, second) => {
+                let rest = Expression::Or(second, right);
+                Expression::Or(first, Box::new(first_at_once(rest)))
+            }
+            left => Expression::Or(Box::new(left), right),
+        },
+        other => other,
+    }
+}
+
 /// What a condition may ask about.
 struct Asked<'a> {
     context: &'a Context,

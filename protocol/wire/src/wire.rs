@@ -14,7 +14,7 @@ use crate::limits::{OPERATIONS_MAX, PACKET_BYTES_MAX, TEXT_BYTES_MAX};
 use crate::lower::{TooLarge, lower};
 use crate::program::Program;
 use crate::run::{Entry, FactsOnly, Full, Surroundings, read};
-use crate::select::takes;
+use crate::select::{first_at_once, takes};
 use crate::state::ConnectionState;
 use crate::syntax::Span;
 use crate::tree::{Diagnostic, StreamId, Tree};
@@ -370,7 +370,10 @@ fn protocols(model: &Model) -> Result<Vec<Protocol>, TooLarge> {
         protocols.push(Protocol {
             name: protocol.name.clone(),
             version: protocol.version,
-            selection: protocol.selection.clone(),
+            selection: Selection {
+                when: protocol.selection.when.clone().map(first_at_once),
+                ..protocol.selection.clone()
+            },
             program,
         });
     }

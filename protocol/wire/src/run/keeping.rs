@@ -26,7 +26,10 @@ impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
     /// A value that decides how to go on.
     #[inline]
     pub(super) fn needed(&self, operand: Operand) -> Result<i128, Stop> {
-        let value = self.operand(operand);
+        let value = match operand {
+            Operand::Constant(index) => return Ok(self.constant(index)),
+            Operand::Register(register) => self.register(register),
+        };
         match arithmetic::unresolved_field(value) {
             None => Ok(value),
             Some(field) => Err(Stop::here(Problem::Unresolved { field })),
