@@ -4,8 +4,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::bits::BitReader;
-use crate::check::model::{BitOrder, ByteOrder, Order};
 use crate::layers::HuffmanTable;
+use crate::layout::{BitOrder, ByteOrder, Order};
 
 /// A row of bits that grows.
 #[derive(Clone, Debug)]

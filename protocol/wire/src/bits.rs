@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::check::model::{BitOrder, ByteOrder, Order};
 use crate::layers::HuffmanTable;
+use crate::layout::{BitOrder, ByteOrder, Order};
 
 /// A position in a packet.
 #[derive(Clone, Copy, Debug)]

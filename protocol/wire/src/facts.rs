@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::tree::StreamId;
+use crate::layout::StreamId;
 
 /// A message kind that the wire declares, by its place in [`Wire::kinds`](crate::Wire::kinds).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,7 +1,9 @@
 //! The steps of a plan.
 
-use crate::check::model::{Checksum, Circumstance, Encoding, Look, Meaning};
+use crate::check::model::{Checksum, Circumstance, Look};
+use crate::check::vocabulary::Meaning;
 use crate::facts::KindId;
+use crate::layout::Encoding;
 use crate::program::{Extent, Operand, Register};
 use crate::syntax::ast::{Arithmetic, Compare};
 use crate::values::codec::Codec;

@@ -3,7 +3,8 @@
 use crate::Context;
 use crate::arithmetic;
 use crate::bits::BitReader;
-use crate::check::model::{Circumstance, Expression, Look, Order, Selection, StatePath};
+use crate::check::model::{Circumstance, Expression, Look, Selection, StatePath};
+use crate::layout::Order;
 use crate::state::{ConnectionState, StateField};
 
 /// Whether a selection takes a packet.

@@ -4,20 +4,22 @@ use std::sync::Arc;
 
 use crate::bits::BitReader;
 use crate::check::check;
-use crate::check::model::{BitOrder, Model, Selection};
+use crate::check::model::{Model, Selection};
 use crate::context::Context;
-use crate::error::{CompileError, Report};
+use crate::error::CompileError;
 use crate::facts::{Kind, PacketFacts, Piece, Place, ProtocolId, Rules};
 use crate::files::Files;
 use crate::layers::Keys;
+use crate::layout::BitOrder;
+use crate::layout::StreamId;
 use crate::limits::{OPERATIONS_MAX, PACKET_BYTES_MAX, TEXT_BYTES_MAX};
-use crate::lower::{TooLarge, lower};
+use crate::lower::{NotLowered, lower};
 use crate::program::Program;
+use crate::report::{Report, Span};
 use crate::run::{Entry, FactsOnly, Full, Surroundings, read};
 use crate::select::{first_at_once, takes};
 use crate::state::ConnectionState;
-use crate::syntax::Span;
-use crate::tree::{Diagnostic, StreamId, Tree};
+use crate::tree::{Diagnostic, Tree};
 
 /// A compiled wire: one or several protocols, as a `.wire` file describes them.
 #[derive(Clone, Debug)]
@@ -95,11 +97,9 @@ impl Wire {
         let Some(model) = model.filter(|_| reports.is_empty()) else {
             return Err(failed(&files, reports));
         };
-        let Ok(protocols) = protocols(&model) else {
-            let message = format!("the wire is too large: more than {OPERATIONS_MAX} operations");
-            let mut report = Report::at(Span::default(), message);
-            report.help("structs count once for every place that uses them");
-            return Err(failed(&files, vec![report]));
+        let protocols = match protocols(&model) {
+            Ok(protocols) => protocols,
+            Err(why) => return Err(failed(&files, vec![not_lowered(why)])),
         };
         let tests = model.tests.len();
         let Model { kinds, rules, .. } = model;
@@ -357,15 +357,32 @@ fn short_enough(name: &str, text: &str) -> Result<(), CompileError> {
     Err(CompileError::new(name, &files, vec![report]))
 }
 
+fn not_lowered(why: NotLowered) -> Report {
+    match why {
+        NotLowered::TooLarge => {
+            let message = format!("the wire is too large: more than {OPERATIONS_MAX} operations");
+            let mut report = Report::at(Span::default(), message);
+            report.help("structs count once for every place that uses them");
+            report
+        }
+        NotLowered::Unchecked(what) => {
+            let message = format!("the compiler does not know what to do with {what}");
+            let mut report = Report::at(Span::default(), message);
+            report.help("this is a mistake in netreel, not in the wire");
+            report
+        }
+    }
+}
+
 /// The protocols of a model, each with its program.
-fn protocols(model: &Model) -> Result<Vec<Protocol>, TooLarge> {
+fn protocols(model: &Model) -> Result<Vec<Protocol>, NotLowered> {
     let mut operations = 0;
     let mut protocols = Vec::new();
     for protocol in &model.protocols {
         let program = lower(model, protocol)?;
         operations += program.full.operations.len() + program.facts.operations.len();
         if operations > 2 * OPERATIONS_MAX {
-            return Err(TooLarge);
+            return Err(NotLowered::TooLarge);
         }
         protocols.push(Protocol {
             name: protocol.name.clone(),

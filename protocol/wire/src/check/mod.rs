@@ -8,6 +8,7 @@ mod derived;
 mod enums;
 mod expressions;
 mod heads;
+mod huffman;
 mod keeping;
 mod layers;
 mod meanings;
@@ -21,7 +22,7 @@ mod state;
 mod tests;
 mod type_arguments;
 mod types;
-mod vocabulary;
+pub(crate) mod vocabulary;
 mod windows;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,13 +33,12 @@ use self::heads::Head;
 use self::model::{Enum, EnumId, FieldId, Measure, Model, StructId};
 use self::names::Names;
 use self::state::Kept;
-use crate::error::Report;
 use crate::facts::{Kind, Rules};
 use crate::files::Files;
 use crate::layers::{HuffmanTable, Script};
 use crate::limits::MISTAKES_MAX;
+use crate::report::{Report, Span};
 use crate::suggest::did_you_mean;
-use crate::syntax::Span;
 use crate::syntax::ast::{Constant, File, Ident};
 
 /// Checks a file whose form is right. Pushes reports where it makes no sense; the model is `Some`

@@ -1,7 +1,7 @@
 //! Huffman codes with a fixed table: whole bytes, or single reads as Quake 3 has them.
 
 use super::Failure;
-use crate::check::model::BitOrder;
+use crate::layout::BitOrder;
 
 /// The longest code, in bits.
 pub(crate) const CODE_BITS_MAX: usize = 32;

@@ -16,7 +16,7 @@ pub(crate) use huffman::{CODE_BITS_MAX, CodeConflict, HuffmanTable, SYMBOLS_MAX}
 pub use keys::{Keys, KeysError};
 pub(crate) use script::{Script, begin_packet};
 
-use crate::check::model::BitOrder;
+use crate::layout::BitOrder;
 
 /// What a layer does to bytes.
 #[derive(Clone, Debug)]

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Binding, Bindings, Lowering, TooLarge};
+use super::{Binding, Bindings, Lowering, NotLowered};
 use crate::check::model::{Derived, Field, FieldId, Measure, Piece, Struct, StructId};
 use crate::operation::Operation;
 use crate::program::{MISSING, NO_REGISTER, Operand, PLAIN, Register};
@@ -41,7 +41,7 @@ impl Lowering<'_> {
         &mut self,
         id: StructId,
         bindings: &mut Bindings,
-    ) -> Result<(), TooLarge> {
+    ) -> Result<(), NotLowered> {
         let structure = self.model.structure(id);
         let is_plain = |field: &Field| field.derived.is_none() && field.measured.is_empty();
         if structure.fields.iter().all(is_plain) {
@@ -80,7 +80,7 @@ impl Lowering<'_> {
         id: StructId,
         field: FieldId,
         is_unpacked: bool,
-    ) -> Result<Measured, TooLarge> {
+    ) -> Result<Measured, NotLowered> {
         let unpacked = match is_unpacked {
             true => Some(self.register()?),
             false => None,
@@ -119,7 +119,7 @@ impl Lowering<'_> {
         Ok(measured)
     }
 
-    fn copy(&mut self, to: Register, value: i128) -> Result<(), TooLarge> {
+    fn copy(&mut self, to: Register, value: i128) -> Result<(), NotLowered> {
         let from = self.assembler.operand(value)?;
         self.assembler.push(Operation::Copy { to, from })
     }
@@ -130,7 +130,7 @@ impl Lowering<'_> {
         field: u32,
         is_layered: bool,
         bindings: &Bindings,
-    ) -> Result<(), TooLarge> {
+    ) -> Result<(), NotLowered> {
         if let Some(&measured) = bindings.derived.measured.get(&id) {
             let to = measured.from;
             if to != NO_REGISTER {
@@ -152,7 +152,11 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    pub(super) fn after_field(&mut self, id: FieldId, bindings: &Bindings) -> Result<(), TooLarge> {
+    pub(super) fn after_field(
+        &mut self,
+        id: FieldId,
+        bindings: &Bindings,
+    ) -> Result<(), NotLowered> {
         match bindings.derived.measured.get(&id) {
             Some(&Measured { to, .. }) if to != NO_REGISTER => {
                 self.assembler.push(Operation::Mark { to })
@@ -170,7 +174,7 @@ impl Lowering<'_> {
         &mut self,
         id: FieldId,
         bindings: &Bindings,
-    ) -> Result<(), TooLarge> {
+    ) -> Result<(), NotLowered> {
         let Some(&Measured { count, .. }) = bindings.derived.measured.get(&id) else {
             return Ok(());
         };
@@ -186,7 +190,7 @@ impl Lowering<'_> {
         id: FieldId,
         binding: &Binding,
         bindings: &Bindings,
-    ) -> Result<(), TooLarge> {
+    ) -> Result<(), NotLowered> {
         match (bindings.derived.derived.get(&id), binding) {
             (Some(&Kept { value: to, .. }), &Binding::Register(from)) => {
                 let from = Operand::Register(from);
@@ -201,7 +205,7 @@ impl Lowering<'_> {
         &mut self,
         id: StructId,
         bindings: &Bindings,
-    ) -> Result<(), TooLarge> {
+    ) -> Result<(), NotLowered> {
         let model = self.model;
         for (&field, &Kept { slot, value }) in &bindings.derived.derived {
             let Some(derived) = &model.structure(id).field(field).derived else {
@@ -230,10 +234,10 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    fn derived(&mut self, derived: &Derived, bindings: &Bindings) -> Result<Operand, TooLarge> {
+    fn derived(&mut self, derived: &Derived, bindings: &Bindings) -> Result<Operand, NotLowered> {
         match derived {
             Derived::Integer(value) => self.assembler.operand(*value),
-            Derived::Field(path) => super::expressions::bound(path, bindings).ok_or(TooLarge),
+            Derived::Field(path) => super::expressions::bound(path, bindings),
             Derived::Measure(measure, fields) => self.measure(*measure, fields, bindings),
             Derived::Arithmetic(operator, left, right, text) => {
                 let left = self.derived(left, bindings)?;
@@ -261,7 +265,9 @@ impl Lowering<'_> {
                         Piece::Unpacked(fields) => {
                             let measured = first_measured(fields, bindings)?;
                             Operation::ChecksumUnpacked {
-                                kept: measured.unpacked.ok_or(TooLarge)?,
+                                kept: measured.unpacked.ok_or(NotLowered::Unchecked(
+                                    "a checksum of a field that is not unpacked",
+                                ))?,
                                 from: measured.from,
                                 to: measured.to,
                             }
@@ -290,7 +296,7 @@ impl Lowering<'_> {
         measure: Measure,
         fields: &[FieldId],
         bindings: &Bindings,
-    ) -> Result<Operand, TooLarge> {
+    ) -> Result<Operand, NotLowered> {
         let measured = first_measured(fields, bindings)?;
         match measure {
             Measure::Count => return Ok(Operand::Register(measured.count)),
@@ -319,7 +325,7 @@ impl Lowering<'_> {
         to: Register,
         left: Operand,
         right: i128,
-    ) -> Result<(), TooLarge> {
+    ) -> Result<(), NotLowered> {
         let right = self.assembler.operand(right)?;
         let text = self.text(&"size".into());
         self.assembler.push(Operation::Arithmetic {
@@ -362,9 +368,11 @@ fn unpacked_fields(structure: &Struct) -> BTreeSet<FieldId> {
     found
 }
 
-fn first_measured(fields: &[FieldId], bindings: &Bindings) -> Result<Measured, TooLarge> {
+fn first_measured(fields: &[FieldId], bindings: &Bindings) -> Result<Measured, NotLowered> {
     let first = fields
         .first()
         .and_then(|field| bindings.derived.measured.get(field));
-    first.copied().ok_or(TooLarge)
+    first
+        .copied()
+        .ok_or(NotLowered::Unchecked("a field that is not measured"))
 }

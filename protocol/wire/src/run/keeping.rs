@@ -8,7 +8,7 @@ use super::problem::Problem;
 use super::sink::Sink;
 use super::tape::Tape;
 use crate::arithmetic;
-use crate::check::model::Meaning;
+use crate::check::vocabulary::Meaning;
 use crate::program::{ContentOperand, Operand, Register, SetValue, StateSlot};
 use crate::syntax::ast::Arithmetic;
 

@@ -12,10 +12,10 @@ use crate::bits::BitReader;
 use crate::context::Context;
 use crate::facts::PacketFacts;
 use crate::layers::begin_packet;
+use crate::layout::StreamId;
 use crate::limits::{NODES_MAX, PACKET_BYTES_MAX};
 use crate::program::{NO_REGISTER, Operand, Plan, Program, Register};
 use crate::state::ConnectionState;
-use crate::tree::StreamId;
 
 /// What is around the bytes.
 pub(crate) struct Surroundings<'r> {

@@ -3,7 +3,7 @@
 use super::machine::Machine;
 use super::sink::Sink;
 use super::tape::Tape;
-use crate::check::model::Meaning;
+use crate::check::vocabulary::Meaning;
 use crate::facts::{MessageFacts, PacketFacts, Sequence};
 use crate::program::{EnumMember, Register};
 

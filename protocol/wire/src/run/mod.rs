@@ -12,7 +12,6 @@ mod operate_rarely;
 mod problem;
 mod reading;
 mod reads;
-pub(crate) mod show;
 mod sink;
 mod stack;
 mod streams;
@@ -23,5 +22,5 @@ mod writing;
 
 pub(crate) use full::Full;
 pub(crate) use machine::{Entry, Surroundings, read};
-pub(crate) use sink::{FactsOnly, Mark};
+pub(crate) use sink::FactsOnly;
 pub(crate) use write::{Source, Written, write};

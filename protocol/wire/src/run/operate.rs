@@ -3,14 +3,14 @@
 use super::keeping::packed;
 use super::machine::{Machine, Scope, Stop};
 use super::problem::Problem;
-use super::reading::sign_extended;
 use super::sink::Sink;
 use super::tape::{Content, Tape};
 use crate::arithmetic;
-use crate::check::model::Encoding;
 use crate::facts::{KindId, MessageFacts};
+use crate::layout::Encoding;
 use crate::operation::Operation;
 use crate::program::NO_FIELD;
+use crate::values::codec::sign_extended;
 
 impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
     pub(super) fn operate(&mut self, start: u32) -> Result<(), Stop> {

@@ -4,7 +4,6 @@ use super::checksum::Checksum;
 use super::keeping::{packed, unpacked};
 use super::machine::{Frame, Machine, Stop};
 use super::problem::Problem;
-use super::reading::zigzag;
 use super::sink::{Rest, Sink};
 use super::tape::{Content, Tape};
 use crate::arithmetic;
@@ -13,6 +12,7 @@ use crate::facts::RulesId;
 use crate::limits::DEPTH_MAX;
 use crate::operation::Operation;
 use crate::program::{Extent, MISSING};
+use crate::values::codec::zigzag;
 
 impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
     /// `next` is the place of the operation after this one; the result, where the run goes on.

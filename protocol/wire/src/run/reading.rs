@@ -8,8 +8,9 @@ use super::problem::{Limit, Problem};
 use super::stack::Stack;
 use super::tape::{Content, Inflated, Opened, Tape, Through};
 use crate::bits::BitReader;
-use crate::check::model::{Encoding, Look};
+use crate::check::model::Look;
 use crate::layers::Failure;
+use crate::layout::Encoding;
 use crate::limits::{INFLATED_MAX, LAYER_DEPTH_MAX, LAYERS_MAX};
 use crate::values::codec::{Codec, Failed};
 use crate::values::text::{find_zero, is_text, unit_bytes};
@@ -499,15 +500,4 @@ impl<'a, 'p: 'a> Tape<'p> for Reading<'a> {
         let plain = BitReader::new(&bytes, self.reader.order());
         is_text(&plain, 0, plain.end(), encoding)
     }
-}
-
-/// Two's complement of 1 to 64 bits.
-pub(crate) fn sign_extended(raw: u64, bits: u8) -> i64 {
-    let shift = 64 - u32::from(bits.clamp(1, 64));
-    (raw << shift).cast_signed() >> shift
-}
-
-/// 0, -1, 1, -2, ...
-pub(crate) fn zigzag(raw: u64) -> i64 {
-    (raw >> 1).cast_signed() ^ -(raw & 1).cast_signed()
 }

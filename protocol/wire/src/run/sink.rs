@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::problem::Problem;
 use crate::bits::BitReader;
 use crate::facts::Piece;
+use crate::tree;
 
 /// Who wants to know what is in a packet. Fields come as indices into [`Program::fields`].
 pub(crate) trait Sink {
@@ -50,9 +51,7 @@ pub(crate) trait Sink {
 /// How much a sink was told at some point.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Mark {
-    pub(crate) nodes: usize,
-    pub(crate) streams: usize,
-    pub(crate) sums: usize,
+    pub(crate) tree: tree::Mark,
     pub(crate) diagnostics: usize,
     pub(crate) open: usize,
     pub(crate) pieces: usize,

@@ -12,12 +12,12 @@ use super::stack::Stack;
 use super::tape::{Inflated, Tape};
 use crate::arithmetic;
 use crate::bits::BitReader;
-use crate::check::model::Order;
 use crate::facts::{Piece, PieceAt, Place};
+use crate::layout::Order;
+use crate::layout::StreamId;
 use crate::limits::STREAM_DEPTH_MAX;
 use crate::program::{FollowPlan, JoinPlan};
 use crate::state::{BadPart, ConnectionState};
-use crate::tree::StreamId;
 
 /// What to go back to where a record of a stream is not complete.
 struct Before {

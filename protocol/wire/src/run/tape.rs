@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use super::problem::{Limit, Problem};
 use crate::bits::BitReader;
-use crate::check::model::{Encoding, Layer, LayerKind, Look, Order};
+use crate::check::model::{Layer, LayerKind, Look};
 use crate::layers::{Argument, Failure, HuffmanTable, Transform};
+use crate::layout::{Encoding, Order};
 use crate::values::codec::Codec;
 
 /// One direction of a run. [`Reading`](super::reading::Reading) takes values from a packet's bits,

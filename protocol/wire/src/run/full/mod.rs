@@ -8,8 +8,9 @@ use super::problem::Problem;
 use super::sink::{Mark, Rest, Sink};
 use crate::bits::BitReader;
 use crate::facts::Piece;
+use crate::layout::StreamId;
 use crate::program::{FieldInfo, Program};
-use crate::tree::{Diagnostic, NO_NODE, Name, Node, REST, StreamId, Tree, TreeId, UNRESOLVED};
+use crate::tree::{Diagnostic, NO_NODE, Name, Node, REST, Tree, TreeId, UNRESOLVED};
 
 /// Builds a tree and its diagnostics.
 pub(crate) struct Full<'p> {
@@ -223,12 +224,12 @@ impl Sink for Full<'_> {
             open: self.open.len(),
             pieces: self.pieces.len(),
             next_element: self.open.last().map_or(0, |open| open.next_element),
-            ..self.tree.mark()
+            tree: self.tree.mark(),
         }
     }
 
     fn go_back(&mut self, mark: Mark) {
-        self.tree.go_back(mark);
+        self.tree.go_back(mark.tree);
         self.diagnostics.truncate(mark.diagnostics);
         self.open.truncate(mark.open);
         self.pieces.truncate(mark.pieces);
