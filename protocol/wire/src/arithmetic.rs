@@ -18,7 +18,36 @@ pub(crate) fn unresolved_field(value: i128) -> Option<u16> {
 }
 
 /// The result, or why there is none. With an operand that is unresolved, so is the result.
+#[inline]
 pub(crate) fn evaluate(operator: Arithmetic, a: i128, b: i128) -> Result<i128, &'static str> {
+    match (i64::try_from(a), i64::try_from(b)) {
+        (Ok(small_a), Ok(small_b)) => match of_small(operator, small_a, small_b) {
+            Some(result) => Ok(result),
+            None => evaluate_large(operator, a, b),
+        },
+        _ => evaluate_large(operator, a, b),
+    }
+}
+
+/// Nearly all numbers are small, and these operators cannot fail with them.
+#[inline]
+fn of_small(operator: Arithmetic, a: i64, b: i64) -> Option<i128> {
+    Some(match operator {
+        Arithmetic::Add => i128::from(a) + i128::from(b),
+        Arithmetic::Subtract => i128::from(a) - i128::from(b),
+        Arithmetic::Multiply => i128::from(a) * i128::from(b),
+        Arithmetic::Divide if b > 0 => (a / b).into(),
+        Arithmetic::Remainder if b > 0 => (a % b).into(),
+        Arithmetic::BitAnd => (a & b).into(),
+        Arithmetic::BitOr => (a | b).into(),
+        Arithmetic::BitXor => (a ^ b).into(),
+        Arithmetic::Least => a.min(b).into(),
+        Arithmetic::Greatest => a.max(b).into(),
+        _ => return None,
+    })
+}
+
+fn evaluate_large(operator: Arithmetic, a: i128, b: i128) -> Result<i128, &'static str> {
     if a < RESOLVED_MIN || b < RESOLVED_MIN {
         return Ok(if a < RESOLVED_MIN { a } else { b });
     }
@@ -93,6 +122,24 @@ mod tests {
 
     #[test]
     fn results_are_exact_or_missing() {
+        let ends = [i64::MIN, -7, -1, 0, 1, 2, i64::MAX];
+        for (a, b) in ends.into_iter().flat_map(|a| ends.map(|b| (a, b))) {
+            for operator in [
+                Arithmetic::Add,
+                Arithmetic::Subtract,
+                Arithmetic::Multiply,
+                Arithmetic::Divide,
+                Arithmetic::Remainder,
+                Arithmetic::BitAnd,
+                Arithmetic::BitOr,
+                Arithmetic::BitXor,
+                Arithmetic::Least,
+                Arithmetic::Greatest,
+            ] {
+                let (a, b) = (a.into(), b.into());
+                check(operator, a, b, evaluate_large(operator, a, b));
+            }
+        }
         check(Arithmetic::Subtract, 1, 2, Ok(-1));
         check(
             Arithmetic::Add,

@@ -4,8 +4,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::bits::BitReader;
-use crate::check::model::{BitOrder, ByteOrder, Order};
 use crate::layers::HuffmanTable;
+use crate::layout::{BitOrder, ByteOrder, Order};
 
 /// A row of bits that grows.
 #[derive(Clone, Debug)]
@@ -48,7 +48,7 @@ impl BitWriter {
 
     /// What was written, to be read.
     pub(crate) fn reader(&self) -> BitReader<'_> {
-        BitReader::new(&self.bytes, self.order).coded(self.coding.clone())
+        BitReader::new(&self.bytes, self.order).coded(self.coding.as_ref())
     }
 
     pub(crate) fn at(&self) -> u32 {

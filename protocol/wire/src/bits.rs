@@ -2,29 +2,43 @@
 
 use std::sync::Arc;
 
-use crate::check::model::{BitOrder, ByteOrder, Order};
 use crate::layers::HuffmanTable;
+use crate::layout::{BitOrder, ByteOrder, Order};
 
 /// A position in a packet.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct BitReader<'a> {
     bytes: &'a [u8],
     /// The next bit.
     at: u32,
     /// The first bit that is not there.
     end: u32,
+    /// The last eight bytes, as if enough zeros stood before them.
+    last: u64,
     order: Order,
     /// What whole bytes are read as.
-    coding: Option<Arc<HuffmanTable>>,
+    coding: Option<&'a Arc<HuffmanTable>>,
 }
 
 impl<'a> BitReader<'a> {
     /// The caller sees to it that the packet has fewer than `u32::MAX / 8` bytes.
     pub(crate) fn new(bytes: &'a [u8], order: Order) -> BitReader<'a> {
+        let last = match bytes.last_chunk::<8>() {
+            Some(last) => u64::from_le_bytes(*last),
+            None => {
+                bytes
+                    .iter()
+                    .rfold((0, 64), |(last, at), &byte| {
+                        (last | u64::from(byte) << (at - 8), at - 8)
+                    })
+                    .0
+            }
+        };
         BitReader {
             bytes,
             at: 0,
             end: bytes.len() as u32 * 8,
+            last,
             order,
             coding: None,
         }
@@ -32,7 +46,7 @@ impl<'a> BitReader<'a> {
 
     /// The same bits; every read takes its odd low bits as they are, and then a symbol for each
     /// whole byte, the lowest first, as Quake 3 does (`MSG_ReadBits`).
-    pub(crate) fn coded(self, coding: Option<Arc<HuffmanTable>>) -> BitReader<'a> {
+    pub(crate) fn coded(self, coding: Option<&'a Arc<HuffmanTable>>) -> BitReader<'a> {
         BitReader { coding, ..self }
     }
 
@@ -41,8 +55,8 @@ impl<'a> BitReader<'a> {
         self.coding.is_some()
     }
 
-    pub(crate) fn coding(&self) -> Option<&Arc<HuffmanTable>> {
-        self.coding.as_ref()
+    pub(crate) fn coding(&self) -> Option<&'a Arc<HuffmanTable>> {
+        self.coding
     }
 
     /// All bytes of the stream.
@@ -100,7 +114,8 @@ impl<'a> BitReader<'a> {
     /// An unsigned integer of 1 to 64 bits; `None`, and no step, where there are not so many.
     #[inline]
     pub(crate) fn read(&mut self, bits: u32) -> Option<u64> {
-        if self.coding.is_some() {
+        // A single bit stands as it is, coded or not.
+        if bits != 1 && self.coding.is_some() {
             return self.read_coded(bits);
         }
         self.read_plain(bits)
@@ -121,8 +136,11 @@ impl<'a> BitReader<'a> {
         Some(value)
     }
 
-    #[cold]
+    #[inline(never)]
     fn read_coded(&mut self, bits: u32) -> Option<u64> {
+        if let Some(value) = self.read_short_codes(bits) {
+            return Some(value);
+        }
         let (low, start) = (bits % 8, self.at);
         if low > self.left() {
             return None;
@@ -142,6 +160,27 @@ impl<'a> BitReader<'a> {
         Some(value)
     }
 
+    /// An integer whose codes are all short, and there, from one look at the bytes; `None`, and no
+    /// step, where that is not so.
+    fn read_short_codes(&mut self, bits: u32) -> Option<u64> {
+        let (low, groups) = (bits % 8, bits / 8);
+        if groups > 4 || self.order.bits == BitOrder::Msb || self.left() == 0 {
+            return None;
+        }
+        let (table, shift) = (self.coding?, self.at % 8);
+        let mut next = self.window(self.at as usize / 8) >> shift;
+        let mut value = next & ((1 << low) - 1);
+        next >>= low;
+        let mut taken = low;
+        for group in 0..groups {
+            let (symbol, bits) = table.decode_short(next)?;
+            value |= u64::from(symbol) << (low + 8 * group);
+            next >>= bits;
+            taken += u32::from(bits);
+        }
+        self.skip(taken).then_some(value)
+    }
+
     /// The byte that the next symbol is.
     fn symbol(&mut self) -> Option<u8> {
         let there = self.left().min(32);
@@ -149,7 +188,7 @@ impl<'a> BitReader<'a> {
             0 => return None,
             _ => self.peek_in_order(there),
         };
-        let (symbol, bits) = self.coding.as_ref()?.decode(next as u32, there)?;
+        let (symbol, bits) = self.coding?.decode(next as u32, there)?;
         let byte = u8::try_from(symbol).ok()?;
         self.at += u32::from(bits);
         Some(byte)
@@ -165,7 +204,7 @@ impl<'a> BitReader<'a> {
 
     /// The bits of a range that was read.
     pub(crate) fn part(&self, bits: std::ops::Range<u32>) -> BitReader<'a> {
-        let mut part = self.clone();
+        let mut part = *self;
         (part.at, part.end) = (bits.start.min(bits.end), bits.end.min(self.end));
         part
     }
@@ -191,6 +230,9 @@ impl<'a> BitReader<'a> {
     pub(crate) fn skip_read(&mut self, bits: u32) -> bool {
         if self.coding.is_none() {
             return self.skip(bits);
+        }
+        if bits <= 64 {
+            return self.read_coded(bits).is_some();
         }
         let start = self.at;
         let there = self.skip(bits % 8) && self.skip_bytes(u64::from(bits / 8));
@@ -229,7 +271,7 @@ impl<'a> BitReader<'a> {
     pub(crate) fn copy(&self, from: u32, to: u32, bytes: &mut Vec<u8>) {
         let to = to.min(self.end);
         if self.coding.is_some() {
-            let mut part = self.clone();
+            let mut part = *self;
             (part.at, part.end) = (from.min(to), to);
             while let Some(byte) = part.symbol() {
                 bytes.push(byte);
@@ -240,40 +282,26 @@ impl<'a> BitReader<'a> {
             bytes.extend_from_slice(slice);
             return;
         }
-        let part = BitReader {
-            end: to,
-            ..self.clone()
-        };
+        let part = BitReader { end: to, ..*self };
         bytes.extend((from..to).step_by(8).map(|at| part.byte(at)));
     }
 
-    /// Eight bytes from `index` on, which is in the packet; those past its end are 0.
+    /// Eight bytes from `index` on, which is in the packet, the first the lowest; those past its end
+    /// are 0.
     #[inline]
-    fn window(&self, index: usize) -> [u8; 8] {
-        if let Some(eight) = self
-            .bytes
-            .get(index..)
-            .and_then(|rest| rest.first_chunk::<8>())
-        {
-            return *eight;
+    fn window(&self, index: usize) -> u64 {
+        let eight = self.bytes.get(index..).and_then(|rest| rest.first_chunk());
+        match eight {
+            Some(eight) => u64::from_le_bytes(*eight),
+            None => self.last >> (8 * (index + 8 - self.bytes.len()) % 64),
         }
-        let mut eight = [0; 8];
-        if let Some(last) = self.bytes.last_chunk::<8>() {
-            // Read what is there in one go and shift out what comes before.
-            let past = (index + 8).saturating_sub(self.bytes.len()).min(7) as u32;
-            return (u64::from_le_bytes(*last) >> (8 * past)).to_le_bytes();
-        }
-        for (to, from) in eight.iter_mut().zip(self.bytes.iter().skip(index)) {
-            *to = *from;
-        }
-        eight
     }
 
     /// Up to 64 bits that are there, the first the least significant.
     #[inline]
     fn lsb(&self, at: u32, bits: u32) -> u64 {
         let (index, shift) = (at as usize / 8, at % 8);
-        let mut value = u64::from_le_bytes(self.window(index)) >> shift;
+        let mut value = self.window(index) >> shift;
         if shift + bits > 64 {
             let ninth = self.bytes.get(index + 8).copied().unwrap_or(0);
             value |= u64::from(ninth) << (64 - shift);
@@ -285,7 +313,7 @@ impl<'a> BitReader<'a> {
     #[inline]
     fn msb(&self, at: u32, bits: u32) -> u64 {
         let (index, shift) = (at as usize / 8, at % 8);
-        let mut value = u64::from_be_bytes(self.window(index)) << shift;
+        let mut value = self.window(index).swap_bytes() << shift;
         if shift + bits > 64 {
             let ninth = self.bytes.get(index + 8).copied().unwrap_or(0);
             value |= u64::from(ninth) >> (8 - shift);

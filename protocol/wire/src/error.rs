@@ -7,7 +7,7 @@ use std::ops::Range;
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 
 use crate::files::Files;
-use crate::syntax::Span;
+use crate::report::{Related, Report};
 
 /// A wire that does not compile: at least one report.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,96 +16,6 @@ pub struct CompileError {
     /// The files that reports are about, by name, with their texts.
     files: Vec<(String, String)>,
     reports: Vec<Report>,
-}
-
-/// One mistake in a wire's text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Report {
-    /// The file that it is in.
-    pub file: String,
-    /// From 1.
-    pub line: u32,
-    /// From 1, in characters.
-    pub column: u32,
-    /// What is wrong, without a full stop.
-    pub message: String,
-    /// The bytes of the file's text that it is about.
-    pub span: Range<usize>,
-    /// What was expected there, or what is odd about it. May be empty.
-    pub label: String,
-    /// Another place that the mistake has to do with.
-    pub related: Option<Related>,
-    /// What to do about it.
-    pub help: Option<String>,
-}
-
-/// A place that a mistake has to do with.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Related {
-    /// The file that it is in.
-    pub file: String,
-    /// The bytes of the file's text.
-    pub span: Range<usize>,
-    /// What it has to do with the mistake.
-    pub why: String,
-}
-
-impl Report {
-    /// A report whose span is one of the whole text; the file and the place in it are filled in
-    /// when the [`CompileError`] is made.
-    pub(crate) fn at(span: Span, message: impl Into<String>) -> Report {
-        Report {
-            file: String::new(),
-            line: 0,
-            column: 0,
-            message: message.into(),
-            span: span.range(),
-            label: String::new(),
-            related: None,
-            help: None,
-        }
-    }
-
-    pub(crate) fn label(&mut self, label: impl Into<String>) -> &mut Report {
-        self.label = label.into();
-        self
-    }
-
-    pub(crate) fn related(&mut self, span: Span, why: impl Into<String>) -> &mut Report {
-        self.related = Some(Related {
-            file: String::new(),
-            span: span.range(),
-            why: why.into(),
-        });
-        self
-    }
-
-    pub(crate) fn help(&mut self, help: impl Into<String>) -> &mut Report {
-        self.help = Some(help.into());
-        self
-    }
-
-    /// From a place in the whole text to one in its file.
-    fn place(&mut self, files: &Files) {
-        let place = |span: &mut Range<usize>, file: &mut String| {
-            let index = files.at(span.start);
-            let (name, text) = files.file(index);
-            let start = files.start(index);
-            let within = |at: usize| at.saturating_sub(start).min(text.len());
-            *span = within(span.start)..within(span.end);
-            file.clear();
-            file.push_str(name);
-            text
-        };
-        let text = place(&mut self.span, &mut self.file);
-        let before = text.get(..self.span.start).unwrap_or(text);
-        let line_start = before.rfind('\n').map_or(0, |at| at + 1);
-        self.line = 1 + before.bytes().filter(|&byte| byte == b'\n').count() as u32;
-        self.column = 1 + before[line_start..].chars().count() as u32;
-        if let Some(related) = &mut self.related {
-            place(&mut related.span, &mut related.file);
-        }
-    }
 }
 
 /// The most reports that one compilation gives.
@@ -117,7 +27,7 @@ impl CompileError {
         reports.sort_by_key(|report| report.span.start);
         reports.truncate(REPORTS_MAX);
         for report in &mut reports {
-            report.place(files);
+            place_in_file(report, files);
         }
         let of_reports = |file: &str| {
             let related = |report: &Report| report.related.as_ref().is_some_and(|r| r.file == file);
@@ -194,3 +104,25 @@ impl fmt::Display for CompileError {
 }
 
 impl std::error::Error for CompileError {}
+
+/// From a place in the whole text to one in its file.
+fn place_in_file(report: &mut Report, files: &Files) {
+    let place = |span: &mut Range<usize>, file: &mut String| {
+        let index = files.at(span.start);
+        let (name, text) = files.file(index);
+        let start = files.start(index);
+        let within = |at: usize| at.saturating_sub(start).min(text.len());
+        *span = within(span.start)..within(span.end);
+        file.clear();
+        file.push_str(name);
+        text
+    };
+    let text = place(&mut report.span, &mut report.file);
+    let before = text.get(..report.span.start).unwrap_or(text);
+    let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+    report.line = 1 + before.bytes().filter(|&byte| byte == b'\n').count() as u32;
+    report.column = 1 + before[line_start..].chars().count() as u32;
+    if let Some(related) = &mut report.related {
+        place(&mut related.span, &mut related.file);
+    }
+}

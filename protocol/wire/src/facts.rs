@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::tree::StreamId;
+use crate::layout::StreamId;
 
 /// A message kind that the wire declares, by its place in [`Wire::kinds`](crate::Wire::kinds).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -164,13 +164,8 @@ pub struct PacketFacts {
     pub rules: Option<RulesId>,
     /// In wire order.
     pub messages: Vec<MessageFacts>,
-    /// The bytes of the streams inside the packet, by [`StreamId`] less 1: what was joined from
-    /// several packets, or unpacked.
-    pub streams: Vec<Vec<u8>>,
-    /// What facts point to in streams inside the packet, which are not kept whole.
+    /// What facts point to in streams inside the packet, which are not kept.
     pub contents: Vec<InnerContent>,
-    /// Bytes of the packet that `join` and `follow` put together with those of others.
-    pub pieces: Vec<Piece>,
     /// How many diagnostics a full decode would give.
     pub diagnostics: u32,
 }

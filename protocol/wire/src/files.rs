@@ -7,10 +7,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use crate::error::Report;
 use crate::limits::{FILES_MAX, TEXT_BYTES_MAX};
+use crate::report::{Report, Span};
 use crate::syntax::ast::{File, Import};
-use crate::syntax::{Span, parse};
+use crate::syntax::parse;
 
 /// What begins the line before each file of a bundle.
 const MARK: &str = "//# file \"";

@@ -44,10 +44,12 @@ mod files;
 mod highlighting;
 mod json;
 mod layers;
+mod layout;
 mod limits;
 mod lower;
 mod operation;
 mod program;
+mod report;
 mod run;
 mod select;
 mod state;
@@ -61,15 +63,17 @@ mod wire;
 pub use connections::{Connections, EncodedPacket};
 pub use context::Context;
 pub use encode::{Change, EncodeError, Encoded, Instead};
-pub use error::{CompileError, Related, Report};
+pub use error::CompileError;
 pub use facts::{
     CreateRule, InnerContent, Kind, KindId, MessageFacts, PacketFacts, Piece, PieceAt, Place,
     ProtocolId, Role, Rules, RulesId, Sequence, StaleRule, UnknownDestroy, UnknownMigrate,
     UnknownUpdate, UpdateFrom,
 };
 pub use layers::{Keys, KeysError};
+pub use layout::StreamId;
+pub use report::{Related, Report};
 pub use state::ConnectionState;
 pub use testing::{TestFailure, TestResult};
-pub use tree::{Diagnostic, Name, StreamId, Tree, TreeId, TreeNode, Value};
+pub use tree::{Diagnostic, Name, Tree, TreeId, TreeNode, Value};
 pub use values::rotation::Axes;
 pub use wire::{Decoded, Wire};

@@ -1,6 +1,9 @@
 //! The steps of a plan.
 
-use crate::check::model::{Checksum, Circumstance, Encoding, Look, Meaning};
+use crate::check::model::{Checksum, Circumstance, Look};
+use crate::check::vocabulary::Meaning;
+use crate::facts::KindId;
+use crate::layout::Encoding;
 use crate::program::{Extent, Operand, Register};
 use crate::syntax::ast::{Arithmetic, Compare};
 use crate::values::codec::Codec;
@@ -20,6 +23,12 @@ pub(crate) enum Operation {
         fact: Option<Meaning>,
         to: Register,
         field: u32,
+    },
+    /// One bit, and a jump where it is 0.
+    UnlessBit {
+        register: Register,
+        field: u32,
+        to: u32,
     },
     Signed {
         bits: u8,
@@ -152,6 +161,10 @@ pub(crate) enum Operation {
     Kind {
         value: Register,
         table: u16,
+    },
+    /// The message is of a kind, whatever it has on the wire.
+    KindIs {
+        kind: KindId,
     },
     /// The enum that was just read chooses the rules.
     Rules {

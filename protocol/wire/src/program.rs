@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::check::model::{Encoding, Layer, Order};
+use crate::check::model::Layer;
 use crate::layers::{Keys, Script};
+use crate::layout::{Encoding, Order};
 use crate::operation::Operation;
 use crate::state::StateField;
 use crate::values::codec::Codec;

@@ -3,7 +3,8 @@
 use crate::Context;
 use crate::arithmetic;
 use crate::bits::BitReader;
-use crate::check::model::{Circumstance, Expression, Look, Order, Selection, StatePath};
+use crate::check::model::{Circumstance, Expression, Look, Selection, StatePath};
+use crate::layout::Order;
 use crate::state::{ConnectionState, StateField};
 
 /// Whether a selection takes a packet.
@@ -27,12 +28,27 @@ pub(crate) fn takes(
                 state,
                 packet: BitReader::new(packet, order),
             };
-            asked.value(condition) == Some(1)
+            asked.holds(condition) == Some(true)
         }
         None => true,
     };
     let has_magic = selection.magic.is_empty() || packet.starts_with(&selection.magic);
     (selection.ports.is_empty() || is_port()) && has_magic && holds()
+}
+
+/// The same condition with the alternatives of `a || b || c` one after the other, not in each other,
+/// so that the first is asked at once.
+pub(crate) fn first_at_once(condition: Expression) -> Expression {
+    match condition {
+        Expression::Or(left, right) => match first_at_once(*left) {
+            Expression::Or(first, second) => {
+                let rest = Expression::Or(second, right);
+                Expression::Or(first, Box::new(first_at_once(rest)))
+            }
+            left => Expression::Or(Box::new(left), right),
+        },
+        other => other,
+    }
 }
 
 /// What a condition may ask about.
@@ -44,24 +60,29 @@ struct Asked<'a> {
 }
 
 impl Asked<'_> {
+    /// Whether a condition holds; `None` where that cannot be said.
+    fn holds(&self, condition: &Expression) -> Option<bool> {
+        Some(match condition {
+            Expression::Not(inner) => !self.holds(inner)?,
+            Expression::And(left, right) => self.holds(left)? && self.holds(right)?,
+            Expression::Or(left, right) => self.holds(left)? || self.holds(right)?,
+            Expression::Compare(operator, left, right) => {
+                arithmetic::compare(*operator, self.value(left)?, self.value(right)?)
+            }
+            other => self.value(other)? != 0,
+        })
+    }
+
     /// The value of an expression that reads no field; `None` where it has none, so that the
     /// condition does not hold.
     fn value(&self, expression: &Expression) -> Option<i128> {
         let value = |expression| self.value(expression);
         Some(match expression {
             Expression::Integer(value) => *value,
-            Expression::Not(inner) => i128::from(value(inner)? == 0),
-            Expression::And(left, right) => match value(left)? {
-                0 => 0,
-                _ => value(right)?,
-            },
-            Expression::Or(left, right) => match value(left)? {
-                0 => value(right)?,
-                _ => 1,
-            },
-            Expression::Compare(operator, left, right) => {
-                i128::from(arithmetic::compare(*operator, value(left)?, value(right)?))
-            }
+            Expression::Not(_)
+            | Expression::And(..)
+            | Expression::Or(..)
+            | Expression::Compare(..) => self.holds(expression)?.into(),
             Expression::Arithmetic(operator, left, right, _) => {
                 arithmetic::evaluate(*operator, value(left)?, value(right)?).ok()?
             }
@@ -82,7 +103,7 @@ impl Asked<'_> {
         let Look::Integer(codec) = look else {
             return Some(self.packet.left().into());
         };
-        let mut reader = self.packet.clone();
+        let mut reader = self.packet;
         if !reader.skip(u32::try_from(ahead).ok()?) {
             return None;
         }

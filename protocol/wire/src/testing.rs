@@ -171,6 +171,7 @@ fn decode(
         tree: full.tree,
         diagnostics: full.diagnostics,
         facts,
+        pieces: full.pieces,
     }
 }
 

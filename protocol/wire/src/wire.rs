@@ -4,19 +4,21 @@ use std::sync::Arc;
 
 use crate::bits::BitReader;
 use crate::check::check;
-use crate::check::model::{BitOrder, Model, Selection};
+use crate::check::model::{Model, Selection};
 use crate::context::Context;
-use crate::error::{CompileError, Report};
-use crate::facts::{Kind, PacketFacts, Place, ProtocolId, Rules};
+use crate::error::CompileError;
+use crate::facts::{Kind, PacketFacts, Piece, Place, ProtocolId, Rules};
 use crate::files::Files;
 use crate::layers::Keys;
+use crate::layout::BitOrder;
+use crate::layout::StreamId;
 use crate::limits::{OPERATIONS_MAX, PACKET_BYTES_MAX, TEXT_BYTES_MAX};
-use crate::lower::{TooLarge, lower};
+use crate::lower::{NotLowered, lower};
 use crate::program::Program;
+use crate::report::{Report, Span};
 use crate::run::{Entry, FactsOnly, Full, Surroundings, read};
-use crate::select::takes;
+use crate::select::{first_at_once, takes};
 use crate::state::ConnectionState;
-use crate::syntax::Span;
 use crate::tree::{Diagnostic, Tree};
 
 /// A compiled wire: one or several protocols, as a `.wire` file describes them.
@@ -51,6 +53,8 @@ pub struct Decoded {
     pub diagnostics: Vec<Diagnostic>,
     /// The same as [`Wire::facts`] gives.
     pub facts: PacketFacts,
+    /// Bytes of the packet that `join` and `follow` put together with those of others.
+    pub pieces: Vec<Piece>,
 }
 
 impl Wire {
@@ -93,11 +97,9 @@ impl Wire {
         let Some(model) = model.filter(|_| reports.is_empty()) else {
             return Err(failed(&files, reports));
         };
-        let Ok(protocols) = protocols(&model) else {
-            let message = format!("the wire is too large: more than {OPERATIONS_MAX} operations");
-            let mut report = Report::at(Span::default(), message);
-            report.help("structs count once for every place that uses them");
-            return Err(failed(&files, vec![report]));
+        let protocols = match protocols(&model) {
+            Ok(protocols) => protocols,
+            Err(why) => return Err(failed(&files, vec![not_lowered(why)])),
         };
         let tests = model.tests.len();
         let Model { kinds, rules, .. } = model;
@@ -272,13 +274,11 @@ impl Wire {
         if let Some(content) = contents.find(|content| content.place == *place) {
             return content.bytes.clone();
         }
+        if place.stream != StreamId(0) {
+            return Vec::new();
+        }
         let order = self.protocol(facts.protocol).program.dictionary.order;
-        let inner = usize::from(place.stream.0).checked_sub(1);
-        let bytes = match inner {
-            None => looked_at(packet),
-            Some(inner) => facts.streams.get(inner).map_or(&[][..], Vec::as_slice),
-        };
-        BitReader::new(bytes, order).bytes(place.bits.start, place.bits.end)
+        BitReader::new(looked_at(packet), order).bytes(place.bits.start, place.bits.end)
     }
 
     /// Whether the first field of a protocol's packet takes the lowest bits of the first byte.
@@ -341,6 +341,7 @@ impl Wire {
             tree: full.tree,
             diagnostics: full.diagnostics,
             facts,
+            pieces: full.pieces,
         }
     }
 }
@@ -356,20 +357,40 @@ fn short_enough(name: &str, text: &str) -> Result<(), CompileError> {
     Err(CompileError::new(name, &files, vec![report]))
 }
 
+fn not_lowered(why: NotLowered) -> Report {
+    match why {
+        NotLowered::TooLarge => {
+            let message = format!("the wire is too large: more than {OPERATIONS_MAX} operations");
+            let mut report = Report::at(Span::default(), message);
+            report.help("structs count once for every place that uses them");
+            report
+        }
+        NotLowered::Unchecked(what) => {
+            let message = format!("the compiler does not know what to do with {what}");
+            let mut report = Report::at(Span::default(), message);
+            report.help("this is a mistake in netreel, not in the wire");
+            report
+        }
+    }
+}
+
 /// The protocols of a model, each with its program.
-fn protocols(model: &Model) -> Result<Vec<Protocol>, TooLarge> {
+fn protocols(model: &Model) -> Result<Vec<Protocol>, NotLowered> {
     let mut operations = 0;
     let mut protocols = Vec::new();
     for protocol in &model.protocols {
         let program = lower(model, protocol)?;
         operations += program.full.operations.len() + program.facts.operations.len();
         if operations > 2 * OPERATIONS_MAX {
-            return Err(TooLarge);
+            return Err(NotLowered::TooLarge);
         }
         protocols.push(Protocol {
             name: protocol.name.clone(),
             version: protocol.version,
-            selection: protocol.selection.clone(),
+            selection: Selection {
+                when: protocol.selection.when.clone().map(first_at_once),
+                ..protocol.selection.clone()
+            },
             program,
         });
     }

@@ -98,7 +98,7 @@ impl Pieces {
 
 impl Pass {
     fn packet(&mut self, (packet, key): (EventNumber, Key), decoded: &Decoded, fields: &[Field]) {
-        for piece in &decoded.facts.pieces {
+        for piece in &decoded.pieces {
             let place = piece.place.clone();
             let kept = (key, decoded.facts.protocol, piece.kept);
             match piece.at {

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::Checker;
-use super::model::{Enum, Meaning, RangeOf, Type};
+use super::model::{Enum, RangeOf, Type};
+use super::vocabulary::Meaning;
 use super::vocabulary::{Place, WORDS, Word};
 use crate::facts::{Kind, Role};
+use crate::report::Span;
 use crate::suggest::nearest;
-use crate::syntax::Span;
 use crate::syntax::ast::{self, Annotation, ExprKind, Struct};
 
 impl<'a> Checker<'a, '_> {

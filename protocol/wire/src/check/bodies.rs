@@ -9,7 +9,7 @@ use super::layers::layered;
 use super::model::{Expression, Field, FieldId, Length, Step, Struct, StructId, Type};
 use crate::json::padding_name;
 use crate::limits::FIELDS_MAX;
-use crate::syntax::Span;
+use crate::report::Span;
 use crate::syntax::ast::{self, Align, Arm, Expr, If, Statement, Switch};
 
 /// `align` pads to a multiple of at most so many bits.
@@ -189,7 +189,7 @@ impl<'a> Checker<'a, '_> {
             meaning,
             derived: None,
             read: false,
-            measured: false,
+            measured: Vec::new(),
             needed_later: false,
             window,
         });

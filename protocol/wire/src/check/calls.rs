@@ -291,7 +291,7 @@ impl<'a> Checker<'a, '_> {
                 .label("expected a repeated field");
             return None;
         }
-        self.measured.insert((structure, id));
+        self.measured.insert((structure, id, measure));
         Some((Expression::Measure(measure, ids), ValueType::Integer))
     }
 }

@@ -154,7 +154,7 @@ impl<'a> Checker<'a, '_> {
                     .label(format!("expected `{spelled}(FIELD)`"));
                 return None;
             };
-            let fields = self.measured(argument, id)?;
+            let fields = self.measured(argument, id, *measure)?;
             if *measure == Measure::Count {
                 let heads = &self.heads[id.0 as usize];
                 let single = fields.iter().any(|field| !heads[field.0 as usize].repeated);
@@ -191,10 +191,10 @@ impl<'a> Checker<'a, '_> {
 
     fn piece(&mut self, argument: &Expr<'a>, id: StructId) -> Option<Piece> {
         let ExprKind::Call(name, arguments) = &argument.kind else {
-            return self.measured(argument, id).map(Piece::Field);
+            return self.measured(argument, id, Measure::Bits).map(Piece::Field);
         };
         if let ("unpacked", [field]) = (name.text, arguments.as_slice()) {
-            return self.measured(field, id).map(Piece::Unpacked);
+            return self.measured(field, id, Measure::Bits).map(Piece::Unpacked);
         }
         let known = INTEGERS.iter().find(|(known, ..)| *known == name.text);
         let (Some(&(_, bytes, big)), [value]) = (known, arguments.as_slice()) else {
@@ -207,7 +207,12 @@ impl<'a> Checker<'a, '_> {
     }
 
     /// The fields of a name: one, or those of arms that exclude each other.
-    pub(super) fn measured(&mut self, argument: &Expr<'a>, id: StructId) -> Option<Vec<FieldId>> {
+    pub(super) fn measured(
+        &mut self,
+        argument: &Expr<'a>,
+        id: StructId,
+        measure: Measure,
+    ) -> Option<Vec<FieldId>> {
         let name = match &argument.kind {
             ExprKind::Path(path) if path.len() == 1 => path.first().copied(),
             _ => None,
@@ -239,7 +244,7 @@ impl<'a> Checker<'a, '_> {
             return None;
         }
         for &field in &fields {
-            self.measured.insert((id, field));
+            self.measured.insert((id, field, measure));
         }
         Some(fields)
     }

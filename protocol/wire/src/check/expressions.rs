@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::Checker;
 use super::model::{EnumId, Expression, FieldId, StructId};
 use crate::arithmetic;
-use crate::syntax::Span;
+use crate::report::Span;
 use crate::syntax::ast::{Arithmetic, Binary, Compare, Expr, ExprKind, Ident, Unary};
 
 /// The type of an expression.

@@ -5,7 +5,7 @@ use super::Checker;
 use super::expressions::ValueType;
 use super::model::{EnumId, StructId};
 use super::types;
-use crate::syntax::Span;
+use crate::report::Span;
 use crate::syntax::ast::{Binary, Expr, ExprKind, Field, Ident, Parameter, Statement, Unary};
 
 /// How many `let`s without a type one of them can read through, each in a struct of the one before.

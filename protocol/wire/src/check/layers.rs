@@ -1,4 +1,4 @@
-//! Layers, Huffman tables and Lua: what stands between bytes and the stream inside them.
+//! Layers and Lua: what stands between bytes and the stream inside them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,11 +7,11 @@ use super::Checker;
 use super::expressions::{Scope, ValueType};
 use super::model::{Expression, Layer, LayerArgument, LayerKind, LayerUse, Type, Window};
 use super::protocols::{BIT_ORDERS, BYTE_ORDERS};
-use crate::check::model::BitOrder;
-use crate::layers::{CODE_BITS_MAX, CodeConflict, HuffmanTable, SYMBOLS_MAX, Script, Transform};
+use crate::layers::{Script, Transform};
+use crate::layout::BitOrder;
 use crate::limits::{INFLATED_DEFAULT, INFLATED_MAX};
-use crate::syntax::Span;
-use crate::syntax::ast::{self, Expr, ExprKind, Field, Huffman, Ident, Setting, Through};
+use crate::report::Span;
+use crate::syntax::ast::{self, Expr, ExprKind, Field, Ident, Setting, Through};
 
 const LAYER_SETTINGS: [&str; 5] = [
     "transform",
@@ -133,72 +133,6 @@ impl<'a> Checker<'a, '_> {
         layers
     }
 
-    fn table(&mut self, declared: &Huffman<'a>) -> Option<Arc<HuffmanTable>> {
-        let name = declared.name;
-        if declared.codes.len() > SYMBOLS_MAX || declared.codes.len() < 2 {
-            self.report(
-                name.span,
-                format!("the table has {} codes", declared.codes.len()),
-            )
-            .label(format!(
-                "expected 2 to {SYMBOLS_MAX}: one for each byte, and one for the end"
-            ));
-            return None;
-        }
-        let mut codes = Vec::new();
-        for code in &declared.codes {
-            let bits: Option<Vec<bool>> = code
-                .text
-                .chars()
-                .map(|bit| match bit {
-                    '0' => Some(false),
-                    '1' => Some(true),
-                    _ => None,
-                })
-                .collect();
-            match bits {
-                Some(bits) if bits.len() <= CODE_BITS_MAX => codes.push(bits),
-                _ => {
-                    self.report(code.span, "this is no code").label(format!(
-                        "expected at most {CODE_BITS_MAX} times `0` or `1`; `\"\"` for a symbol \
-                         without a code"
-                    ));
-                    return None;
-                }
-            }
-        }
-        let eof = match &declared.eof {
-            None => None,
-            Some(expr) => {
-                let value = self.constant_integer(expr, "the symbol that ends a text")?;
-                let symbol = u16::try_from(value).ok();
-                let has_code = |symbol: &u16| {
-                    let code = codes.get(usize::from(*symbol));
-                    code.is_some_and(|code| !code.is_empty())
-                };
-                let symbol = symbol.filter(has_code);
-                if symbol.is_none() {
-                    self.report(expr.span, "this symbol has no code")
-                        .label(format!("expected 0 to {}", codes.len() - 1));
-                }
-                Some(symbol?)
-            }
-        };
-        match HuffmanTable::new(&codes, eof) {
-            Ok(table) => Some(Arc::new(table)),
-            Err(CodeConflict { first, second }) => {
-                let (one, other) = (declared.codes[first], declared.codes[second]);
-                self.report(
-                    other.span,
-                    format!("the codes of {first} and {second} begin alike to the end of one"),
-                )
-                .label("expected a code that no other begins with")
-                .related(one.span, "the other one");
-                None
-            }
-        }
-    }
-
     fn layer(&mut self, declared: &ast::Layer<'a>) -> Layer {
         let block = &declared.block;
         self.check_settings(block, &LAYER_SETTINGS, &[]);
@@ -281,27 +215,6 @@ impl<'a> Checker<'a, '_> {
         Some(LayerKind::Coding(
             self.table_argument(&setting.value, arguments)?,
         ))
-    }
-
-    fn table_argument(
-        &mut self,
-        whole: &Expr<'a>,
-        arguments: &[Expr<'a>],
-    ) -> Option<Arc<HuffmanTable>> {
-        let [argument] = arguments else {
-            self.report(whole.span, "a Huffman code takes a table")
-                .label("expected `huffman(TABLE)`");
-            return None;
-        };
-        let spelled = argument.span.text(self.text);
-        let seen = self.seen_from(argument.span);
-        if let Some(&place) = self.huffman_names.get(spelled, seen) {
-            return self.huffmans.get(place).cloned().flatten();
-        }
-        let names: Vec<&str> = self.huffman_names.seen(seen).collect();
-        let message = format!("there is no Huffman table `{spelled}`");
-        self.report_choice(argument.span, message, spelled, names);
-        None
     }
 
     /// A name with its arguments, if it has some.

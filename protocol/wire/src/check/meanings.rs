@@ -4,9 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Checker;
-use super::model::{Enum, FieldId, Meaning, Protocol, RangeOf, Step, Struct, StructId, Type};
+use super::model::{Enum, FieldId, Protocol, RangeOf, Step, Struct, StructId, Type};
+use super::vocabulary::Meaning;
 use super::vocabulary::Subject;
-use crate::syntax::Span;
+use crate::report::Span;
 use crate::syntax::ast::{self, Statement};
 
 /// What a struct can say, in itself or in what it holds, outside the messages that it holds.

@@ -8,6 +8,7 @@ mod derived;
 mod enums;
 mod expressions;
 mod heads;
+mod huffman;
 mod keeping;
 mod layers;
 mod meanings;
@@ -21,7 +22,7 @@ mod state;
 mod tests;
 mod type_arguments;
 mod types;
-mod vocabulary;
+pub(crate) mod vocabulary;
 mod windows;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,16 +30,15 @@ use std::sync::Arc;
 
 use self::expressions::Typed;
 use self::heads::Head;
-use self::model::{Enum, EnumId, FieldId, Model, StructId};
+use self::model::{Enum, EnumId, FieldId, Measure, Model, StructId};
 use self::names::Names;
 use self::state::Kept;
-use crate::error::Report;
 use crate::facts::{Kind, Rules};
 use crate::files::Files;
 use crate::layers::{HuffmanTable, Script};
 use crate::limits::MISTAKES_MAX;
+use crate::report::{Report, Span};
 use crate::suggest::did_you_mean;
-use crate::syntax::Span;
 use crate::syntax::ast::{Constant, File, Ident};
 
 /// Checks a file whose form is right. Pushes reports where it makes no sense; the model is `Some`
@@ -110,7 +110,7 @@ struct Checker<'a, 'c> {
     /// How often each struct asks the same of what comes.
     looks: BTreeMap<(StructId, Arc<str>), u32>,
     /// Fields that some derived field, or an expression, measures.
-    measured: BTreeSet<(StructId, FieldId)>,
+    measured: BTreeSet<(StructId, FieldId, Measure)>,
     /// The fields of all `state` blocks; `None`: declared with a mistake.
     kept: Vec<Option<Kept<'a>>>,
     /// The `state` blocks.
@@ -156,8 +156,9 @@ impl<'a> Checker<'a, '_> {
         for &(structure, field) in &self.reads {
             structs[structure.0 as usize].fields[field.0 as usize].read = true;
         }
-        for &(structure, field) in &self.measured {
-            structs[structure.0 as usize].fields[field.0 as usize].measured = true;
+        for &(structure, field, measure) in &self.measured {
+            let field = &mut structs[structure.0 as usize].fields[field.0 as usize];
+            field.measured.push(measure);
         }
         for &(structure, field) in &self.needed_later {
             structs[structure.0 as usize].fields[field.0 as usize].needed_later = true;

@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 
+use super::vocabulary::Meaning;
 use crate::facts::{Kind, Rules};
 use crate::layers::{HuffmanTable, Script, Transform};
+use crate::layout::{BitOrder, ByteOrder, Encoding, Order};
 use crate::state::StateField;
 use crate::syntax::ast::{Arithmetic, Compare};
 use crate::values::codec::Codec;
@@ -93,30 +95,6 @@ pub(crate) struct Test {
     pub(crate) diagnostics: u32,
 }
 
-/// How bits become numbers. A value is split into groups of eight bits, counted from its least
-/// significant bit, so that the most significant group may be smaller.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub(crate) struct Order {
-    pub(crate) bits: BitOrder,
-    pub(crate) bytes: ByteOrder,
-}
-
-/// Which bit of a byte, and of a group, comes first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub(crate) enum BitOrder {
-    #[default]
-    Lsb,
-    Msb,
-}
-
-/// Which group of a value comes first: the least significant or the most significant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub(crate) enum ByteOrder {
-    #[default]
-    Little,
-    Big,
-}
-
 #[derive(Debug)]
 pub(crate) struct Enum {
     pub(crate) base: Type,
@@ -178,8 +156,8 @@ pub(crate) struct Field {
     pub(crate) derived: Option<Derived>,
     /// Some expression reads it.
     pub(crate) read: bool,
-    /// Some derived field asks for its bits or its elements.
-    pub(crate) measured: bool,
+    /// What derived fields and expressions ask of it.
+    pub(crate) measured: Vec<Measure>,
     /// Some expression reads it, or what is in it, so that it cannot be left half read.
     pub(crate) needed_later: bool,
 }
@@ -198,7 +176,7 @@ pub(crate) enum Derived {
 }
 
 /// What can be measured of a field. All are 0 where it is not there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Measure {
     /// Whole bytes, a last part of one included.
     Bytes,
@@ -320,15 +298,6 @@ pub(crate) enum Length {
     Zero,
     /// The whole bytes that are left in the window.
     Rest,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Encoding {
-    Utf8,
-    Ascii,
-    Latin1,
-    Utf16Le,
-    Utf16Be,
 }
 
 #[derive(Clone, Debug)]
@@ -549,43 +518,6 @@ pub(crate) enum Circumstance {
     SourcePort,
     DestinationPort,
     FromFirst,
-}
-
-/// What a field means: the annotations that a field can have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Meaning {
-    Sequence,
-    Ack,
-    AckBits,
-    /// A packet that the sender says it lacks.
-    Nack,
-    /// Of an `@ack_range`.
-    AckFirst,
-    AckLast,
-    /// Of a `@nack_range`.
-    NackFirst,
-    NackLast,
-    Sender,
-    Host,
-    Rules,
-    MessageKind,
-    Reliable,
-    ReliableSequence,
-    OrderedSequence,
-    Channel,
-    Acknowledges,
-    Origin,
-    Object,
-    ObjectType,
-    Owner,
-    NewOwner,
-    MigrationCounter,
-    Tick,
-    RpcName,
-    FragmentId,
-    FragmentIndex,
-    FragmentCount,
-    FragmentData,
 }
 
 impl Type {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Checker;
-use crate::syntax::Span;
+use crate::report::Span;
 
 /// What names stand for, with the file that declares each.
 pub(super) struct Names<'a, T> {

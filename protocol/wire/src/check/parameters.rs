@@ -51,7 +51,7 @@ impl<'a> Checker<'a, '_> {
                 meaning: None,
                 derived: None,
                 read: false,
-                measured: false,
+                measured: Vec::new(),
                 window: None,
                 needed_later: false,
             });

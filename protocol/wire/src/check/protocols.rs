@@ -4,8 +4,9 @@ use std::ops::RangeInclusive;
 
 use super::Checker;
 use super::expressions::Scope;
-use super::model::{BitOrder, ByteOrder, Expression, Order, Protocol, Selection, StructId};
-use crate::syntax::Span;
+use super::model::{Expression, Protocol, Selection, StructId};
+use crate::layout::{BitOrder, ByteOrder, Order};
+use crate::report::Span;
 use crate::syntax::ast::{Block, Expr, ExprKind, Setting};
 
 pub(super) const BIT_ORDERS: [(&str, BitOrder); 2] =

@@ -9,9 +9,9 @@ use super::expressions::{Scope, Typed, ValueType};
 use super::heads::HeadKind;
 use super::model::{Expression, StatePath, StructId, Type};
 use crate::limits::{STATE_ENTRIES_MAX, STATE_FIELDS_MAX};
+use crate::report::Span;
 use crate::state::{StateField, StateKind};
 use crate::suggest::did_you_mean;
-use crate::syntax::Span;
 use crate::syntax::ast::{self, Expr, Ident, Setting};
 
 /// A field of a `state` block, as the checker knows it.

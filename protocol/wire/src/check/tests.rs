@@ -6,7 +6,7 @@ use serde_json::{Map, Value as Json};
 
 use super::Checker;
 use super::model::{Protocol, StructId, Test};
-use crate::syntax::Span;
+use crate::report::Span;
 use crate::syntax::ast::{self, Pattern, PatternKind, TestSetting};
 
 pub(super) const SETTINGS: [&str; 8] = [

@@ -2,9 +2,10 @@
 
 use super::Checker;
 use super::expressions::Scope;
-use super::model::{Encoding, Length, Number, Type};
+use super::model::{Length, Number, Type};
 use super::types::{is_word, width_of};
-use crate::syntax::Span;
+use crate::layout::Encoding;
+use crate::report::Span;
 use crate::syntax::ast::{Expr, ExprKind, TypeRef};
 use crate::values::codec::Codec;
 use crate::values::quantized::{Quantized, Rounding};

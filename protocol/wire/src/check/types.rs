@@ -2,8 +2,9 @@
 
 use super::Checker;
 use super::expressions::Scope;
-use super::model::{ByteOrder, Number, Type};
-use crate::syntax::Span;
+use super::model::{Number, Type};
+use crate::layout::ByteOrder;
+use crate::report::Span;
 use crate::syntax::ast::{Expr, ExprKind, TypeRef};
 use crate::values::codec::Codec;
 

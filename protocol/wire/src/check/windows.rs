@@ -6,7 +6,7 @@ use super::Checker;
 use super::bodies::Body;
 use super::expressions::Scope;
 use super::model::{Step, Window};
-use crate::syntax::Span;
+use crate::report::Span;
 use crate::syntax::ast::{Expr, Field, Size, SizeBlock};
 
 impl<'a> Checker<'a, '_> {

@@ -3,7 +3,7 @@
 use serde_json::Value as Json;
 
 use super::leaf::raw_of_integer;
-use crate::check::model::Encoding;
+use crate::layout::Encoding;
 use crate::program::Shown;
 
 /// As many bytes of a text, filled with `x`.

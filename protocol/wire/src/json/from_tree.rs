@@ -8,7 +8,7 @@ use super::blank::{blank_bytes, blank_raw, blank_text};
 use super::{hex, leaf_of};
 use crate::encode::Instead;
 use crate::program::{FieldInfo, Rest, Shown};
-use crate::run::show;
+use crate::tree::show;
 use crate::tree::{Name, Tree, TreeId, TreeNode, Value};
 use crate::values::uuid;
 

@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Number, Value as Json};
 
-use crate::check::model::Encoding;
+use crate::layout::Encoding;
 use crate::program::{Dictionary, Shown};
-use crate::run::show;
 use crate::tree::Value;
+use crate::tree::show;
 use crate::values::{rotation, uuid};
 
 /// The largest integer that every reader of JSON takes for what it is.

@@ -76,7 +76,7 @@ fn apply<C: Aead + AeadCore + KeyInit + KeySizeUser>(
 /// A number stands in the last eight bytes, the lowest first, with zeros before it.
 fn nonce_of(nonce: &Argument, bytes: usize) -> Result<Vec<u8>, Failure> {
     match nonce {
-        Argument::Bytes(nonce) if nonce.len() == bytes => Ok(nonce.clone()),
+        Argument::Bytes(nonce) if nonce.len() == bytes => Ok(nonce.to_vec()),
         Argument::Bytes(nonce) => {
             let found = nonce.len();
             Err(Failure::because(format!(
@@ -95,6 +95,8 @@ fn nonce_of(nonce: &Argument, bytes: usize) -> Result<Vec<u8>, Failure> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
 
     fn bytes(hex: &str) -> Vec<u8> {
@@ -109,9 +111,9 @@ mod tests {
     #[test]
     fn chacha20_poly1305_is_that_of_the_rfc() {
         let arguments = [
-            Argument::Bytes((0x80..0xa0).collect()),
-            Argument::Bytes(bytes("070000004041424344454647")),
-            Argument::Bytes(bytes("50515253c0c1c2c3c4c5c6c7")),
+            Argument::Bytes(Arc::new((0x80..0xa0).collect())),
+            Argument::Bytes(Arc::new(bytes("070000004041424344454647"))),
+            Argument::Bytes(Arc::new(bytes("50515253c0c1c2c3c4c5c6c7"))),
         ];
         let text = b"Ladies and Gentlemen of the class of '99: If I could offer you only one tip \
                      for the future, sunscreen would be it.";
@@ -127,7 +129,7 @@ mod tests {
     /// The second test case of the GCM specification by McGrew and Viega.
     #[test]
     fn aes_128_gcm_is_that_of_the_specification() {
-        let zeros = |count| Argument::Bytes(vec![0; count]);
+        let zeros = |count| Argument::Bytes(Arc::new(vec![0; count]));
         let arguments = [zeros(16), zeros(12), zeros(0)];
         let sealed = bytes("0388dace60b6a392f328c2b971b2fe78ab6e47d42cec13bdf53a67b21257bddf");
         assert_eq!(
@@ -145,9 +147,9 @@ mod tests {
     #[test]
     fn what_was_changed_does_not_open() {
         let arguments = [
-            Argument::Bytes(vec![1; 32]),
+            Argument::Bytes(Arc::new(vec![1; 32])),
             Argument::Integer(1),
-            Argument::Bytes(vec![2]),
+            Argument::Bytes(Arc::new(vec![2])),
         ];
         let mut sealed = seal(Cipher::Aes256Gcm, &arguments, b"text").expect("sealed");
         sealed[0] ^= 1;

@@ -1,7 +1,7 @@
 //! Huffman codes with a fixed table: whole bytes, or single reads as Quake 3 has them.
 
 use super::Failure;
-use crate::check::model::BitOrder;
+use crate::layout::BitOrder;
 
 /// The longest code, in bits.
 pub(crate) const CODE_BITS_MAX: usize = 32;
@@ -102,6 +102,15 @@ impl HuffmanTable {
             }
             _ => self.walk(next, there.min(32)),
         }
+    }
+
+    /// The byte that the next bits are, where its code is looked up at once.
+    #[inline]
+    pub(crate) fn decode_short(&self, next: u64) -> Option<(u8, u8)> {
+        let place = next & ((1 << LOOKUP_BITS) - 1);
+        let &(symbol, bits) = self.lookup.get(place as usize)?;
+        let symbol = u8::try_from(symbol).ok().filter(|_| bits > 0)?;
+        Some((symbol, bits))
     }
 
     fn walk(&self, next: u32, there: u32) -> Option<(u16, u8)> {

@@ -16,7 +16,7 @@ pub(crate) use huffman::{CODE_BITS_MAX, CodeConflict, HuffmanTable, SYMBOLS_MAX}
 pub use keys::{Keys, KeysError};
 pub(crate) use script::{Script, begin_packet};
 
-use crate::check::model::BitOrder;
+use crate::layout::BitOrder;
 
 /// What a layer does to bytes.
 #[derive(Clone, Debug)]
@@ -57,7 +57,7 @@ pub(crate) enum Transform {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Argument {
     Integer(i128),
-    Bytes(Vec<u8>),
+    Bytes(Arc<Vec<u8>>),
 }
 
 /// Why a transform has no result.
@@ -169,7 +169,7 @@ mod tests {
     const MAX: usize = 1 << 16;
 
     fn all() -> Vec<(Transform, Vec<Argument>)> {
-        let bytes = |count: u8| Argument::Bytes((0..count).collect());
+        let bytes = |count: u8| Argument::Bytes(Arc::new((0..count).collect()));
         let table = Arc::new(HuffmanTable::of_depths(8));
         vec![
             (Transform::Zlib, vec![]),

@@ -1,16 +1,21 @@
 //! Layers in Lua: functions of bytes, in a sandbox.
 //!
-//! A call sees a fresh world, so that no packet can leave anything for the next one. What is in it
-//! is named in [`sandbox::FUNCTIONS`]: nothing reads a file, a clock or a random number, and nothing
-//! runs for longer than its input and the limits allow.
+//! A call sees a fresh world, so that no packet can leave anything for the next one: new globals, in
+//! which the whole script runs again. What is in it is named in [`sandbox::FUNCTIONS`]: nothing reads
+//! a file, a clock or a random number, and nothing runs for longer than its input and the limits
+//! allow. The Lua machine around the world, with the compiled script, serves the next call of its
+//! thread too.
+
+use std::sync::Arc;
 
 use super::{Argument, Failure};
 
 /// The `lua` item of a wire, which compiles.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Script {
-    /// With as many empty lines before it as there are in the wire, so that lines agree.
-    text: String,
+    /// With as many empty lines before it as there are in the wire, so that lines agree. Its globals
+    /// are its first argument.
+    text: Arc<str>,
 }
 
 /// A script that does not compile.
@@ -27,7 +32,7 @@ impl Script {
         begin_packet();
         let before = "\n".repeat(line.saturating_sub(1));
         let script = Script {
-            text: format!("{before}{text}"),
+            text: format!("local _ENV = ...;{before}{text}").into(),
         };
         script.check()?;
         Ok(script)
@@ -72,9 +77,10 @@ impl Script {
 
 #[cfg(feature = "lua")]
 mod sandbox {
-    use std::cell::Cell;
+    use std::cell::{Cell, RefCell};
+    use std::sync::Arc;
 
-    use mlua::{HookTriggers, Lua, LuaOptions, StdLib, Table, Value, VmState};
+    use mlua::{Function, HookTriggers, Lua, LuaOptions, LuaString, StdLib, Table, Value, VmState};
 
     use super::{Argument, Failure, Script, ScriptError};
 
@@ -86,6 +92,10 @@ mod sandbox {
     const STEPS_BETWEEN: u32 = 1000;
     /// How many bytes the Lua machine may take.
     const MEMORY_MAX: usize = 16 << 20;
+    /// A machine that holds more than this after a call does not serve another one.
+    const MEMORY_KEPT_MAX: usize = 1 << 20;
+    /// How many machines a thread keeps.
+    const MACHINES_MAX: usize = 4;
     /// The longest text that `string.rep` makes.
     const REPEAT_BYTES_MAX: usize = 1 << 20;
 
@@ -96,8 +106,7 @@ mod sandbox {
         (
             "_G",
             &[
-                "assert", "error", "ipairs", "select", "tonumber", "tostring", "type", "math",
-                "string", "table",
+                "assert", "error", "ipairs", "select", "tonumber", "tostring", "type",
             ],
         ),
         (
@@ -128,9 +137,52 @@ mod sandbox {
         ("table", &["concat", "insert", "pack", "remove", "unpack"]),
     ];
 
+    /// A Lua machine with a compiled script.
+    struct Machine {
+        lua: Lua,
+        /// Gives the globals of a new world.
+        globals: Function,
+        script: Function,
+    }
+
+    impl Machine {
+        fn new(text: &str) -> mlua::Result<Machine> {
+            let libraries = StdLib::MATH | StdLib::STRING | StdLib::TABLE;
+            let lua = Lua::new_with(libraries, LuaOptions::default())?;
+            lua.set_memory_limit(MEMORY_MAX)?;
+            replace(&lua)?;
+            // The methods of texts are those of the world's `string`.
+            let methods = lua.type_metatable::<LuaString>();
+            let globals = lua.load(new_globals()).call((lua.globals(), methods))?;
+            // Only text: a compiled chunk could do anything.
+            let script = lua.load(text).set_name("=lua");
+            let script = script.set_mode(mlua::chunk::ChunkMode::Text);
+            Ok(Machine {
+                globals,
+                script: script.into_function()?,
+                lua,
+            })
+        }
+
+        /// The globals of a world in which the script has run once.
+        fn world(&self) -> mlua::Result<Table> {
+            let globals: Table = self.globals.call(())?;
+            spend(CALL_STEPS, 0)?;
+            let triggers = HookTriggers::new().every_nth_instruction(STEPS_BETWEEN);
+            self.lua.set_hook(triggers, move |_, debug| {
+                let line = debug.current_line().unwrap_or(0);
+                spend(u64::from(STEPS_BETWEEN), line).map(|()| VmState::Continue)
+            })?;
+            self.script.call::<()>(&globals)?;
+            Ok(globals)
+        }
+    }
+
     impl Script {
         pub(super) fn check(&self) -> Result<(), ScriptError> {
-            self.world().map(|_| ()).map_err(|error| {
+            let machine = Machine::new(&self.text);
+            let world = machine.and_then(|machine| machine.world());
+            world.map(|_| ()).map_err(|error| {
                 let why = words(&error);
                 match line_of(&why) {
                     Some((line, rest)) => ScriptError {
@@ -144,11 +196,9 @@ mod sandbox {
 
         /// Whether the script has a function of this name.
         pub(crate) fn has(&self, name: &str) -> bool {
-            let world = self.world();
-            world.is_ok_and(|lua| {
-                let found = lua.globals().raw_get::<Value>(name);
-                found.is_ok_and(|found| found.is_function())
-            })
+            let found = Machine::new(&self.text)
+                .and_then(|machine| machine.world()?.raw_get::<Value>(name));
+            found.is_ok_and(|found| found.is_function())
         }
 
         /// Calls a function with bytes and arguments; the bytes that it gives.
@@ -185,67 +235,95 @@ mod sandbox {
             })
         }
 
+        /// A call that fails is made again in a machine of its own: whether it fails, and how, must
+        /// not depend on what other calls left in this one's memory.
         fn with_result<R>(
             &self,
             name: &str,
             bytes: Option<&[u8]>,
             arguments: &[Argument],
-            take: impl FnOnce(&Value) -> Result<R, Failure>,
+            take: impl Fn(&Value) -> Result<R, Failure>,
         ) -> Result<R, Failure> {
-            let failed = |error: mlua::Error| {
-                let why = words(&error);
-                Failure::Broken(match line_of(&why) {
-                    Some((line, why)) => format!("`{name}`, line {line}: {why}"),
-                    None => format!("`{name}`: {why}"),
-                })
-            };
-            let lua = self.world().map_err(failed)?;
-            let mut values = mlua::MultiValue::new();
-            let text = |bytes: &[u8]| lua.create_string(bytes).map(Value::String);
-            if let Some(bytes) = bytes {
-                values.push_back(text(bytes).map_err(failed)?);
+            let spent = SPENT.get();
+            if let Some(machine) = self.kept() {
+                let result = call(&machine, name, bytes, arguments, &take);
+                if result.is_ok() {
+                    self.keep(machine);
+                    return result;
+                }
+                SPENT.set(spent);
             }
-            for argument in arguments {
-                values.push_back(match argument {
-                    Argument::Integer(value) => Value::Integer(
-                        i64::try_from(*value)
-                            .or_else(|_| u64::try_from(*value).map(u64::cast_signed))
-                            .map_err(|_| Failure::because("an argument needs more than 64 bits"))?,
-                    ),
-                    Argument::Bytes(bytes) => text(bytes).map_err(failed)?,
-                });
-            }
-            let function: Value = lua.globals().raw_get(name).map_err(failed)?;
-            let Value::Function(function) = function else {
-                return Err(Failure::because(format!("there is no function `{name}`")));
-            };
-            take(&function.call::<Value>(values).map_err(failed)?)
+            let machine = Machine::new(&self.text).map_err(|error| failed(name, &error))?;
+            let result = call(&machine, name, bytes, arguments, &take)?;
+            self.keep(machine);
+            Ok(result)
         }
 
-        /// A world in which the script has run once.
-        fn world(&self) -> mlua::Result<Lua> {
-            let libraries = StdLib::MATH | StdLib::STRING | StdLib::TABLE;
-            let lua = Lua::new_with(libraries, LuaOptions::default())?;
-            lua.set_memory_limit(MEMORY_MAX)?;
-            confine(&lua)?;
-            spend(CALL_STEPS, 0)?;
-            let triggers = HookTriggers::new().every_nth_instruction(STEPS_BETWEEN);
-            lua.set_hook(triggers, move |_, debug| {
-                let line = debug.current_line().unwrap_or(0);
-                spend(u64::from(STEPS_BETWEEN), line).map(|()| VmState::Continue)
-            })?;
-            // Only text: a compiled chunk could do anything.
-            lua.load(&self.text)
-                .set_name("=lua")
-                .set_mode(mlua::chunk::ChunkMode::Text)
-                .exec()?;
-            Ok(lua)
+        /// The machine that was kept for this script.
+        fn kept(&self) -> Option<Machine> {
+            MACHINES.with_borrow_mut(|machines| {
+                let is_own = |(text, _): &(Arc<str>, Machine)| Arc::ptr_eq(text, &self.text);
+                let place = machines.iter().position(is_own)?;
+                Some(machines.swap_remove(place).1)
+            })
         }
+
+        fn keep(&self, machine: Machine) {
+            if machine.lua.used_memory() <= MEMORY_KEPT_MAX {
+                MACHINES.with_borrow_mut(|machines| {
+                    if machines.len() >= MACHINES_MAX {
+                        machines.remove(0);
+                    }
+                    machines.push((self.text.clone(), machine));
+                });
+            }
+        }
+    }
+
+    fn call<R>(
+        machine: &Machine,
+        name: &str,
+        bytes: Option<&[u8]>,
+        arguments: &[Argument],
+        take: impl Fn(&Value) -> Result<R, Failure>,
+    ) -> Result<R, Failure> {
+        let failed = |error| failed(name, &error);
+        let world = machine.world().map_err(failed)?;
+        let mut values = mlua::MultiValue::new();
+        let text = |bytes: &[u8]| machine.lua.create_string(bytes).map(Value::String);
+        if let Some(bytes) = bytes {
+            values.push_back(text(bytes).map_err(failed)?);
+        }
+        for argument in arguments {
+            values.push_back(match argument {
+                Argument::Integer(value) => Value::Integer(
+                    i64::try_from(*value)
+                        .or_else(|_| u64::try_from(*value).map(u64::cast_signed))
+                        .map_err(|_| Failure::because("an argument needs more than 64 bits"))?,
+                ),
+                Argument::Bytes(bytes) => text(bytes).map_err(failed)?,
+            });
+        }
+        let function: Value = world.raw_get(name).map_err(failed)?;
+        let Value::Function(function) = function else {
+            return Err(Failure::because(format!("there is no function `{name}`")));
+        };
+        take(&function.call::<Value>(values).map_err(failed)?)
+    }
+
+    fn failed(name: &str, error: &mlua::Error) -> Failure {
+        let why = words(error);
+        Failure::Broken(match line_of(&why) {
+            Some((line, why)) => format!("`{name}`, line {line}: {why}"),
+            None => format!("`{name}`: {why}"),
+        })
     }
 
     thread_local! {
         /// Steps that the scripts of this thread's packet have taken.
         static SPENT: Cell<u64> = const { Cell::new(0) };
+        /// Machines that can serve another call, those of the last calls last.
+        static MACHINES: RefCell<Vec<(Arc<str>, Machine)>> = const { RefCell::new(Vec::new()) };
     }
 
     /// A packet begins: its scripts have taken no steps.
@@ -263,24 +341,24 @@ mod sandbox {
         }
     }
 
-    /// Takes away everything that is not in [`FUNCTIONS`].
-    fn confine(lua: &Lua) -> mlua::Result<()> {
-        let globals = lua.globals();
-        for (name, kept) in FUNCTIONS.iter().rev() {
-            let table: Table = match *name {
-                "_G" => globals.clone(),
-                other => globals.raw_get(other)?,
+    /// Lua that gives a function that gives new globals, with what is in [`FUNCTIONS`] alone.
+    fn new_globals() -> String {
+        let mut text = "local old, methods = ...\nreturn function()\nlocal new = {}\n".to_owned();
+        for (table, names) in FUNCTIONS {
+            let (new, old) = match table {
+                "_G" => ("new".to_owned(), "old".to_owned()),
+                table => (format!("new.{table}"), format!("old.{table}")),
             };
-            let mut names = Vec::new();
-            for pair in table.pairs::<String, Value>() {
-                names.push(pair?.0);
-            }
-            for name in names {
-                if !kept.contains(&name.as_str()) {
-                    table.raw_set(name, Value::Nil)?;
-                }
-            }
+            let of = |name: &&str| format!("{name} = {old}.{name}, ");
+            let entries: String = names.iter().map(of).collect();
+            text += &format!("{new} = {{ {entries} }}\n");
         }
+        text + "methods.__index = new.string\nreturn new\nend"
+    }
+
+    /// Puts our own in the place of two functions.
+    fn replace(lua: &Lua) -> mlua::Result<()> {
+        let globals = lua.globals();
         // The original shows addresses.
         let shown = lua.create_function(|lua, value: Value| match value {
             Value::String(_) | Value::Integer(_) | Value::Number(_) => lua.coerce_string(value),
@@ -289,7 +367,7 @@ mod sandbox {
         })?;
         globals.raw_set("tostring", shown)?;
         // The original runs for ever over an empty text.
-        let repeat = lua.create_function(|lua, (text, count): (mlua::LuaString, i64)| {
+        let repeat = lua.create_function(|lua, (text, count): (LuaString, i64)| {
             let count = usize::try_from(count).unwrap_or(0);
             let text = text.as_bytes();
             let length = text.len().checked_mul(count);
@@ -333,7 +411,10 @@ mod tests {
     #[track_caller]
     fn check(text: &str, expected: Result<&[u8], &str>) {
         let script = Script::new(text, 1).expect("it compiles");
-        let arguments = [Argument::Integer(-1), Argument::Bytes(vec![0xff, 0])];
+        let arguments = [
+            Argument::Integer(-1),
+            Argument::Bytes(Arc::new(vec![0xff, 0])),
+        ];
         let called = script.call("f", &[1, 2, 0xfe], &arguments, 100);
         let called = called.map_err(|failure| failure.to_string());
         assert_eq!(called, expected.map(<[u8]>::to_vec).map_err(str::to_owned));
@@ -355,7 +436,10 @@ mod tests {
     fn a_function_can_give_an_integer() {
         let text = "function f(text, number) return #text + number end function g() return 0.5 end";
         let script = Script::new(text, 1).expect("it compiles");
-        let arguments = [Argument::Bytes(vec![b'x'; 3]), Argument::Integer(-5)];
+        let arguments = [
+            Argument::Bytes(Arc::new(vec![b'x'; 3])),
+            Argument::Integer(-5),
+        ];
         assert_eq!(script.integer("f", &arguments), Ok(-2));
         let failure = script.integer("g", &[]).map_err(|why| why.to_string());
         assert_eq!(failure, Err("`g` gave number, not an integer".to_owned()));
@@ -438,10 +522,32 @@ mod tests {
 
     #[test]
     fn a_call_leaves_nothing_behind() {
-        let script = Script::new("n = 0 function f() n = n + 1 return tostring(n) end", 1);
-        let script = script.expect("it compiles");
+        for text in [
+            "n = 0 function f() n = n + 1 return tostring(n) end",
+            "local n = 0 function f() n = n + 1 return tostring(n) end",
+            "function f() n = (n or 0) + 1 return tostring(n) end",
+            "function f() math.n = (math.n or 0) + 1 return tostring(math.n) end",
+            "function f() string.n = (('').n or 0) + 1 return tostring(('').n) end",
+            "function f() f = nil string.len = nil math = nil return tostring(1) end",
+        ] {
+            let script = Script::new(text, 1).expect("it compiles");
+            for _ in 0..3 {
+                assert_eq!(script.call("f", &[], &[], 10), Ok(b"1".to_vec()), "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_call_that_fails_changes_no_other_one() {
+        let text =
+            "function f(bytes) if #bytes > 1 then error('long') end return bytes .. bytes end";
+        let script = Script::new(text, 1).expect("it compiles");
         for _ in 0..2 {
-            assert_eq!(script.call("f", &[], &[], 10), Ok(b"1".to_vec()));
+            assert_eq!(script.call("f", b"a", &[], 10), Ok(b"aa".to_vec()));
+            let failure = script
+                .call("f", b"ab", &[], 10)
+                .map_err(|why| why.to_string());
+            assert_eq!(failure, Err("`f`, line 1: long".to_owned()));
         }
     }
 }

@@ -12,7 +12,7 @@ pub(super) fn key(arguments: &[Argument]) -> Result<Vec<u8>, Failure> {
             let key = key.ok_or_else(|| Failure::because("the key is no integer of 32 bits"))?;
             Ok(key.to_le_bytes().to_vec())
         }
-        [Argument::Bytes(key)] if !key.is_empty() => Ok(key.clone()),
+        [Argument::Bytes(key)] if !key.is_empty() => Ok(key.to_vec()),
         _ => Err(Failure::because("the key is empty")),
     }
 }
@@ -25,6 +25,8 @@ pub(super) fn xor(bytes: &[u8], key: &[u8]) -> Result<Vec<u8>, Failure> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
 
     #[test]
@@ -37,6 +39,6 @@ mod tests {
     fn a_negative_integer_is_the_key_of_its_bits() {
         assert_eq!(key(&[Argument::Integer(-1)]), Ok(vec![0xff; 4]));
         assert!(key(&[Argument::Integer(1 << 32)]).is_err());
-        assert!(key(&[Argument::Bytes(Vec::new())]).is_err());
+        assert!(key(&[Argument::Bytes(Arc::default())]).is_err());
     }
 }

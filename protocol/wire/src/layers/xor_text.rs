@@ -40,10 +40,12 @@ pub(super) fn xor_text(bytes: &[u8], arguments: &[Argument]) -> Result<Vec<u8>, 
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
 
     fn xored(key: i128, text: &[u8], from: i128, bytes: &[u8]) -> Result<Vec<u8>, Failure> {
-        let text = Argument::Bytes(text.to_vec());
+        let text = Argument::Bytes(Arc::new(text.to_vec()));
         xor_text(
             bytes,
             &[Argument::Integer(key), text, Argument::Integer(from)],

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use super::TooLarge;
+use super::{NotLowered, shortcuts};
 use crate::limits::OPERATIONS_MAX;
 use crate::operation::Operation;
 use crate::program::{
     FollowPlan, JoinPlan, LayerPlan, Operand, Plan, Register, ScriptPlan, SetPlan, StateSlot,
     SwitchTable,
 };
+use crate::syntax::ast::Compare;
 
 /// A place in the plan that jumps can name before it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +32,7 @@ impl Assembler {
         Label(self.places.len() as u32 - 1)
     }
 
-    pub(super) fn place(&mut self, label: Label) -> Result<(), TooLarge> {
+    pub(super) fn place(&mut self, label: Label) -> Result<(), NotLowered> {
         let here = self.here()?;
         if let Some(place) = self.places.get_mut(label.0 as usize) {
             *place = Some(here);
@@ -40,37 +41,73 @@ impl Assembler {
     }
 
     /// The next operation, as something that can be jumped to.
-    pub(super) fn here(&mut self) -> Result<u32, TooLarge> {
+    pub(super) fn here(&mut self) -> Result<u32, NotLowered> {
         self.fence = self.plan.operations.len();
-        u32::try_from(self.fence).map_err(|_| TooLarge)
+        u32::try_from(self.fence).map_err(|_| NotLowered::TooLarge)
     }
 
     /// Adds an operation. Jumps in it name labels, not places.
-    pub(super) fn push(&mut self, operation: Operation) -> Result<(), TooLarge> {
+    pub(super) fn push(&mut self, operation: Operation) -> Result<(), NotLowered> {
         if self.plan.operations.len() >= OPERATIONS_MAX {
-            return Err(TooLarge);
+            return Err(NotLowered::TooLarge);
+        }
+        if let Some(fused) = self.fused(operation)
+            && let Some(last) = self.plan.operations.last_mut()
+        {
+            *last = fused;
+            return Ok(());
         }
         self.plan.operations.push(operation);
         Ok(())
     }
 
-    pub(super) fn end(&mut self) -> Result<(), TooLarge> {
+    /// The last operation and the next one in one step, where there is such a step.
+    fn fused(&self, next: Operation) -> Option<Operation> {
+        if self.plan.operations.len() <= self.fence {
+            return None;
+        }
+        match (*self.plan.operations.last()?, next) {
+            (
+                Operation::Unsigned {
+                    bits: 1,
+                    fact: None,
+                    to: register,
+                    field,
+                },
+                Operation::Unless {
+                    operator: Compare::NotEqual,
+                    left: Operand::Register(left),
+                    right: Operand::Constant(right),
+                    to,
+                },
+            ) if left == register && self.plan.constants.get(usize::from(right)) == Some(&0) => {
+                Some(Operation::UnlessBit {
+                    register,
+                    field,
+                    to,
+                })
+            }
+            _ => None,
+        }
+    }
+
+    pub(super) fn end(&mut self) -> Result<(), NotLowered> {
         self.push(Operation::End)
     }
 
-    pub(super) fn return_from(&mut self) -> Result<(), TooLarge> {
+    pub(super) fn return_from(&mut self) -> Result<(), NotLowered> {
         self.push(Operation::Return)
     }
 
-    pub(super) fn jump(&mut self, to: Label) -> Result<(), TooLarge> {
+    pub(super) fn jump(&mut self, to: Label) -> Result<(), NotLowered> {
         self.push(Operation::Jump { to: to.0 })
     }
 
     /// Skips fields of these widths, together with a skip right before it.
-    pub(super) fn skip(&mut self, widths: &[u8]) -> Result<(), TooLarge> {
+    pub(super) fn skip(&mut self, widths: &[u8]) -> Result<(), NotLowered> {
         let more: u32 = widths.iter().map(|&width| u32::from(width)).sum();
         if self.plan.skipped_bits.len() + widths.len() > OPERATIONS_MAX {
-            return Err(TooLarge);
+            return Err(NotLowered::TooLarge);
         }
         let first = self.plan.skipped_bits.len() as u32;
         self.plan.skipped_bits.extend_from_slice(widths);
@@ -90,7 +127,7 @@ impl Assembler {
     }
 
     /// Adds a call whose frame is set later; its place.
-    pub(super) fn call(&mut self, to: Label, weight: u32) -> Result<usize, TooLarge> {
+    pub(super) fn call(&mut self, to: Label, weight: u32) -> Result<usize, NotLowered> {
         self.push(Operation::Call {
             to: to.0,
             frame: 0,
@@ -100,7 +137,7 @@ impl Assembler {
     }
 
     /// Adds a parameter of a call whose frame is set later; its place.
-    pub(super) fn pass(&mut self, parameter: Register, from: Operand) -> Result<usize, TooLarge> {
+    pub(super) fn pass(&mut self, parameter: Register, from: Operand) -> Result<usize, NotLowered> {
         self.push(Operation::Pass {
             parameter,
             from,
@@ -116,48 +153,48 @@ impl Assembler {
         }
     }
 
-    pub(super) fn constant(&mut self, value: i128) -> Result<u16, TooLarge> {
+    pub(super) fn constant(&mut self, value: i128) -> Result<u16, NotLowered> {
         let constants = &mut self.plan.constants;
         let place = *self.known.entry((value, None)).or_insert_with(|| {
             constants.push(value);
             constants.len() - 1
         });
-        u16::try_from(place).map_err(|_| TooLarge)
+        u16::try_from(place).map_err(|_| NotLowered::TooLarge)
     }
 
     /// Two constants, one after the other; the place of the first.
-    pub(super) fn constant_pair(&mut self, low: i128, high: i128) -> Result<u16, TooLarge> {
+    pub(super) fn constant_pair(&mut self, low: i128, high: i128) -> Result<u16, NotLowered> {
         let constants = &mut self.plan.constants;
         let place = *self.known.entry((low, Some(high))).or_insert_with(|| {
             constants.extend([low, high]);
             constants.len() - 2
         });
-        u16::try_from(place).map_err(|_| TooLarge)
+        u16::try_from(place).map_err(|_| NotLowered::TooLarge)
     }
 
-    pub(super) fn slot(&mut self, slot: StateSlot) -> Result<u16, TooLarge> {
+    pub(super) fn slot(&mut self, slot: StateSlot) -> Result<u16, NotLowered> {
         let slots = &mut self.plan.slots;
         let known = slots.iter().position(|known| *known == slot);
         let place = known.unwrap_or(slots.len());
         if known.is_none() {
             slots.push(slot);
         }
-        u16::try_from(place).map_err(|_| TooLarge)
+        u16::try_from(place).map_err(|_| NotLowered::TooLarge)
     }
 
-    pub(super) fn content(&mut self, bytes: &[u8]) -> Result<u16, TooLarge> {
+    pub(super) fn content(&mut self, bytes: &[u8]) -> Result<u16, NotLowered> {
         self.plan.contents.push(bytes.into());
-        u16::try_from(self.plan.contents.len() - 1).map_err(|_| TooLarge)
+        u16::try_from(self.plan.contents.len() - 1).map_err(|_| NotLowered::TooLarge)
     }
 
-    pub(super) fn join(&mut self, join: JoinPlan) -> Result<u16, TooLarge> {
+    pub(super) fn join(&mut self, join: JoinPlan) -> Result<u16, NotLowered> {
         self.plan.joins.push(join);
-        u16::try_from(self.plan.joins.len() - 1).map_err(|_| TooLarge)
+        u16::try_from(self.plan.joins.len() - 1).map_err(|_| NotLowered::TooLarge)
     }
 
-    pub(super) fn follow(&mut self, follow: FollowPlan) -> Result<u16, TooLarge> {
+    pub(super) fn follow(&mut self, follow: FollowPlan) -> Result<u16, NotLowered> {
         self.plan.follows.push(follow);
-        u16::try_from(self.plan.follows.len() - 1).map_err(|_| TooLarge)
+        u16::try_from(self.plan.follows.len() - 1).map_err(|_| NotLowered::TooLarge)
     }
 
     /// How many steps change the connection's state so far.
@@ -171,22 +208,22 @@ impl Assembler {
         }
     }
 
-    pub(super) fn layer_use(&mut self, layer: LayerPlan) -> Result<u16, TooLarge> {
+    pub(super) fn layer_use(&mut self, layer: LayerPlan) -> Result<u16, NotLowered> {
         self.plan.layer_uses.push(layer);
-        u16::try_from(self.plan.layer_uses.len() - 1).map_err(|_| TooLarge)
+        u16::try_from(self.plan.layer_uses.len() - 1).map_err(|_| NotLowered::TooLarge)
     }
 
-    pub(super) fn script(&mut self, call: ScriptPlan) -> Result<u16, TooLarge> {
+    pub(super) fn script(&mut self, call: ScriptPlan) -> Result<u16, NotLowered> {
         self.plan.scripts.push(call);
-        u16::try_from(self.plan.scripts.len() - 1).map_err(|_| TooLarge)
+        u16::try_from(self.plan.scripts.len() - 1).map_err(|_| NotLowered::TooLarge)
     }
 
-    pub(super) fn set(&mut self, set: SetPlan) -> Result<u16, TooLarge> {
+    pub(super) fn set(&mut self, set: SetPlan) -> Result<u16, NotLowered> {
         self.plan.sets.push(set);
-        u16::try_from(self.plan.sets.len() - 1).map_err(|_| TooLarge)
+        u16::try_from(self.plan.sets.len() - 1).map_err(|_| NotLowered::TooLarge)
     }
 
-    pub(super) fn operand(&mut self, value: i128) -> Result<Operand, TooLarge> {
+    pub(super) fn operand(&mut self, value: i128) -> Result<Operand, NotLowered> {
         Ok(Operand::Constant(self.constant(value)?))
     }
 
@@ -195,7 +232,7 @@ impl Assembler {
         &mut self,
         mut targets: Vec<(i128, Label)>,
         default: Option<Label>,
-    ) -> Result<u16, TooLarge> {
+    ) -> Result<u16, NotLowered> {
         targets.sort_by_key(|&(value, _)| value);
         let sparse = targets
             .into_iter()
@@ -207,18 +244,18 @@ impl Assembler {
             sparse,
             default,
         });
-        u16::try_from(self.plan.switches.len() - 1).map_err(|_| TooLarge)
+        u16::try_from(self.plan.switches.len() - 1).map_err(|_| NotLowered::TooLarge)
     }
 
     /// Replaces labels by places.
-    pub(super) fn finish(mut self) -> Result<Plan, TooLarge> {
+    pub(super) fn finish(mut self) -> Result<Plan, NotLowered> {
         let places = self.places;
-        let place = |label: &mut u32| -> Result<(), TooLarge> {
+        let place = |label: &mut u32| -> Result<(), NotLowered> {
             *label = places
                 .get(*label as usize)
                 .copied()
                 .flatten()
-                .ok_or(TooLarge)?;
+                .ok_or(NotLowered::Unchecked("a jump to nowhere"))?;
             Ok(())
         };
         for operation in &mut self.plan.operations {
@@ -232,6 +269,7 @@ impl Assembler {
                 | Operation::Follow { end: to, .. }
                 | Operation::Jump { to }
                 | Operation::Unless { to, .. }
+                | Operation::UnlessBit { to, .. }
                 | Operation::WindowBegin { end: to, .. }
                 | Operation::LayerBegin { end: to, .. }
                 | Operation::Call { to, .. } => place(to)?,
@@ -247,6 +285,7 @@ impl Assembler {
             }
             make_dense(table);
         }
+        shortcuts::take(&mut self.plan);
         Ok(self.plan)
     }
 }

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Binding, Bindings, Lowering, TooLarge};
+use super::{Binding, Bindings, Lowering, NotLowered};
 use crate::check::model::{Derived, Field, FieldId, Measure, Piece, Struct, StructId};
 use crate::operation::Operation;
-use crate::program::{MISSING, Operand, PLAIN, Register};
+use crate::program::{MISSING, NO_REGISTER, Operand, PLAIN, Register};
 use crate::syntax::ast::{Arithmetic, Compare};
 
 /// Where a struct keeps what its derived fields ask for.
@@ -16,6 +16,7 @@ pub(super) struct Registers {
     derived: BTreeMap<FieldId, Kept>,
 }
 
+/// Where what is asked of a field is kept; [`NO_REGISTER`]: nobody asks.
 #[derive(Clone, Copy, Debug)]
 struct Measured {
     from: Register,
@@ -40,9 +41,9 @@ impl Lowering<'_> {
         &mut self,
         id: StructId,
         bindings: &mut Bindings,
-    ) -> Result<(), TooLarge> {
+    ) -> Result<(), NotLowered> {
         let structure = self.model.structure(id);
-        let is_plain = |field: &Field| field.derived.is_none() && !field.measured;
+        let is_plain = |field: &Field| field.derived.is_none() && field.measured.is_empty();
         if structure.fields.iter().all(is_plain) {
             return Ok(());
         }
@@ -50,7 +51,7 @@ impl Lowering<'_> {
         let mut by_name: BTreeMap<&str, Measured> = BTreeMap::new();
         for (place, field) in (0u32..).zip(&structure.fields) {
             let field_id = FieldId(place);
-            if field.measured {
+            if !field.measured.is_empty() {
                 let measured = match by_name.get(&*field.name) {
                     Some(&known) => known,
                     None => {
@@ -79,7 +80,7 @@ impl Lowering<'_> {
         id: StructId,
         field: FieldId,
         is_unpacked: bool,
-    ) -> Result<Measured, TooLarge> {
+    ) -> Result<Measured, NotLowered> {
         let unpacked = match is_unpacked {
             true => Some(self.register()?),
             false => None,
@@ -87,24 +88,38 @@ impl Lowering<'_> {
         if let Some(unpacked) = unpacked {
             self.copy(unpacked, MISSING)?;
         }
-        let (from, to) = (self.register()?, self.register()?);
-        let (count, present) = (self.register()?, self.register()?);
-        for register in [from, to, count] {
-            self.copy(register, 0)?;
-        }
-        let field = self.field_info(id, field, false);
-        let to_present = Operation::Foresee { to: present, field };
-        self.assembler.push(to_present)?;
-        Ok(Measured {
-            from,
-            to,
-            count,
-            present,
+        let structure = self.model.structure(id);
+        let same_name = |other: &&Field| other.name == structure.field(field).name;
+        let same: Vec<&Field> = structure.fields.iter().filter(same_name).collect();
+        let is_asked = |measures: &[Measure]| {
+            let mut asked = same.iter().flat_map(|field| &field.measured);
+            asked.any(|measure| measures.contains(measure))
+        };
+        let mut measured = Measured {
+            from: NO_REGISTER,
+            to: NO_REGISTER,
+            count: NO_REGISTER,
+            present: NO_REGISTER,
             unpacked,
-        })
+        };
+        if is_asked(&[Measure::Bits, Measure::Bytes]) {
+            (measured.from, measured.to) = (self.register()?, self.register()?);
+            self.copy(measured.from, 0)?;
+            self.copy(measured.to, 0)?;
+        }
+        if is_asked(&[Measure::Count]) {
+            measured.count = self.register()?;
+            self.copy(measured.count, 0)?;
+        }
+        if is_asked(&[Measure::Present]) {
+            measured.present = self.register()?;
+            let (to, field) = (measured.present, self.field_info(id, field, false));
+            self.assembler.push(Operation::Foresee { to, field })?;
+        }
+        Ok(measured)
     }
 
-    fn copy(&mut self, to: Register, value: i128) -> Result<(), TooLarge> {
+    fn copy(&mut self, to: Register, value: i128) -> Result<(), NotLowered> {
         let from = self.assembler.operand(value)?;
         self.assembler.push(Operation::Copy { to, from })
     }
@@ -115,12 +130,16 @@ impl Lowering<'_> {
         field: u32,
         is_layered: bool,
         bindings: &Bindings,
-    ) -> Result<(), TooLarge> {
+    ) -> Result<(), NotLowered> {
         if let Some(&measured) = bindings.derived.measured.get(&id) {
             let to = measured.from;
-            self.assembler.push(Operation::Mark { to })?;
+            if to != NO_REGISTER {
+                self.assembler.push(Operation::Mark { to })?;
+            }
             let to = measured.present;
-            self.assembler.push(Operation::Meet { to })?;
+            if to != NO_REGISTER {
+                self.assembler.push(Operation::Meet { to })?;
+            }
             if let Some(unpacked) = measured.unpacked
                 && !is_layered
             {
@@ -133,10 +152,16 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    pub(super) fn after_field(&mut self, id: FieldId, bindings: &Bindings) -> Result<(), TooLarge> {
+    pub(super) fn after_field(
+        &mut self,
+        id: FieldId,
+        bindings: &Bindings,
+    ) -> Result<(), NotLowered> {
         match bindings.derived.measured.get(&id) {
-            Some(&Measured { to, .. }) => self.assembler.push(Operation::Mark { to }),
-            None => Ok(()),
+            Some(&Measured { to, .. }) if to != NO_REGISTER => {
+                self.assembler.push(Operation::Mark { to })
+            }
+            _ => Ok(()),
         }
     }
 
@@ -149,10 +174,13 @@ impl Lowering<'_> {
         &mut self,
         id: FieldId,
         bindings: &Bindings,
-    ) -> Result<(), TooLarge> {
+    ) -> Result<(), NotLowered> {
         let Some(&Measured { count, .. }) = bindings.derived.measured.get(&id) else {
             return Ok(());
         };
+        if count == NO_REGISTER {
+            return Ok(());
+        }
         self.arithmetic(Arithmetic::Add, count, Operand::Register(count), 1)
     }
 
@@ -162,7 +190,7 @@ impl Lowering<'_> {
         id: FieldId,
         binding: &Binding,
         bindings: &Bindings,
-    ) -> Result<(), TooLarge> {
+    ) -> Result<(), NotLowered> {
         match (bindings.derived.derived.get(&id), binding) {
             (Some(&Kept { value: to, .. }), &Binding::Register(from)) => {
                 let from = Operand::Register(from);
@@ -177,7 +205,7 @@ impl Lowering<'_> {
         &mut self,
         id: StructId,
         bindings: &Bindings,
-    ) -> Result<(), TooLarge> {
+    ) -> Result<(), NotLowered> {
         let model = self.model;
         for (&field, &Kept { slot, value }) in &bindings.derived.derived {
             let Some(derived) = &model.structure(id).field(field).derived else {
@@ -206,10 +234,10 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    fn derived(&mut self, derived: &Derived, bindings: &Bindings) -> Result<Operand, TooLarge> {
+    fn derived(&mut self, derived: &Derived, bindings: &Bindings) -> Result<Operand, NotLowered> {
         match derived {
             Derived::Integer(value) => self.assembler.operand(*value),
-            Derived::Field(path) => super::expressions::bound(path, bindings).ok_or(TooLarge),
+            Derived::Field(path) => super::expressions::bound(path, bindings),
             Derived::Measure(measure, fields) => self.measure(*measure, fields, bindings),
             Derived::Arithmetic(operator, left, right, text) => {
                 let left = self.derived(left, bindings)?;
@@ -237,7 +265,9 @@ impl Lowering<'_> {
                         Piece::Unpacked(fields) => {
                             let measured = first_measured(fields, bindings)?;
                             Operation::ChecksumUnpacked {
-                                kept: measured.unpacked.ok_or(TooLarge)?,
+                                kept: measured.unpacked.ok_or(NotLowered::Unchecked(
+                                    "a checksum of a field that is not unpacked",
+                                ))?,
                                 from: measured.from,
                                 to: measured.to,
                             }
@@ -266,7 +296,7 @@ impl Lowering<'_> {
         measure: Measure,
         fields: &[FieldId],
         bindings: &Bindings,
-    ) -> Result<Operand, TooLarge> {
+    ) -> Result<Operand, NotLowered> {
         let measured = first_measured(fields, bindings)?;
         match measure {
             Measure::Count => return Ok(Operand::Register(measured.count)),
@@ -295,7 +325,7 @@ impl Lowering<'_> {
         to: Register,
         left: Operand,
         right: i128,
-    ) -> Result<(), TooLarge> {
+    ) -> Result<(), NotLowered> {
         let right = self.assembler.operand(right)?;
         let text = self.text(&"size".into());
         self.assembler.push(Operation::Arithmetic {
@@ -338,9 +368,11 @@ fn unpacked_fields(structure: &Struct) -> BTreeSet<FieldId> {
     found
 }
 
-fn first_measured(fields: &[FieldId], bindings: &Bindings) -> Result<Measured, TooLarge> {
+fn first_measured(fields: &[FieldId], bindings: &Bindings) -> Result<Measured, NotLowered> {
     let first = fields
         .first()
         .and_then(|field| bindings.derived.measured.get(field));
-    first.copied().ok_or(TooLarge)
+    first
+        .copied()
+        .ok_or(NotLowered::Unchecked("a field that is not measured"))
 }

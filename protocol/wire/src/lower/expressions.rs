@@ -3,7 +3,7 @@
 use super::assembler::Label;
 use std::sync::Arc;
 
-use super::{Binding, Bindings, FieldKey, Lowering, TooLarge};
+use super::{Binding, Bindings, FieldKey, Lowering, NotLowered};
 use crate::check::model::{Expression, FieldId, StructId};
 use crate::operation::Operation;
 use crate::program::{FieldInfo, NO_FIELD, Operand, ScriptPlan, Shown};
@@ -15,12 +15,15 @@ impl Lowering<'_> {
         &mut self,
         expression: &Expression,
         bindings: &Bindings,
-    ) -> Result<Operand, TooLarge> {
+    ) -> Result<Operand, NotLowered> {
         match expression {
             Expression::Integer(value) => self.assembler.operand(*value),
-            // The checker lets none of these into an expression that is not constant.
-            Expression::Float(_) | Expression::Text(_) | Expression::Bytes(_) => Err(TooLarge),
-            Expression::Field(path) => bound(path, bindings).ok_or(TooLarge),
+            Expression::Float(_) | Expression::Text(_) | Expression::Bytes(_) => {
+                Err(NotLowered::Unchecked(
+                    "a constant that is no integer, in an expression that is none",
+                ))
+            }
+            Expression::Field(path) => bound(path, bindings),
             Expression::State(path) => self.load(path, bindings),
             Expression::Known(inner) => {
                 let from = self.value(inner, bindings)?;
@@ -29,8 +32,11 @@ impl Lowering<'_> {
                 Ok(Operand::Register(to))
             }
             Expression::Measure(measure, path) => {
-                let (last, structs) = path.split_last().ok_or(TooLarge)?;
-                let inner = inside(structs, bindings).ok_or(TooLarge)?;
+                let (last, structs) = path
+                    .split_last()
+                    .ok_or(NotLowered::Unchecked("a measure of nothing"))?;
+                let inner = inside(structs, bindings)
+                    .ok_or(NotLowered::Unchecked("a measure inside no struct"))?;
                 self.measure(*measure, &[*last], inner)
             }
             Expression::Position => {
@@ -141,7 +147,7 @@ impl Lowering<'_> {
         condition: &Expression,
         to: Label,
         bindings: &Bindings,
-    ) -> Result<(), TooLarge> {
+    ) -> Result<(), NotLowered> {
         match condition {
             Expression::Not(inner) => self.when(inner, to, bindings),
             Expression::And(left, right) => {
@@ -185,7 +191,7 @@ impl Lowering<'_> {
         condition: &Expression,
         to: Label,
         bindings: &Bindings,
-    ) -> Result<(), TooLarge> {
+    ) -> Result<(), NotLowered> {
         match condition {
             Expression::Not(inner) => self.unless(inner, to, bindings),
             Expression::And(left, right) => {
@@ -236,13 +242,15 @@ fn opposite(operator: Compare) -> Compare {
 }
 
 /// The register of a field, or of a field of a struct in this one.
-pub(super) fn bound(path: &[FieldId], bindings: &Bindings) -> Option<Operand> {
-    let (last, structs) = path.split_last()?;
-    match inside(structs, bindings)?.fields.get(last)? {
-        Binding::Register(register) => Some(Operand::Register(*register)),
-        Binding::Constant(operand) => Some(*operand),
-        Binding::Struct(_) => None,
-    }
+pub(super) fn bound(path: &[FieldId], bindings: &Bindings) -> Result<Operand, NotLowered> {
+    let found = path.split_last().and_then(|(last, structs)| {
+        match inside(structs, bindings)?.fields.get(last)? {
+            Binding::Register(register) => Some(Operand::Register(*register)),
+            Binding::Constant(operand) => Some(*operand),
+            Binding::Struct(_) => None,
+        }
+    });
+    found.ok_or(NotLowered::Unchecked("a field that nobody keeps"))
 }
 
 /// What the innermost of structs in each other binds.

@@ -5,6 +5,8 @@ mod assembler;
 mod derived;
 mod expressions;
 mod keeping;
+mod scalars;
+mod shortcuts;
 mod skips;
 mod steps;
 mod streams;
@@ -27,7 +29,7 @@ use crate::program::{
 use crate::values::codec::Codec;
 
 /// The program of one of a model's protocols, or why there is none.
-pub(crate) fn lower(model: &Model, protocol: &Protocol) -> Result<Program, TooLarge> {
+pub(crate) fn lower(model: &Model, protocol: &Protocol) -> Result<Program, NotLowered> {
     let weights = Weights::of(model);
     let mut shared = Shared::default();
     let full = plan(model, protocol, &weights, &mut shared, Sinks::Full)?;
@@ -53,10 +55,14 @@ pub(crate) fn lower(model: &Model, protocol: &Protocol) -> Result<Program, TooLa
     })
 }
 
-/// The wire compiles to more than [`OPERATIONS_MAX`] operations, or needs more registers than can
-/// be counted.
+/// Why a model has no program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct TooLarge;
+pub(crate) enum NotLowered {
+    /// It takes more than [`OPERATIONS_MAX`] operations, or more registers than can be counted.
+    TooLarge,
+    /// The checker should not have let this through.
+    Unchecked(&'static str),
+}
 
 /// Whom a plan is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,7 +132,7 @@ fn plan(
     weights: &Weights,
     shared: &mut Shared,
     sinks: Sinks,
-) -> Result<Plan, TooLarge> {
+) -> Result<Plan, NotLowered> {
     let mut lowering = Lowering {
         model,
         weights,
@@ -164,7 +170,7 @@ impl Lowering<'_> {
         id: StructId,
         joined: bool,
         largest_frame: &mut usize,
-    ) -> Result<u32, TooLarge> {
+    ) -> Result<u32, NotLowered> {
         let start = self.assembler.here()?;
         self.next_register = 0;
         self.registers_max = 0;
@@ -206,7 +212,7 @@ impl Lowering<'_> {
         id: StructId,
         label: assembler::Label,
         largest_frame: &mut usize,
-    ) -> Result<(), TooLarge> {
+    ) -> Result<(), NotLowered> {
         self.assembler.place(label)?;
         self.next_register = 0;
         self.registers_max = 0;
@@ -227,8 +233,8 @@ impl Lowering<'_> {
     }
 
     /// Tells the calls of a finished frame where the next frame starts.
-    fn close_frame(&mut self, largest_frame: &mut usize) -> Result<(), TooLarge> {
-        let frame = Register::try_from(self.registers_max).map_err(|_| TooLarge)?;
+    fn close_frame(&mut self, largest_frame: &mut usize) -> Result<(), NotLowered> {
+        let frame = Register::try_from(self.registers_max).map_err(|_| NotLowered::TooLarge)?;
         for call in std::mem::take(&mut self.open_calls) {
             self.assembler.set_frame(call, frame);
         }
@@ -236,10 +242,10 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    fn register(&mut self) -> Result<Register, TooLarge> {
-        let register = Register::try_from(self.next_register).map_err(|_| TooLarge)?;
+    fn register(&mut self) -> Result<Register, NotLowered> {
+        let register = Register::try_from(self.next_register).map_err(|_| NotLowered::TooLarge)?;
         if usize::from(register) >= OPERATIONS_MAX.min(60_000) {
-            return Err(TooLarge);
+            return Err(NotLowered::TooLarge);
         }
         self.next_register += 1;
         self.registers_max = self.registers_max.max(self.next_register);

@@ -16,7 +16,7 @@ pub(super) fn add_field(
 ) -> bool {
     let is_looked_at = field.meaning.is_some() || field.constant.is_some() || field.read;
     let is_worked_out = field.computed.is_some() || !field.arguments.is_empty();
-    if is_looked_at || is_worked_out || field.measured || field.window.is_some() {
+    if is_looked_at || is_worked_out || !field.measured.is_empty() || field.window.is_some() {
         return false;
     }
     if field.repeat.is_none() {

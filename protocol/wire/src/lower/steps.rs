@@ -4,14 +4,11 @@ use std::sync::Arc;
 
 use super::skips;
 use super::windows::Confined;
-use super::{Binding, Bindings, FieldKey, Lowering, Sinks, TooLarge};
-use crate::check::model::{
-    Expression, Field, FieldId, Length, Meaning, Number, Repeat, Step, StructId, Type,
-};
+use super::{Binding, Bindings, FieldKey, Lowering, NotLowered, Sinks};
+use crate::check::model::{Field, FieldId, Length, Repeat, Step, StructId, Type};
 use crate::operation::Operation;
-use crate::program::{Extent, FieldInfo, NO_REGISTER, Operand, Padding, Register, Shown};
+use crate::program::{Extent, FieldInfo, Operand, Padding, Register, Shown};
 use crate::values::codec::Codec;
-use crate::values::quantized::Quantized;
 
 impl Lowering<'_> {
     /// A struct that is not recursive, written out.
@@ -21,7 +18,7 @@ impl Lowering<'_> {
         info: u32,
         window: Option<Confined>,
         arguments: Vec<Operand>,
-    ) -> Result<Bindings, TooLarge> {
+    ) -> Result<Bindings, NotLowered> {
         let model = self.model;
         let structure = model.structure(id);
         if structure.is_message {
@@ -43,7 +40,11 @@ impl Lowering<'_> {
     }
 
     /// What is in a struct, written out here.
-    fn written_out(&mut self, id: StructId, arguments: Vec<Operand>) -> Result<Bindings, TooLarge> {
+    fn written_out(
+        &mut self,
+        id: StructId,
+        arguments: Vec<Operand>,
+    ) -> Result<Bindings, NotLowered> {
         let model = self.model;
         let mut bindings = Bindings::default();
         let parameters = &model.structure(id).parameters;
@@ -62,14 +63,14 @@ impl Lowering<'_> {
         &mut self,
         id: StructId,
         arguments: Vec<Operand>,
-    ) -> Result<(), TooLarge> {
+    ) -> Result<(), NotLowered> {
         match self.model.structure(id).recursive {
             true => self.call_routine(id, arguments),
             false => self.written_out(id, arguments).map(|_| ()),
         }
     }
 
-    fn call_routine(&mut self, id: StructId, arguments: Vec<Operand>) -> Result<(), TooLarge> {
+    fn call_routine(&mut self, id: StructId, arguments: Vec<Operand>) -> Result<(), NotLowered> {
         let label = match self.routines.get(&id) {
             Some(&label) => label,
             None => {
@@ -94,7 +95,7 @@ impl Lowering<'_> {
         info: u32,
         window: Option<Confined>,
         arguments: Vec<Operand>,
-    ) -> Result<(), TooLarge> {
+    ) -> Result<(), NotLowered> {
         if self.sinks == Sinks::Full {
             self.assembler.push(Operation::Enter { field: info })?;
         }
@@ -112,7 +113,7 @@ impl Lowering<'_> {
         steps: &[Step],
         structure: StructId,
         bindings: &mut Bindings,
-    ) -> Result<(), TooLarge> {
+    ) -> Result<(), NotLowered> {
         for step in steps {
             match step {
                 Step::Field(id) => self.field(structure, *id, bindings)?,
@@ -188,7 +189,7 @@ impl Lowering<'_> {
         steps: &[Step],
         structure: StructId,
         bindings: &mut Bindings,
-    ) -> Result<(), TooLarge> {
+    ) -> Result<(), NotLowered> {
         let before = self.next_register;
         self.steps(steps, structure, bindings)?;
         self.next_register = before;
@@ -201,7 +202,7 @@ impl Lowering<'_> {
         pad: Option<bool>,
         text: &Arc<str>,
         (structure, key): (StructId, Arc<str>),
-    ) -> Result<(), TooLarge> {
+    ) -> Result<(), NotLowered> {
         let field = self.info(FieldKey::Padding(structure, key.clone()), || FieldInfo {
             name: "padding".into(),
             is_element: false,
@@ -223,7 +224,7 @@ impl Lowering<'_> {
         structure: StructId,
         id: FieldId,
         bindings: &mut Bindings,
-    ) -> Result<(), TooLarge> {
+    ) -> Result<(), NotLowered> {
         let model = self.model;
         let field = model.structure(structure).field(id);
         if self.sinks == Sinks::Facts {
@@ -277,7 +278,7 @@ impl Lowering<'_> {
         info: u32,
         bindings: &mut Bindings,
         arguments: &[Operand],
-    ) -> Result<(), TooLarge> {
+    ) -> Result<(), NotLowered> {
         let model = self.model;
         let field = model.structure(structure).field(id);
         let Some(repeat) = &field.repeat else {
@@ -380,7 +381,7 @@ impl Lowering<'_> {
         bindings: &Bindings,
         window: Option<Confined>,
         arguments: &[Operand],
-    ) -> Result<Option<Binding>, TooLarge> {
+    ) -> Result<Option<Binding>, NotLowered> {
         if let Some(value) = &field.computed {
             return self.compute(field, value, info, bindings);
         }
@@ -454,7 +455,7 @@ impl Lowering<'_> {
         field: &Field,
         value: Register,
         info: u32,
-    ) -> Result<(), TooLarge> {
+    ) -> Result<(), NotLowered> {
         let Some(content) = &field.content else {
             return Ok(());
         };
@@ -463,7 +464,7 @@ impl Lowering<'_> {
             .push(Operation::ExpectContent { value, field: info })
     }
 
-    fn prefix(&mut self, codec: Codec, field: u32) -> Result<Operand, TooLarge> {
+    fn prefix(&mut self, codec: Codec, field: u32) -> Result<Operand, NotLowered> {
         let to = self.register()?;
         let prefix = Operation::Prefix { codec, to, field };
         self.assembler.push(prefix)?;
@@ -475,153 +476,10 @@ impl Lowering<'_> {
         &mut self,
         field: &Field,
         bindings: &Bindings,
-    ) -> Result<Vec<Operand>, TooLarge> {
+    ) -> Result<Vec<Operand>, NotLowered> {
         let arguments = field.arguments.iter();
         arguments
             .map(|argument| self.value(argument, bindings))
             .collect()
-    }
-
-    /// A `let`.
-    fn compute(
-        &mut self,
-        field: &Field,
-        value: &Expression,
-        info: u32,
-        bindings: &Bindings,
-    ) -> Result<Option<Binding>, TooLarge> {
-        let value = self.value(value, bindings)?;
-        let (table, base) = match field.field_type {
-            Type::Enum(id) => (Some(id.0 as u16), &self.model.enumeration(id).base),
-            Type::Flags(id) => (None, &self.model.enumeration(id).base),
-            _ => (None, &field.field_type),
-        };
-        let (low, high) = base.limits().ok_or(TooLarge)?;
-        let limits = self.assembler.constant_pair(low, high)?;
-        let bits = match *base {
-            Type::Unsigned(bits) | Type::Signed(bits) | Type::Range { bits, .. } => bits,
-            Type::Coded { codec, .. } => codec.bits(),
-            _ => 64,
-        };
-        let by_table = matches!(field.meaning, Some(Meaning::MessageKind | Meaning::Rules));
-        let to = match field.read || by_table {
-            true => self.register()?,
-            false => NO_REGISTER,
-        };
-        self.assembler.push(Operation::Compute {
-            value,
-            limits,
-            offset: matches!(base, Type::Range { .. }),
-            bits,
-            fact: field.meaning.filter(|_| !by_table),
-            to,
-            field: info,
-        })?;
-        self.after_scalar(field, table, to, info)?;
-        Ok(field.read.then_some(Binding::Register(to)))
-    }
-
-    fn scalar(
-        &mut self,
-        field: &Field,
-        scalar: &Type,
-        info: u32,
-    ) -> Result<Option<Binding>, TooLarge> {
-        let (table, base) = match *scalar {
-            Type::Enum(id) => (Some(id.0 as u16), &self.model.enumeration(id).base),
-            Type::Flags(id) => (None, &self.model.enumeration(id).base),
-            _ => (None, scalar),
-        };
-        let by_table = matches!(field.meaning, Some(Meaning::MessageKind | Meaning::Rules));
-        let needed = field.read || field.constant.is_some() || by_table;
-        let to = if needed {
-            self.register()?
-        } else {
-            NO_REGISTER
-        };
-        let fact = field.meaning.filter(|_| !by_table);
-        self.read_scalar(base, fact, to, info)?;
-        self.after_scalar(field, table, to, info)?;
-        Ok(needed.then_some(Binding::Register(to)))
-    }
-
-    fn read_scalar(
-        &mut self,
-        scalar: &Type,
-        fact: Option<Meaning>,
-        to: Register,
-        field: u32,
-    ) -> Result<(), TooLarge> {
-        let operation = match *scalar {
-            Type::Signed(bits) => Operation::Signed { bits, to, field },
-            Type::Range { low, high, bits } => {
-                let low = self.assembler.constant_pair(low, high)?;
-                Operation::Range {
-                    bits,
-                    fact,
-                    to,
-                    field,
-                    low,
-                }
-            }
-            Type::Leb128 => Operation::Leb128 { fact, to, field },
-            Type::Zigzag => Operation::Zigzag { to, field },
-            Type::Coded { codec, number } => Operation::Coded {
-                codec,
-                signed: number == Number::Signed,
-                fact,
-                to,
-                field,
-            },
-            Type::Rotation { bits, .. } => Operation::Coded {
-                codec: Codec::SmallestThree { bits },
-                signed: false,
-                fact,
-                to,
-                field,
-            },
-            Type::Unsigned(bits) | Type::Float(bits) | Type::Quantized(Quantized { bits, .. }) => {
-                Operation::Unsigned {
-                    bits,
-                    fact,
-                    to,
-                    field,
-                }
-            }
-            _ => Operation::Unsigned {
-                bits: 1,
-                fact,
-                to,
-                field,
-            },
-        };
-        self.assembler.push(operation)
-    }
-
-    /// What a value that was read is compared with and looked up in.
-    fn after_scalar(
-        &mut self,
-        field: &Field,
-        table: Option<u16>,
-        value: Register,
-        info: u32,
-    ) -> Result<(), TooLarge> {
-        if let Some(constant) = field.constant {
-            let constant = self.assembler.constant(constant)?;
-            self.assembler.push(Operation::Expect {
-                value,
-                constant,
-                field: info,
-            })?;
-        }
-        match (field.meaning, table) {
-            (Some(Meaning::MessageKind), Some(table)) => {
-                self.assembler.push(Operation::Kind { value, table })
-            }
-            (Some(Meaning::Rules), Some(table)) => {
-                self.assembler.push(Operation::Rules { value, table })
-            }
-            _ => Ok(()),
-        }
     }
 }

@@ -1,6 +1,6 @@
 //! What is joined from several packets to operations.
 
-use super::{Bindings, Lowering, Sinks, TooLarge};
+use super::{Bindings, Lowering, NotLowered, Sinks};
 use crate::check::model::{Expression, FollowStep, JoinStep, StructId, Type};
 use crate::operation::Operation;
 use crate::program::{ContentOperand, FollowPlan, JoinPlan, Operand, Register};
@@ -11,7 +11,7 @@ impl Lowering<'_> {
         step: &JoinStep,
         structure: StructId,
         bindings: &Bindings,
-    ) -> Result<(), TooLarge> {
+    ) -> Result<(), NotLowered> {
         let model = self.model;
         let declared = model.structure(structure).field(step.field);
         let index = self.value(&step.index, bindings)?;
@@ -46,7 +46,7 @@ impl Lowering<'_> {
         step: &FollowStep,
         structure: StructId,
         bindings: &Bindings,
-    ) -> Result<(), TooLarge> {
+    ) -> Result<(), NotLowered> {
         let model = self.model;
         let declared = model.structure(structure).field(step.field);
         let position = self.value(&step.position, bindings)?;
@@ -90,7 +90,7 @@ impl Lowering<'_> {
         id: StructId,
         info: u32,
         arguments: Vec<Operand>,
-    ) -> Result<(), TooLarge> {
+    ) -> Result<(), NotLowered> {
         let model = self.model;
         let structure = model.structure(id);
         let is_message = structure.is_message && !structure.recursive;
@@ -112,10 +112,12 @@ impl Lowering<'_> {
         self.assembler.return_from()
     }
 
-    fn data(&mut self, data: &Expression, bindings: &Bindings) -> Result<Register, TooLarge> {
+    fn data(&mut self, data: &Expression, bindings: &Bindings) -> Result<Register, NotLowered> {
         match self.content(data, bindings)? {
             ContentOperand::Register(register) => Ok(register),
-            _ => Err(TooLarge),
+            _ => Err(NotLowered::Unchecked(
+                "`join` and `follow` take a field of the packet",
+            )),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::assembler::Label;
-use super::{Bindings, FieldKey, Lowering, TooLarge};
+use super::{Bindings, FieldKey, Lowering, NotLowered};
 use crate::check::model::{Expression, Field, LayerUse, StructId, Window};
 use crate::operation::Operation;
 use crate::program::{ArgumentPlan, FieldInfo, LayerPlan, Operand, Register, Rest, Shown};
@@ -36,7 +36,7 @@ impl Lowering<'_> {
         window: &Window,
         structure: StructId,
         bindings: &Bindings,
-    ) -> Result<Confined, TooLarge> {
+    ) -> Result<Confined, NotLowered> {
         let at = match &window.at {
             Some(at) => Some(self.value(at, bindings)?),
             None => None,
@@ -80,7 +80,7 @@ impl Lowering<'_> {
         through: &LayerUse,
         structure: StructId,
         bindings: &Bindings,
-    ) -> Result<LayerPlan, TooLarge> {
+    ) -> Result<LayerPlan, NotLowered> {
         Ok(LayerPlan {
             layer: through.layer,
             arguments: self.given(&through.arguments, bindings)?,
@@ -95,7 +95,7 @@ impl Lowering<'_> {
         &mut self,
         expressions: &[(Expression, bool)],
         bindings: &Bindings,
-    ) -> Result<Vec<ArgumentPlan>, TooLarge> {
+    ) -> Result<Vec<ArgumentPlan>, NotLowered> {
         let mut arguments = Vec::new();
         for (argument, is_content) in expressions {
             arguments.push(match is_content {
@@ -136,7 +136,7 @@ impl Lowering<'_> {
     }
 
     /// Begins a window, if there is one, and the layer in it.
-    pub(super) fn begin(&mut self, window: Option<Confined>) -> Result<Option<Begun>, TooLarge> {
+    pub(super) fn begin(&mut self, window: Option<Confined>) -> Result<Option<Begun>, NotLowered> {
         let Some(window) = window else {
             return Ok(None);
         };
@@ -167,7 +167,7 @@ impl Lowering<'_> {
         Ok(Some(Begun { layer, keep, end }))
     }
 
-    pub(super) fn end(&mut self, window: Option<Begun>) -> Result<(), TooLarge> {
+    pub(super) fn end(&mut self, window: Option<Begun>) -> Result<(), NotLowered> {
         let Some(Begun { layer, keep, end }) = window else {
             return Ok(());
         };

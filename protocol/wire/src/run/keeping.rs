@@ -1,13 +1,14 @@
 //! What a run reads from the connection's state and leaves in it.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::machine::{Machine, Stop};
 use super::problem::Problem;
 use super::sink::Sink;
 use super::tape::Tape;
 use crate::arithmetic;
-use crate::check::model::Meaning;
+use crate::check::vocabulary::Meaning;
 use crate::program::{ContentOperand, Operand, Register, SetValue, StateSlot};
 use crate::syntax::ast::Arithmetic;
 
@@ -21,11 +22,14 @@ pub(super) fn unpacked(register: i128) -> Range<u32> {
     both as u32..(both >> 32) as u32
 }
 
-impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
+impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
     /// A value that decides how to go on.
     #[inline]
     pub(super) fn needed(&self, operand: Operand) -> Result<i128, Stop> {
-        let value = self.operand(operand);
+        let value = match operand {
+            Operand::Constant(index) => return Ok(self.constant(index)),
+            Operand::Register(register) => self.register(register),
+        };
         match arithmetic::unresolved_field(value) {
             None => Ok(value),
             Some(field) => Err(Stop::here(Problem::Unresolved { field })),
@@ -67,13 +71,13 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
     }
 
     /// The text or bytes of the state, or of an entry of a table there.
-    pub(super) fn content_of_state(&self, slot: u16) -> Result<Vec<u8>, Stop> {
+    pub(super) fn content_of_state(&self, slot: u16) -> Result<Arc<Vec<u8>>, Stop> {
         let field = self.plan.slots.get(usize::from(slot)).map(|s| s.field);
         let found = match self.place(slot) {
-            Ok(Some((place, key))) => self.state.content(place, key),
+            Ok(Some((place, key))) => self.state.shared_content(place, key),
             _ => None,
         };
-        let found = found.map(<[u8]>::to_vec);
+        let found = found.cloned();
         let field = field.unwrap_or(0);
         found.ok_or_else(|| Stop::here(Problem::Unresolved { field }))
     }

@@ -1,6 +1,7 @@
 //! Layers: streams inside a packet, and what their transforms are told.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::keeping::unpacked;
 use super::machine::{Machine, Scope, Stop};
@@ -11,10 +12,10 @@ use crate::arithmetic;
 use crate::check::model::{LayerArgument, LayerKind};
 use crate::facts::{InnerContent, Place};
 use crate::layers::{Argument, Failure};
+use crate::layout::StreamId;
 use crate::program::{ArgumentPlan, ContentOperand, Register};
-use crate::tree::StreamId;
 
-impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
+impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
     pub(super) fn begin_layer(&mut self, place: u16, catches: bool, end: u32) -> Result<(), Stop> {
         let plan = self.plan;
         let Some(through) = plan.layer_uses.get(usize::from(place)) else {
@@ -47,9 +48,9 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
         opened.map_err(|failure| self.failed(through.text, &failure))?;
         self.outer_streams.push(self.stream);
         let stream = self.tape.stream();
-        self.facts.streams.push(stream.all().to_vec());
-        self.stream = StreamId(self.facts.streams.len() as u16);
         self.sink.begin_stream(stream);
+        self.streams = self.streams.saturating_add(1);
+        self.stream = StreamId(self.streams);
         self.scopes.push(Scope {
             rest: through.rest,
             text: through.text,
@@ -135,11 +136,12 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
                 let mut bytes = Vec::new();
                 self.tape
                     .copy(unpacked(self.register(register)), &mut bytes);
-                Argument::Bytes(bytes)
+                Argument::Bytes(Arc::new(bytes))
             }
             ArgumentPlan::Content(ContentOperand::Constant(index)) => {
                 let content = self.plan.contents.get(usize::from(index));
-                Argument::Bytes(content.map(|content| content.to_vec()).unwrap_or_default())
+                let content = content.map(|content| content.to_vec());
+                Argument::Bytes(Arc::new(content.unwrap_or_default()))
             }
             ArgumentPlan::Content(ContentOperand::State(slot)) => {
                 Argument::Bytes(self.content_of_state(slot)?)
@@ -155,18 +157,18 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
                 found.ok_or_else(|| Failure::because("an argument is missing"))?
             }
             LayerArgument::Integer(value) => Argument::Integer(*value),
-            LayerArgument::Bytes(bytes) => Argument::Bytes(bytes.to_vec()),
+            LayerArgument::Bytes(bytes) => Argument::Bytes(Arc::new(bytes.to_vec())),
             LayerArgument::KeyLog { label, id } => {
                 let id = match self.told(id, given)? {
                     Argument::Bytes(id) => id,
-                    Argument::Integer(id) => shortest_big_endian(id)?,
+                    Argument::Integer(id) => Arc::new(shortest_big_endian(id)?),
                 };
                 let key = self.program.keys.get(label, &id).ok_or_else(|| {
                     let shown: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
                     let why = format!("the key log has no key `{label}` with the id {shown}");
                     Failure::Broken(why)
                 })?;
-                Argument::Bytes(key.to_vec())
+                Argument::Bytes(Arc::new(key.to_vec()))
             }
         })
     }
@@ -174,7 +176,7 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
     /// Where a text or bytes are. What stands in a stream inside is kept, since nobody has it.
     pub(super) fn place_of(&mut self, bits: Range<u32>) -> Place {
         let stream = self.stream;
-        if !self.outer_streams.is_empty() {
+        if stream != StreamId(0) {
             let mut bytes = Vec::new();
             self.tape.copy(bits.clone(), &mut bytes);
             self.facts.contents.push(InnerContent {

@@ -6,15 +6,16 @@ use super::meanings::clear;
 use super::problem::Problem;
 use super::reading::Reading;
 use super::sink::{Rest, Sink};
+use super::stack::Stack;
 use super::tape::Tape;
 use crate::bits::BitReader;
 use crate::context::Context;
 use crate::facts::PacketFacts;
 use crate::layers::begin_packet;
+use crate::layout::StreamId;
 use crate::limits::{NODES_MAX, PACKET_BYTES_MAX};
 use crate::program::{NO_REGISTER, Operand, Plan, Program, Register};
 use crate::state::ConnectionState;
-use crate::tree::StreamId;
 
 /// What is around the bytes.
 pub(crate) struct Surroundings<'r> {
@@ -31,8 +32,10 @@ pub(crate) enum Entry {
     Unclaimed,
 }
 
-/// How many registers stand on the stack; more are allocated, once a packet.
-const STACK_REGISTERS: usize = 32;
+/// How many registers stand on the stack: of most plans, and of long ones. More are allocated, once a
+/// packet.
+const REGISTERS: usize = 32;
+const MANY_REGISTERS: usize = 128;
 
 /// Runs a plan over a packet. Fills `facts`, tells `sink` the rest.
 pub(crate) fn read<S: Sink>(
@@ -50,86 +53,33 @@ pub(crate) fn read<S: Sink>(
     let arena = Arena::default();
     let reader = BitReader::new(looked_at, program.dictionary.order);
     let tape = Reading::new(reader, &arena);
-    run(
-        program,
-        (plan, entry),
-        tape,
-        around,
-        facts,
-        sink,
-        |mut machine, end| {
-            if packet.len() > PACKET_BYTES_MAX {
-                let problem = Problem::PacketTooLong {
-                    bytes: packet.len(),
-                };
-                machine.report(None, machine.tape.end(), problem);
-            }
-            if let Err(Stop { field, problem }) = end {
-                if problem != Problem::Told {
-                    machine.report(field, machine.tape.at(), problem);
-                }
-                machine.give_up(problem);
-            } else {
-                machine.finish();
-            }
-        },
-    );
-}
-
-/// Runs a plan along a tape. `finish` is told how it ended.
-pub(super) fn run<T: Tape, S: Sink, R>(
-    program: &Program,
-    (plan, entry): (&Plan, Entry),
-    tape: T,
-    around: Surroundings<'_>,
-    facts: &mut PacketFacts,
-    sink: &mut S,
-    finish: impl FnOnce(Machine<'_, '_, T, S>, Result<(), Stop>) -> R,
-) -> R {
-    let (start, weight) = match entry {
-        Entry::Packet => (Some(plan.packet), program.packet_weight),
-        Entry::JoinedMessage => (plan.message, program.message_weight),
-        Entry::Unclaimed => (None, 0),
-    };
-    let mut on_stack;
-    let mut allocated;
-    let registers: &mut [i128] = if plan.registers <= STACK_REGISTERS {
-        on_stack = [0; STACK_REGISTERS];
-        &mut on_stack
+    let (mut few, mut many, mut allocated);
+    let registers: &mut [i128] = if plan.registers <= REGISTERS {
+        few = [0; REGISTERS];
+        &mut few
+    } else if plan.registers <= MANY_REGISTERS {
+        many = [0; MANY_REGISTERS];
+        &mut many
     } else {
         allocated = vec![0; plan.registers];
         &mut allocated
     };
-    let mut machine = Machine {
-        program,
-        plan,
-        tape,
-        registers,
-        base: 0,
-        frames: Vec::new(),
-        frames_around: 0,
-        scopes: Vec::new(),
-        outer_streams: Vec::new(),
-        nodes_left: NODES_MAX.saturating_sub(weight),
-        in_message: false,
-        fragment: (None, None),
-        checksum: None,
-        checksum_lacks: None,
-        unpacked: Vec::new(),
-        stream: StreamId(0),
-        streams_around: 0,
-        waits: false,
-        context: around.context,
-        state: around.state,
-        facts,
-        sink,
-    };
-    let end = match start {
-        Some(start) => machine.interpret(start),
-        None if entry == Entry::Unclaimed => Err(Stop::here(Problem::Unclaimed)),
-        None => Err(Stop::here(Problem::NoMessages)),
-    };
-    finish(machine, end)
+    let mut machine = Machine::new(program, plan, tape, registers, around, facts, sink);
+    let end = machine.run(entry);
+    if packet.len() > PACKET_BYTES_MAX {
+        let problem = Problem::PacketTooLong {
+            bytes: packet.len(),
+        };
+        machine.report(None, machine.tape.end(), problem);
+    }
+    if let Err(Stop { field, problem }) = end {
+        if problem != Problem::Told {
+            machine.report(field, machine.tape.at(), problem);
+        }
+        machine.give_up(problem);
+    } else {
+        machine.finish();
+    }
 }
 
 pub(super) struct Machine<'p, 'r, T, S> {
@@ -144,9 +94,9 @@ pub(super) struct Machine<'p, 'r, T, S> {
     /// How many there are in the machines around this one.
     pub(super) frames_around: usize,
     /// The windows that are open.
-    pub(super) scopes: Vec<Scope>,
+    pub(super) scopes: Stack<Scope>,
     /// The streams around the one that is being read, as far as layers opened them.
-    pub(super) outer_streams: Vec<StreamId>,
+    pub(super) outer_streams: Stack<StreamId>,
     pub(super) nodes_left: u32,
     pub(super) in_message: bool,
     pub(super) fragment: (Option<u64>, Option<u64>),
@@ -157,6 +107,8 @@ pub(super) struct Machine<'p, 'r, T, S> {
     pub(super) unpacked: Vec<Vec<u8>>,
     /// The stream that the tape runs along.
     pub(super) stream: StreamId,
+    /// How many streams were opened in the packet.
+    pub(super) streams: u16,
     /// How many streams it stands in.
     pub(super) streams_around: u8,
     /// What is cut at the end of the stream comes with a later packet.
@@ -217,7 +169,7 @@ impl Stop {
     }
 }
 
-impl<S: Sink> Machine<'_, '_, Reading<'_>, S> {
+impl<'a, 'p: 'a, S: Sink> Machine<'p, '_, Reading<'a>, S> {
     /// The plan has run to its end; is the packet at its end too?
     fn finish(&mut self) {
         let left = self.tape.left();
@@ -236,7 +188,58 @@ impl<S: Sink> Machine<'_, '_, Reading<'_>, S> {
     }
 }
 
-impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
+impl<'p, 'r, T: Tape<'p>, S: Sink> Machine<'p, 'r, T, S> {
+    #[inline]
+    pub(super) fn new(
+        program: &'p Program,
+        plan: &'p Plan,
+        tape: T,
+        registers: &'r mut [i128],
+        around: Surroundings<'r>,
+        facts: &'r mut PacketFacts,
+        sink: &'r mut S,
+    ) -> Machine<'p, 'r, T, S> {
+        Machine {
+            program,
+            plan,
+            tape,
+            registers,
+            base: 0,
+            frames: Vec::new(),
+            frames_around: 0,
+            scopes: Stack::new(),
+            outer_streams: Stack::new(),
+            nodes_left: NODES_MAX,
+            in_message: false,
+            fragment: (None, None),
+            checksum: None,
+            checksum_lacks: None,
+            unpacked: Vec::new(),
+            stream: StreamId(0),
+            streams: 0,
+            streams_around: 0,
+            waits: false,
+            context: around.context,
+            state: around.state,
+            facts,
+            sink,
+        }
+    }
+
+    /// Runs the plan along the tape.
+    pub(super) fn run(&mut self, entry: Entry) -> Result<(), Stop> {
+        let (start, weight) = match entry {
+            Entry::Packet => (self.plan.packet, self.program.packet_weight),
+            Entry::JoinedMessage => match self.plan.message {
+                Some(start) => (start, self.program.message_weight),
+                None => return Err(Stop::here(Problem::NoMessages)),
+            },
+            Entry::Unclaimed => return Err(Stop::here(Problem::Unclaimed)),
+        };
+        self.nodes_left = NODES_MAX.saturating_sub(weight);
+        self.interpret(start)
+    }
+
     /// Runs from an operation on, and goes on after a window in which something cannot be read.
     pub(super) fn interpret(&mut self, start: u32) -> Result<(), Stop> {
         let mut next = start;

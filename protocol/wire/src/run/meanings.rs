@@ -3,7 +3,7 @@
 use super::machine::Machine;
 use super::sink::Sink;
 use super::tape::Tape;
-use crate::check::model::Meaning;
+use crate::check::vocabulary::Meaning;
 use crate::facts::{MessageFacts, PacketFacts, Sequence};
 use crate::program::{EnumMember, Register};
 
@@ -23,9 +23,7 @@ pub(super) fn clear(facts: &mut PacketFacts) {
         tick,
         rules,
         messages,
-        streams,
         contents,
-        pieces,
         diagnostics,
     } = facts;
     (*protocol, *rules) = (None, None);
@@ -35,9 +33,7 @@ pub(super) fn clear(facts: &mut PacketFacts) {
     ack_ranges.clear();
     nack_ranges.clear();
     messages.clear();
-    streams.clear();
     contents.clear();
-    pieces.clear();
 }
 
 /// Says where the range that began last ends.
@@ -47,7 +43,7 @@ fn end_range(ranges: &mut [(u64, u64)], last: u64) {
     }
 }
 
-impl<'p, T: Tape, S: Sink> Machine<'p, '_, T, S> {
+impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
     pub(super) fn end_message(&mut self) {
         let at = self.tape.at();
         if self.in_message

@@ -1,29 +1,28 @@
 //! The loop over the operations of a plan.
 
-use super::checksum::Checksum;
-use super::keeping::{packed, unpacked};
-use super::machine::{Frame, Machine, Scope, Stop};
+use super::keeping::packed;
+use super::machine::{Machine, Scope, Stop};
 use super::problem::Problem;
-use super::reading::{sign_extended, zigzag};
-use super::sink::{Rest, Sink};
+use super::sink::Sink;
 use super::tape::{Content, Tape};
 use crate::arithmetic;
-use crate::check::model::{Circumstance, Encoding};
-use crate::facts::{KindId, MessageFacts, RulesId};
-use crate::limits::DEPTH_MAX;
+use crate::facts::{KindId, MessageFacts};
+use crate::layout::Encoding;
 use crate::operation::Operation;
-use crate::program::{Extent, MISSING, NO_FIELD};
+use crate::program::NO_FIELD;
+use crate::values::codec::sign_extended;
 
-impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
+impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
     pub(super) fn operate(&mut self, start: u32) -> Result<(), Stop> {
         let plan = self.plan;
+        let operations = plan.operations.as_slice();
         let mut next = start as usize;
         loop {
-            let Some(&operation) = plan.operations.get(next) else {
+            let Some(operation) = operations.get(next) else {
                 return Ok(());
             };
             next += 1;
-            match operation {
+            match *operation {
                 Operation::Skip { bits, first, count } => {
                     if !self.tape.skip(bits) {
                         self.cut_skip(first, count)?;
@@ -40,6 +39,19 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
                     self.sink.value(field, at..self.tape.at(), raw);
                     self.keep(to, i128::from(raw));
                     self.say(fact, raw, bits);
+                }
+                Operation::UnlessBit {
+                    register,
+                    field,
+                    to,
+                } => {
+                    let at = self.tape.at();
+                    let raw = self.read(1, field)?;
+                    self.sink.value(field, at..self.tape.at(), raw);
+                    self.keep(register, i128::from(raw));
+                    if raw == 0 {
+                        next = to as usize;
+                    }
                 }
                 Operation::Signed { bits, to, field } => {
                     let at = self.tape.at();
@@ -74,12 +86,6 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
                     self.keep(to, i128::from(raw));
                     self.say(fact, raw, 64);
                 }
-                Operation::Zigzag { to, field } => {
-                    let at = self.tape.at();
-                    let raw = self.read_leb128(field)?;
-                    self.sink.value(field, at..self.tape.at(), raw);
-                    self.keep(to, i128::from(zigzag(raw)));
-                }
                 Operation::Coded {
                     codec,
                     signed,
@@ -99,10 +105,6 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
                         },
                     );
                     self.say(fact, raw, codec.bits());
-                }
-                Operation::Prefix { codec, to, field } => {
-                    let raw = self.read_prefix(codec, field)?;
-                    self.keep(to, i128::from(raw));
                 }
                 Operation::Compute {
                     value,
@@ -136,48 +138,6 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
                     }
                     self.keep(to, value);
                 }
-                Operation::Circumstance { what, to } => {
-                    let value = match what {
-                        Circumstance::SourcePort => i128::from(self.context.source_port),
-                        Circumstance::DestinationPort => i128::from(self.context.destination_port),
-                        Circumstance::FromFirst => i128::from(self.context.from_first),
-                    };
-                    self.keep(to, value);
-                }
-                Operation::Pass {
-                    parameter,
-                    from,
-                    frame,
-                } => {
-                    let value = self.operand(from);
-                    let place = self.base + usize::from(frame) + usize::from(parameter);
-                    if let Some(register) = self.registers.get_mut(place) {
-                        *register = value;
-                    }
-                }
-                Operation::Text {
-                    extent,
-                    encoding,
-                    fact,
-                    to,
-                    field,
-                } => {
-                    let Content { whole, content } = self.take_content(extent, encoding, field)?;
-                    let end = match extent {
-                        Extent::Padded(_) => self.tape.text_end(content.clone(), encoding),
-                        _ => content.end,
-                    };
-                    let content = content.start..end;
-                    self.keep(to, packed(&content));
-                    if !self.tape.is_text(content.clone(), encoding) {
-                        self.report(Some(field), whole.start, Problem::NotText { encoding });
-                    }
-                    self.sink.content(field, whole, content.clone());
-                    if fact.is_some() {
-                        let place = self.place_of(content);
-                        self.message(|message| message.rpc_name = Some(place));
-                    }
-                }
                 Operation::Bytes {
                     extent,
                     fact,
@@ -206,26 +166,11 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
                         self.report(Some(field), self.tape.at(), problem);
                     }
                 }
-                Operation::ExpectContent { value, field } => {
-                    let content = unpacked(self.register(value));
-                    let expected = self.program.dictionary.contents.get(&field);
-                    let mut same = false;
-                    self.tape.with_bytes(content, |found| {
-                        same = expected.map(|e| &**e) == Some(found)
-                    });
-                    if !same {
-                        let problem = Problem::Content { field };
-                        self.report(Some(field), self.tape.at(), problem);
-                    }
-                }
                 Operation::Kind { value, table } => {
                     let kind = self.member(value, table).and_then(|member| member.kind);
                     self.message(|message| message.kind = kind.map(KindId));
                 }
-                Operation::Rules { value, table } => {
-                    let rules = self.member(value, table).and_then(|member| member.rules);
-                    self.facts.rules = rules.map(RulesId);
-                }
+                Operation::KindIs { kind } => self.message(|message| message.kind = Some(kind)),
                 Operation::Align { bits, pad, field } => self.align(bits, pad, field)?,
                 Operation::Enter { field } => self.enter(field, None),
                 Operation::Leave => self.leave(),
@@ -356,12 +301,6 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
                     }
                 }
                 Operation::WindowEnd => self.end_window()?,
-                Operation::LayerBegin {
-                    place,
-                    catches,
-                    end,
-                } => self.begin_layer(place, catches, end)?,
-                Operation::LayerEnd => self.end_layer()?,
                 Operation::Arithmetic {
                     operator,
                     to,
@@ -395,115 +334,8 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
                 }
                 Operation::Load { to, slot } => self.keep(to, self.load(slot)),
                 Operation::Set { set } => self.set(set),
-                Operation::Join { join, end } => {
-                    let Some(&join) = plan.joins.get(usize::from(join)) else {
-                        return Ok(());
-                    };
-                    next = self.join(join, next as u32, end)? as usize;
-                }
-                Operation::Follow { follow, end } => {
-                    let Some(&follow) = plan.follows.get(usize::from(follow)) else {
-                        return Ok(());
-                    };
-                    self.follow(follow, next as u32)?;
-                    next = end as usize;
-                }
-                Operation::StreamEnd => {
-                    let (at, left) = (self.tape.at(), self.tape.left());
-                    if left > 0 {
-                        self.report(None, at, Problem::Trailing { bits: left });
-                        let rest = self.tape.rest();
-                        self.sink.rest_of_stream(rest, Rest::Unexplained);
-                    }
-                }
-                Operation::Known { to, from } => {
-                    let known = arithmetic::unresolved_field(self.operand(from)).is_none();
-                    self.keep(to, i128::from(known));
-                }
-                Operation::Script { to, call } => self.script(to, call)?,
                 Operation::Copy { to, from } => self.keep(to, self.operand(from)),
                 Operation::Mark { to } => self.keep(to, i128::from(self.tape.at())),
-                Operation::Foresee { to, field } => {
-                    let present = self.tape.foresee(field);
-                    self.keep(to, i128::from(present));
-                }
-                Operation::Meet { to } => {
-                    let present = self.tape.meet(self.register(to) != 0);
-                    self.keep(to, i128::from(present));
-                }
-                Operation::Derive { slot, field } => {
-                    let number = self.tape.derive(field);
-                    self.keep(slot, i128::from(number));
-                }
-                Operation::CheckDerived {
-                    slot,
-                    value,
-                    derived,
-                    field,
-                } => {
-                    let (found, derived) = (self.register(value), self.operand(derived));
-                    // Of what no packet has set nobody knows whether it is right.
-                    if arithmetic::unresolved_field(derived).is_some() {
-                        continue;
-                    }
-                    let slot = u32::try_from(self.register(slot)).unwrap_or(0);
-                    if self.tape.is_derived(slot, found, derived) {
-                        continue;
-                    }
-                    let at = self.tape.at();
-                    self.report(Some(field), at, Problem::Derived { derived, found });
-                }
-                Operation::ChecksumBegin { kind } => {
-                    self.checksum = Some(Checksum::new(kind));
-                    self.checksum_lacks = None;
-                }
-                Operation::ChecksumBits { from, to } => {
-                    let (from, to) = (self.register(from) as u32, self.register(to) as u32);
-                    if let Some(checksum) = &mut self.checksum {
-                        self.tape.with_bytes(from..to, |bytes| checksum.add(bytes));
-                    }
-                }
-                Operation::KeepStream { to } => {
-                    let stream = self.tape.stream();
-                    let bytes = stream.bytes(0, stream.end());
-                    self.unpacked.push(bytes);
-                    self.keep(to, self.unpacked.len() as i128 - 1);
-                }
-                Operation::ChecksumUnpacked { kept, from, to } => {
-                    let kept = self.register(kept);
-                    let (from, to) = (self.register(from) as u32, self.register(to) as u32);
-                    if kept == MISSING && from < to {
-                        // What could not be unpacked was told already.
-                        self.checksum_lacks = Some(arithmetic::unresolved(u16::MAX));
-                    }
-                    let Some(checksum) = &mut self.checksum else {
-                        continue;
-                    };
-                    match usize::try_from(kept).map(|kept| self.unpacked.get(kept)) {
-                        Ok(bytes) => checksum.add(bytes.map_or(&[], Vec::as_slice)),
-                        Err(_) => self.tape.with_bytes(from..to, |bytes| checksum.add(bytes)),
-                    }
-                }
-                Operation::ChecksumInteger { value, bytes, big } => {
-                    let value = self.operand(value);
-                    if arithmetic::unresolved_field(value).is_some() {
-                        self.checksum_lacks = Some(value);
-                    }
-                    let mut value = (value as u64).to_le_bytes();
-                    let value = &mut value[..usize::from(bytes).min(8)];
-                    if big {
-                        value.reverse();
-                    }
-                    if let Some(checksum) = &mut self.checksum {
-                        checksum.add(value);
-                    }
-                }
-                Operation::ChecksumEnd { to } => {
-                    if let Some(checksum) = self.checksum.take() {
-                        let value = i128::from(checksum.finish());
-                        self.keep(to, self.checksum_lacks.unwrap_or(value));
-                    }
-                }
                 Operation::Jump { to } => next = to as usize,
                 Operation::Unless {
                     operator,
@@ -526,18 +358,6 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
                         }
                     }
                 }
-                Operation::Call { to, frame, weight } => {
-                    if self.frames.len() + self.frames_around >= DEPTH_MAX {
-                        return Err(Stop::here(Problem::TooDeep));
-                    }
-                    self.count_nodes(weight)?;
-                    self.frames.push(Frame {
-                        back: next,
-                        base: self.base,
-                    });
-                    self.base += usize::from(frame);
-                    next = to as usize;
-                }
                 Operation::Return => match self.frames.pop() {
                     Some(frame) => {
                         next = frame.back;
@@ -546,6 +366,7 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
                     None => return Ok(()),
                 },
                 Operation::End => return Ok(()),
+                _ => next = self.operate_rarely(operation, next)?,
             }
         }
     }

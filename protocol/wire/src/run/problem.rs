@@ -1,6 +1,6 @@
 //! What can be wrong with a packet, before it is put into words.
 
-use crate::check::model::Encoding;
+use crate::layout::Encoding;
 use crate::state::BadPart;
 
 /// What ends the bits that can be read.

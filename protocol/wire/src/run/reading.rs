@@ -1,13 +1,16 @@
 //! Bits that come from a packet.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use super::arena::Arena;
 use super::problem::{Limit, Problem};
+use super::stack::Stack;
 use super::tape::{Content, Inflated, Opened, Tape, Through};
 use crate::bits::BitReader;
-use crate::check::model::{Encoding, Look};
+use crate::check::model::Look;
 use crate::layers::Failure;
+use crate::layout::Encoding;
 use crate::limits::{INFLATED_MAX, LAYER_DEPTH_MAX, LAYERS_MAX};
 use crate::values::codec::{Codec, Failed};
 use crate::values::text::{find_zero, is_text, unit_bytes};
@@ -18,12 +21,13 @@ pub(crate) struct Reading<'a> {
     /// Where the length prefix that was read last starts.
     prefix_at: u32,
     /// The windows and layers that the tape is in.
-    inside: Vec<Inside<'a>>,
+    inside: Stack<Inside<'a>>,
     arena: &'a Arena,
     inflated: Inflated,
 }
 
 /// Something that the tape is in.
+#[derive(Clone, Copy)]
 enum Inside<'a> {
     Window {
         text: u32,
@@ -47,14 +51,18 @@ impl<'a> Reading<'a> {
         Reading {
             reader,
             prefix_at: 0,
-            inside: Vec::new(),
+            inside: Stack::new(),
             arena,
             inflated: Inflated::default(),
         }
     }
 
     /// What comes out of a layer, and how the tape goes through it.
-    fn unpack(&mut self, through: &Through<'_>, packed: Vec<u8>) -> Result<Vec<u8>, Failure> {
+    fn unpack(
+        &mut self,
+        through: &Through<'_>,
+        packed: Cow<'a, [u8]>,
+    ) -> Result<&'a [u8], Failure> {
         let is_layer = |inside: &&Inside<'_>| matches!(inside, Inside::Layer { .. });
         if self.inside.iter().filter(is_layer).count() >= LAYER_DEPTH_MAX {
             let why =
@@ -67,7 +75,10 @@ impl<'a> Reading<'a> {
         }
         self.inflated.layers += 1;
         let Some(transform) = through.transform(self.reader.order()) else {
-            return Ok(packed);
+            return Ok(match packed {
+                Cow::Borrowed(packed) => packed,
+                Cow::Owned(packed) => self.arena.keep(packed),
+            });
         };
         let left = INFLATED_MAX.saturating_sub(self.inflated.bytes);
         let max = through.layer.inflated_max.min(left);
@@ -75,7 +86,7 @@ impl<'a> Reading<'a> {
         match inner {
             Ok(inner) => {
                 self.inflated.bytes += inner.len();
-                Ok(inner)
+                Ok(self.arena.keep(inner))
             }
             Err(Failure::TooLong { max }) if max == left => Err(Failure::Broken(format!(
                 "the layers of the packet give more than the limit of {INFLATED_MAX} bytes together"
@@ -123,7 +134,7 @@ impl<'a> Reading<'a> {
     }
 }
 
-impl Tape for Reading<'_> {
+impl<'a, 'p: 'a> Tape<'p> for Reading<'a> {
     #[inline]
     fn at(&self) -> u32 {
         self.reader.at()
@@ -258,7 +269,7 @@ impl Tape for Reading<'_> {
             Look::Left => return Ok(Some(self.reader.left().into())),
             Look::Integer(codec) => codec,
         };
-        let mut reader = self.reader.clone();
+        let mut reader = self.reader;
         if !u32::try_from(ahead).is_ok_and(|ahead| reader.skip_read(ahead)) {
             return Ok(None);
         }
@@ -378,9 +389,10 @@ impl Tape for Reading<'_> {
             return Err(Problem::NegativeSize { text, bytes });
         }
         let (left, outer_end) = (self.reader.left(), self.reader.end());
-        let bits = bytes.saturating_mul(8);
-        let is_short = bits > i128::from(left);
-        let bits = if is_short { left } else { bits as u32 };
+        let whole = u32::try_from(bytes).ok().and_then(|it| it.checked_mul(8));
+        let whole = whole.filter(|&bits| bits <= left);
+        let (bits, is_short) = (whole.unwrap_or(left), whole.is_none());
+        let limit = self.limit();
         self.inside.push(Inside::Window {
             text,
             bytes: bits / 8,
@@ -389,7 +401,7 @@ impl Tape for Reading<'_> {
         });
         self.reader.set_end(self.reader.at() + bits);
         Ok(match is_short {
-            true => Opened::Short { left },
+            true => Opened::Short { left, limit },
             false => Opened::Whole,
         })
     }
@@ -430,13 +442,17 @@ impl Tape for Reading<'_> {
         }
     }
 
-    fn layer(&mut self, through: &Through<'_>) -> Result<(), Failure> {
+    fn layer(&mut self, through: &Through<'p>) -> Result<(), Failure> {
         let (from, whole) = (self.reader.at(), self.reader.left() / 8 * 8);
-        let packed = self.reader.clone().coded(None).bytes(from, from + whole);
+        let plain = self.reader.coded(None);
+        let packed = match plain.slice(from, from + whole) {
+            Some(packed) => Cow::Borrowed(packed),
+            None => Cow::Owned(plain.bytes(from, from + whole)),
+        };
         let inner = self.unpack(through, packed)?;
         let order = through.order(self.reader.order());
         self.reader.skip(whole);
-        let inner = BitReader::new(self.arena.keep(inner), order).coded(through.coding());
+        let inner = BitReader::new(inner, order).coded(through.coding());
         let outer = std::mem::replace(&mut self.reader, inner);
         let text = through.text;
         self.inside.push(Inside::Layer { text, outer });
@@ -457,7 +473,7 @@ impl Tape for Reading<'_> {
     }
 
     fn stream(&self) -> BitReader<'_> {
-        self.reader.clone()
+        self.reader
     }
 
     fn can_give_up(&self, _: usize) -> bool {
@@ -484,15 +500,4 @@ impl Tape for Reading<'_> {
         let plain = BitReader::new(&bytes, self.reader.order());
         is_text(&plain, 0, plain.end(), encoding)
     }
-}
-
-/// Two's complement of 1 to 64 bits.
-pub(crate) fn sign_extended(raw: u64, bits: u8) -> i64 {
-    let shift = 64 - u32::from(bits.clamp(1, 64));
-    (raw << shift).cast_signed() >> shift
-}
-
-/// 0, -1, 1, -2, ...
-pub(crate) fn zigzag(raw: u64) -> i64 {
-    (raw >> 1).cast_signed() ^ -(raw & 1).cast_signed()
 }

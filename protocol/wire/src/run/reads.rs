@@ -5,12 +5,13 @@ use super::problem::Problem;
 use super::sink::Sink;
 use super::tape::{Content, Tape};
 use crate::arithmetic;
-use crate::check::model::{Encoding, Meaning};
+use crate::check::vocabulary::Meaning;
+use crate::layout::Encoding;
 use crate::limits::REPEAT_MAX;
 use crate::program::{Extent, Operand};
 use crate::values::codec::Codec;
 
-impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
+impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
     #[inline]
     pub(super) fn read(&mut self, bits: u8, field: u32) -> Result<u64, Stop> {
         let read = self.tape.fixed(u32::from(bits), field);
@@ -83,7 +84,10 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
 
     pub(super) fn align(&mut self, bits: u32, pad: Option<bool>, field: u32) -> Result<(), Stop> {
         let at = self.tape.at();
-        let width = (bits - at % bits) % bits;
+        let width = match bits.is_power_of_two() {
+            true => at.wrapping_neg() & (bits - 1),
+            false => (bits - at % bits) % bits,
+        };
         if width == 0 {
             return Ok(());
         }

@@ -4,6 +4,8 @@ use std::ops::Range;
 
 use super::problem::Problem;
 use crate::bits::BitReader;
+use crate::facts::Piece;
+use crate::tree;
 
 /// Who wants to know what is in a packet. Fields come as indices into [`Program::fields`].
 pub(crate) trait Sink {
@@ -39,6 +41,8 @@ pub(crate) trait Sink {
     fn because(&mut self, why: String);
     /// How many structs and repeats are open.
     fn depth(&self) -> usize;
+    /// Where to note bytes that are put together with those of other packets, if anybody asks.
+    fn pieces(&mut self) -> Option<&mut Vec<Piece>>;
     /// Bits of a window that are unexplained; the field after `field` is for those that are
     /// unresolved. Where decoding stopped in the window, what is open inside a depth ends.
     fn rest_of_window(&mut self, field: u32, bits: Range<u32>, stopped: Option<(usize, Rest)>);
@@ -47,11 +51,10 @@ pub(crate) trait Sink {
 /// How much a sink was told at some point.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Mark {
-    pub(crate) nodes: usize,
-    pub(crate) streams: usize,
-    pub(crate) sums: usize,
+    pub(crate) tree: tree::Mark,
     pub(crate) diagnostics: usize,
     pub(crate) open: usize,
+    pub(crate) pieces: usize,
     /// Of the innermost node that is open.
     pub(crate) next_element: u32,
 }
@@ -78,6 +81,9 @@ impl Sink for FactsOnly {
     fn because(&mut self, _: String) {}
     fn depth(&self) -> usize {
         0
+    }
+    fn pieces(&mut self) -> Option<&mut Vec<Piece>> {
+        None
     }
     fn rest_of_window(&mut self, _: u32, _: Range<u32>, _: Option<(usize, Rest)>) {}
 }

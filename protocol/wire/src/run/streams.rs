@@ -8,15 +8,16 @@ use super::machine::{Machine, Stop};
 use super::problem::{Limit, Problem};
 use super::reading::Reading;
 use super::sink::{Rest, Sink};
+use super::stack::Stack;
 use super::tape::{Inflated, Tape};
 use crate::arithmetic;
 use crate::bits::BitReader;
-use crate::check::model::Order;
 use crate::facts::{Piece, PieceAt, Place};
+use crate::layout::Order;
+use crate::layout::StreamId;
 use crate::limits::STREAM_DEPTH_MAX;
 use crate::program::{FollowPlan, JoinPlan};
 use crate::state::{BadPart, ConnectionState};
-use crate::tree::StreamId;
 
 /// What to go back to where a record of a stream is not complete.
 struct Before {
@@ -24,9 +25,8 @@ struct Before {
     messages: usize,
     ack_ranges: usize,
     nack_ranges: usize,
-    streams: usize,
+    streams: u16,
     contents: usize,
-    pieces: usize,
     diagnostics: u32,
     nodes_left: u32,
     in_message: bool,
@@ -39,10 +39,11 @@ struct Left {
     nodes: u32,
     in_message: bool,
     fragment: (Option<u64>, Option<u64>),
+    streams: u16,
     inflated: Inflated,
 }
 
-impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
+impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
     /// Runs operations along new bytes until they return. What cannot be read there is said of the
     /// stream alone, and the run goes on around it.
     pub(super) fn run_stream(
@@ -64,7 +65,6 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
         };
         let left = inner.left();
         self.take_over(left);
-        self.close_stream(stream, bytes);
         end
     }
 
@@ -96,7 +96,7 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
             Ok(false) => {}
             Ok(true) => {
                 self.count_nodes(join.weight)?;
-                self.piece_is_last(piece, self.facts.streams.len() + 1);
+                self.piece_is_last(piece, self.streams);
                 self.run_stream(whole, self.program.dictionary.order, start)?;
             }
             Err(why) => self.report(Some(join.field), self.tape.at(), Problem::BadPart(why)),
@@ -142,11 +142,11 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
         if bytes.is_empty() {
             return Ok(());
         }
-        let opened = self.facts.streams.len() + 1;
+        let opened = self.streams;
         let (used, end) = self.records(follow, &bytes, start)?;
         if used > 0 {
             self.piece_is_last(piece, opened);
-            let piece = self.facts.pieces.get_mut(piece);
+            let piece = self.sink.pieces().and_then(|all| all.get_mut(piece));
             if let Some(PieceAt::Stream { read, .. }) = piece.and_then(|it| it.at.as_mut()) {
                 *read = used;
             }
@@ -157,22 +157,26 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
         end
     }
 
-    /// Notes bytes that are put together with others: its place among the pieces.
+    /// Notes bytes that are put together with others, where somebody asks: its place among the
+    /// pieces.
     fn piece(&mut self, kept: u16, bits: Range<u32>, at: Option<PieceAt>) -> usize {
         let stream = self.stream;
-        self.facts.pieces.push(Piece {
+        let Some(pieces) = self.sink.pieces() else {
+            return 0;
+        };
+        pieces.push(Piece {
             place: Place { stream, bits },
             kept,
             at,
             whole: None,
         });
-        self.facts.pieces.len() - 1
+        pieces.len() - 1
     }
 
-    /// With this piece something is complete, and read in the stream that is opened next.
-    fn piece_is_last(&mut self, piece: usize, stream: usize) {
-        if let Some(piece) = self.facts.pieces.get_mut(piece) {
-            piece.whole = u16::try_from(stream).ok().map(StreamId);
+    /// With this piece something is complete, and read in the stream after so many others.
+    fn piece_is_last(&mut self, piece: usize, opened: u16) {
+        if let Some(piece) = self.sink.pieces().and_then(|all| all.get_mut(piece)) {
+            piece.whole = opened.checked_add(1).map(StreamId);
         }
     }
 
@@ -231,8 +235,6 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
             self.go_back(nothing);
             return Ok((0, end));
         }
-        let shown = bytes.get(..used).unwrap_or(bytes);
-        self.close_stream(stream, shown.to_vec());
         Ok((used, end))
     }
 
@@ -240,19 +242,12 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
         if self.streams_around >= STREAM_DEPTH_MAX {
             return Err(Stop::here(Problem::TooDeep));
         }
-        let Ok(stream) = u16::try_from(self.facts.streams.len() + 1) else {
+        let Some(streams) = self.streams.checked_add(1) else {
             return Err(Stop::here(Problem::TooManyNodes));
         };
-        self.facts.streams.push(Vec::new());
+        self.streams = streams;
         self.sink.begin_stream(BitReader::new(bytes, order));
-        Ok(StreamId(stream))
-    }
-
-    fn close_stream(&mut self, stream: StreamId, bytes: Vec<u8>) {
-        let place = usize::from(stream.0).saturating_sub(1);
-        if let Some(slot) = self.facts.streams.get_mut(place) {
-            *slot = bytes;
-        }
+        Ok(StreamId(streams))
     }
 
     /// A machine that reads other bytes into the same registers, state, facts and sink.
@@ -273,8 +268,8 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
             base: self.base,
             frames: Vec::new(),
             frames_around: self.frames_around + self.frames.len(),
-            scopes: Vec::new(),
-            outer_streams: Vec::new(),
+            scopes: Stack::new(),
+            outer_streams: Stack::new(),
             nodes_left: self.nodes_left,
             in_message: self.in_message,
             fragment: self.fragment,
@@ -282,6 +277,7 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
             checksum_lacks: None,
             unpacked: Vec::new(),
             stream,
+            streams: self.streams,
             streams_around: self.streams_around + 1,
             waits: false,
             context: self.context,
@@ -297,6 +293,7 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
             nodes: self.nodes_left,
             in_message: self.in_message,
             fragment: self.fragment,
+            streams: self.streams,
             inflated: self.tape.inflated(),
         }
     }
@@ -305,6 +302,7 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
         self.nodes_left = left.nodes;
         self.in_message = left.in_message;
         self.fragment = left.fragment;
+        self.streams = left.streams;
         self.tape.set_inflated(left.inflated);
     }
 
@@ -314,9 +312,8 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
             messages: self.facts.messages.len(),
             ack_ranges: self.facts.ack_ranges.len(),
             nack_ranges: self.facts.nack_ranges.len(),
-            streams: self.facts.streams.len(),
+            streams: self.streams,
             contents: self.facts.contents.len(),
-            pieces: self.facts.pieces.len(),
             diagnostics: self.facts.diagnostics,
             nodes_left: self.nodes_left,
             in_message: self.in_message,
@@ -329,9 +326,8 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
         self.facts.messages.truncate(before.messages);
         self.facts.ack_ranges.truncate(before.ack_ranges);
         self.facts.nack_ranges.truncate(before.nack_ranges);
-        self.facts.streams.truncate(before.streams);
+        self.streams = before.streams;
         self.facts.contents.truncate(before.contents);
-        self.facts.pieces.truncate(before.pieces);
         self.facts.diagnostics = before.diagnostics;
         self.nodes_left = before.nodes_left;
         self.in_message = before.in_message;
@@ -341,7 +337,7 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
     }
 }
 
-impl<S: Sink> Machine<'_, '_, Reading<'_>, S> {
+impl<'a, 'p: 'a, S: Sink> Machine<'p, '_, Reading<'a>, S> {
     /// Something in a stream cannot be read: the rest of it is unexplained.
     fn give_stream_up(&mut self, stop: Stop, in_message: bool) -> Result<(), Stop> {
         let problem = stop.problem;

@@ -1,18 +1,20 @@
 //! What a plan runs along: bits that come from a packet, or bits that go into one.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::problem::Problem;
+use super::problem::{Limit, Problem};
 use crate::bits::BitReader;
-use crate::check::model::{Encoding, Layer, LayerKind, Look, Order};
+use crate::check::model::{Layer, LayerKind, Look};
 use crate::layers::{Argument, Failure, HuffmanTable, Transform};
+use crate::layout::{Encoding, Order};
 use crate::values::codec::Codec;
 
 /// One direction of a run. [`Reading`](super::reading::Reading) takes values from a packet's bits,
 /// [`Writing`](super::writing::Writing) takes them from JSON and puts the bits down. Fields come as
 /// indices into the dictionary. After an error the tape stands where the failed step began.
-pub(crate) trait Tape {
+pub(crate) trait Tape<'p> {
     /// The bit that the next step reads or writes, from the stream's start.
     fn at(&self) -> u32;
 
@@ -115,7 +117,7 @@ pub(crate) trait Tape {
 
     /// The whole bytes that are left in the window go through a layer: what comes is the stream
     /// inside, until [`Tape::end_layer`].
-    fn layer(&mut self, through: &Through<'_>) -> Result<(), Failure>;
+    fn layer(&mut self, through: &Through<'p>) -> Result<(), Failure>;
 
     /// The stream inside ends, wherever the tape stands in it.
     fn end_layer(&mut self) -> Result<(), Failure>;
@@ -164,7 +166,7 @@ pub(crate) struct Through<'l> {
     pub(crate) catches: bool,
 }
 
-impl Through<'_> {
+impl<'l> Through<'l> {
     /// The order of the stream inside.
     pub(crate) fn order(&self, around: Order) -> Order {
         Order {
@@ -174,20 +176,23 @@ impl Through<'_> {
     }
 
     /// The transform, if it is one; a Huffman code reads bits as the stream around it.
-    pub(crate) fn transform(&self, around: Order) -> Option<Transform> {
+    pub(crate) fn transform(&self, around: Order) -> Option<Cow<'l, Transform>> {
         match &self.layer.kind {
             LayerKind::Transform {
                 transform: Transform::Huffman(table, _),
                 ..
-            } => Some(Transform::Huffman(table.clone(), around.bits)),
-            LayerKind::Transform { transform, .. } => Some(transform.clone()),
+            } => {
+                let transform = Transform::Huffman(table.clone(), around.bits);
+                Some(Cow::Owned(transform))
+            }
+            LayerKind::Transform { transform, .. } => Some(Cow::Borrowed(transform)),
             LayerKind::Coding(_) => None,
         }
     }
 
-    pub(crate) fn coding(&self) -> Option<Arc<HuffmanTable>> {
+    pub(crate) fn coding(&self) -> Option<&'l Arc<HuffmanTable>> {
         match &self.layer.kind {
-            LayerKind::Coding(table) => Some(table.clone()),
+            LayerKind::Coding(table) => Some(table),
             LayerKind::Transform { .. } => None,
         }
     }
@@ -197,9 +202,10 @@ impl Through<'_> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Opened {
     Whole,
-    /// There are only so many bits.
+    /// There are only so many bits, before that end.
     Short {
         left: u32,
+        limit: Limit,
     },
 }
 

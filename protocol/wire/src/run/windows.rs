@@ -2,12 +2,11 @@
 //! cannot be read.
 
 use super::machine::{Machine, Scope, Stop};
-use super::problem::Problem;
+use super::problem::{Limit, Problem};
 use super::sink::{Rest, Sink};
-use super::streams::is_cut;
 use super::tape::{Opened, Tape};
 
-impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
+impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
     pub(super) fn begin_window(
         &mut self,
         bytes: Option<i128>,
@@ -16,14 +15,21 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
     ) -> Result<(), Stop> {
         let (text, at) = (scope.text, self.tape.at());
         let stop = |problem| Stop { field, problem };
-        let around = self.tape.past_end(0);
         let opened = self.tape.window(bytes, text, scope.rest, scope.catches);
         let opened = opened.map_err(stop)?;
-        if self.waits && opened != Opened::Whole && is_cut(around) {
-            return Err(Stop::here(around));
+        if let Opened::Short { left, limit } = opened
+            && self.waits
+            && limit == Limit::Whole
+        {
+            let needed = 0;
+            return Err(Stop::here(Problem::PastEnd {
+                needed,
+                left,
+                limit,
+            }));
         }
         self.scopes.push(scope);
-        if let (Opened::Short { left }, Problem::PastEnd { limit, .. }) = (opened, around) {
+        if let Opened::Short { left, limit } = opened {
             let bytes = bytes.unwrap_or_default();
             let problem = Problem::ShortWindow {
                 text,
@@ -76,10 +82,11 @@ impl<T: Tape, S: Sink> Machine<'_, '_, T, S> {
             if stop.problem == Problem::TooManyNodes {
                 return Err(stop);
             }
-            let places = self.scopes.iter().enumerate().rev();
-            let mut catching = places.filter(|(_, scope)| scope.catches);
+            let places = (0..self.scopes.len()).rev();
+            let scopes = places.filter_map(|place| Some((place, *self.scopes.get(place)?)));
+            let mut catching = scopes.filter(|(_, scope)| scope.catches);
             let found = catching.find(|(place, _)| self.tape.can_give_up(*place));
-            let Some((place, &scope)) = found else {
+            let Some((place, scope)) = found else {
                 return Err(stop);
             };
             if !matches!(stop.problem, Problem::Told | Problem::NotWritten) {

@@ -3,7 +3,7 @@
 use serde_json::Value as Json;
 
 use super::full::Full;
-use super::machine::{Entry, Stop, Surroundings, run};
+use super::machine::{Entry, Machine, Stop, Surroundings};
 use super::problem::Problem;
 use super::sink::Sink;
 use super::tape::Tape as _;
@@ -120,34 +120,35 @@ fn write_once(
         context: *context,
         state,
     };
-    let (plan, facts) = (&program.full, &mut facts);
-    run(
+    let plan = &program.full;
+    let mut registers = vec![0; plan.registers];
+    let mut machine = Machine::new(
         program,
-        (plan, entry),
+        plan,
         tape,
+        &mut registers,
         around,
-        facts,
+        &mut facts,
         &mut full,
-        |machine, end| {
-            let mut tape = machine.tape;
-            tape.unwind(0);
-            if let Err(Stop { field, problem }) = end
-                && problem != Problem::NotWritten
-                && rest.is_none()
-            {
-                machine.sink.problem(field, 0, problem);
-                let why = machine.sink.diagnostics.pop();
-                tape.refused.extend(why.map(|why| (why.path, why.message)));
-            }
-            if let Some((bytes, bits)) = rest {
-                tape.write_part(bytes, *bits);
-            }
-            tape.settle_last_looks();
-            Run {
-                derived: std::mem::take(&mut tape.derived),
-                refused: std::mem::take(&mut tape.refused),
-                bytes: tape.into_bytes(),
-            }
-        },
-    )
+    );
+    let end = machine.run(entry);
+    let mut tape = machine.tape;
+    tape.unwind(0);
+    if let Err(Stop { field, problem }) = end
+        && problem != Problem::NotWritten
+        && rest.is_none()
+    {
+        machine.sink.problem(field, 0, problem);
+        let why = machine.sink.diagnostics.pop();
+        tape.refused.extend(why.map(|why| (why.path, why.message)));
+    }
+    if let Some((bytes, bits)) = rest {
+        tape.write_part(bytes, *bits);
+    }
+    tape.settle_last_looks();
+    Run {
+        derived: std::mem::take(&mut tape.derived),
+        refused: std::mem::take(&mut tape.refused),
+        bytes: tape.into_bytes(),
+    }
 }

@@ -121,12 +121,16 @@ impl ConnectionState {
 
     /// The text or bytes of a place, or of an entry of the table there.
     pub(crate) fn content(&self, place: u16, key: Option<i128>) -> Option<&[u8]> {
-        let content = match (self.slots.get(usize::from(place))?, key) {
+        self.shared_content(place, key).map(|content| &***content)
+    }
+
+    /// The same, to be kept for a while.
+    pub(crate) fn shared_content(&self, place: u16, key: Option<i128>) -> Option<&Arc<Vec<u8>>> {
+        match (self.slots.get(usize::from(place))?, key) {
             (Slot::Content(content), None) => content.as_ref(),
             (Slot::Contents(contents), Some(key)) => contents.table.get(key),
             _ => None,
-        };
-        content.map(|content| content.as_slice())
+        }
     }
 
     /// `None` unsets it.

@@ -1,6 +1,6 @@
 //! The syntax tree: what the text says, before anybody asks whether it makes sense.
 
-use super::Span;
+use crate::report::Span;
 
 /// A name and its place.
 #[derive(Clone, Copy, Debug)]

@@ -1,9 +1,9 @@
 //! Expressions: precedence as in Rust, comparisons do not chain, sizes are bounded.
 
-use super::Span;
 use super::ast::{Arithmetic, Binary, Compare, Expr, ExprKind, Ident, Unary};
 use super::lexer::TokenKind;
 use super::parser::{Failed, Parser};
+use crate::report::Span;
 
 /// The most operands and operators that one expression may have.
 const EXPRESSION_PARTS_MAX: usize = 256;

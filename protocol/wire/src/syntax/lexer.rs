@@ -2,34 +2,8 @@
 
 use std::ops::Range;
 
-use crate::error::Report;
 use crate::limits::MISTAKES_MAX;
-
-/// A range of bytes of the text. Always on character boundaries.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Span {
-    pub(crate) start: u32,
-    pub(crate) end: u32,
-}
-
-impl Span {
-    /// From this one's start to the other's end.
-    pub(crate) fn to(self, other: Span) -> Span {
-        Span {
-            start: self.start,
-            end: other.end.max(self.end),
-        }
-    }
-
-    pub(crate) fn range(self) -> Range<usize> {
-        self.start as usize..self.end as usize
-    }
-
-    /// The piece of the text; empty where the span is not one of this text.
-    pub(crate) fn text(self, text: &str) -> &str {
-        text.get(self.range()).unwrap_or_default()
-    }
-}
+use crate::report::{Report, Span};
 
 /// What a token is. Names and texts are read from the source by their span.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -11,7 +11,6 @@ mod state;
 mod statement;
 mod test;
 
-pub(crate) use lexer::Span;
 pub(crate) use parser::parse;
 #[cfg(test)]
 pub(crate) use parser::{ITEMS, RESERVED};

@@ -4,11 +4,10 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use super::Span;
 use super::ast::{File, Ident, Struct};
 use super::lexer::{Token, TokenKind, tokens};
-use crate::error::Report;
 use crate::limits::MISTAKES_MAX;
+use crate::report::{Report, Span};
 use crate::suggest::did_you_mean;
 
 /// How deep blocks and parentheses may stand in each other.

@@ -1,7 +1,7 @@
 //! Text in a packet, at any bit.
 
 use crate::bits::BitReader;
-use crate::check::model::Encoding;
+use crate::layout::Encoding;
 
 /// Whether the bytes of a bit range are text. Takes no memory.
 pub(crate) fn is_text(reader: &BitReader<'_>, from: u32, to: u32, encoding: Encoding) -> bool {
@@ -122,7 +122,7 @@ fn is_shifted_utf8(reader: &BitReader<'_>, from: u32, to: u32) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::check::model::Order;
+    use crate::layout::Order;
 
     /// The bytes shifted up by three bits.
     fn shifted(bytes: &[u8]) -> Vec<u8> {

@@ -7,8 +7,10 @@ use std::ops::Range;
 use super::problem::Problem;
 use super::sink::{Mark, Rest, Sink};
 use crate::bits::BitReader;
+use crate::facts::Piece;
+use crate::layout::StreamId;
 use crate::program::{FieldInfo, Program};
-use crate::tree::{Diagnostic, NO_NODE, Name, Node, REST, StreamId, Tree, TreeId, UNRESOLVED};
+use crate::tree::{Diagnostic, NO_NODE, Name, Node, REST, Tree, TreeId, UNRESOLVED};
 
 /// Builds a tree and its diagnostics.
 pub(crate) struct Full<'p> {
@@ -18,6 +20,7 @@ pub(crate) struct Full<'p> {
     /// The stream that is being read.
     stream: StreamId,
     pub(crate) diagnostics: Vec<Diagnostic>,
+    pub(crate) pieces: Vec<Piece>,
     open: Vec<Open>,
     /// The streams around the one that is being read, with how many nodes were open when it began.
     around: Vec<(StreamId, usize)>,
@@ -48,6 +51,7 @@ impl<'p> Full<'p> {
             tree,
             stream,
             diagnostics: Vec::new(),
+            pieces: Vec::new(),
             open: Vec::with_capacity(8),
             around: Vec::new(),
             why: String::new(),
@@ -218,15 +222,17 @@ impl Sink for Full<'_> {
         Mark {
             diagnostics: self.diagnostics.len(),
             open: self.open.len(),
+            pieces: self.pieces.len(),
             next_element: self.open.last().map_or(0, |open| open.next_element),
-            ..self.tree.mark()
+            tree: self.tree.mark(),
         }
     }
 
     fn go_back(&mut self, mark: Mark) {
-        self.tree.go_back(mark);
+        self.tree.go_back(mark.tree);
         self.diagnostics.truncate(mark.diagnostics);
         self.open.truncate(mark.open);
+        self.pieces.truncate(mark.pieces);
         if let Some(open) = self.open.last_mut() {
             open.next_element = mark.next_element;
         }
@@ -238,6 +244,10 @@ impl Sink for Full<'_> {
 
     fn depth(&self) -> usize {
         self.open.len()
+    }
+
+    fn pieces(&mut self) -> Option<&mut Vec<Piece>> {
+        Some(&mut self.pieces)
     }
 
     fn rest_of_window(&mut self, field: u32, bits: Range<u32>, depth: Option<(usize, Rest)>) {

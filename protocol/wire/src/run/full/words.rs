@@ -1,7 +1,7 @@
 //! What is wrong, in words.
 
 use super::Full;
-use crate::check::model::Encoding;
+use crate::layout::Encoding;
 use crate::limits::{
     DEPTH_MAX, JOINED_BYTES_MAX, NODES_MAX, PACKET_BYTES_MAX, PARTS_MAX, REPEAT_MAX,
     STATE_CONTENT_MAX,

@@ -1,5 +1,6 @@
 //! The steps of a tape that writes.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
@@ -9,9 +10,10 @@ use super::derived::{Asked, Derived};
 use super::{Inside, Open, Outside, Window, Writing};
 use crate::bit_writer::BitWriter;
 use crate::bits::BitReader;
-use crate::check::model::{Encoding, Look};
+use crate::check::model::Look;
 use crate::json::{Leaf, bytes_of};
 use crate::layers::Failure;
+use crate::layout::Encoding;
 use crate::limits::{PACKET_BYTES_MAX, REPEAT_MAX};
 use crate::program::Shown;
 use crate::run::problem::{Limit, Problem};
@@ -20,7 +22,7 @@ use crate::suggest::did_you_mean;
 use crate::values::codec::Codec;
 use crate::values::text::{before_zero, unit_bytes};
 
-impl Tape for Writing<'_> {
+impl<'p> Tape<'p> for Writing<'_> {
     fn at(&self) -> u32 {
         self.writer.at()
     }
@@ -380,7 +382,7 @@ impl Tape for Writing<'_> {
         Ok(Opened::Whole)
     }
 
-    fn layer(&mut self, through: &Through<'_>) -> Result<(), Failure> {
+    fn layer(&mut self, through: &Through<'p>) -> Result<(), Failure> {
         let packed = match self.beside(through.packed_key, true).map(Leaf::of) {
             Some(Ok(leaf)) => Some(bytes_of(leaf, Shown::Bytes).map_err(Failure::Broken)?),
             _ => None,
@@ -394,8 +396,8 @@ impl Tape for Writing<'_> {
             Err(why) => return Err(Failure::Broken(why)),
         };
         let order = through.order(self.writer.order());
-        let inner = BitWriter::new(order).coded(through.coding());
-        let transform = through.transform(self.writer.order());
+        let inner = BitWriter::new(order).coded(through.coding().cloned());
+        let transform = through.transform(self.writer.order()).map(Cow::into_owned);
         let writer = std::mem::replace(&mut self.writer, inner);
         self.windows.push(Window {
             from: 0,

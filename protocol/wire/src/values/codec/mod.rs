@@ -6,7 +6,7 @@
 mod read;
 mod write;
 
-use crate::check::model::ByteOrder;
+use crate::layout::ByteOrder;
 
 /// How an integer is laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -105,6 +105,17 @@ fn fill(signed: bool) -> u8 {
     if signed { 0xff } else { 0 }
 }
 
+/// Two's complement of 1 to 64 bits.
+pub(crate) fn sign_extended(raw: u64, bits: u8) -> i64 {
+    let shift = 64 - u32::from(bits.clamp(1, 64));
+    (raw << shift).cast_signed() >> shift
+}
+
+/// 0, -1, 1, -2, ...
+pub(crate) fn zigzag(raw: u64) -> i64 {
+    (raw >> 1).cast_signed() ^ -(raw & 1).cast_signed()
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -112,7 +123,7 @@ mod tests {
     use super::*;
     use crate::bit_writer::BitWriter;
     use crate::bits::BitReader;
-    use crate::check::model::{BitOrder, Order};
+    use crate::layout::{BitOrder, Order};
 
     const LITTLE: Order = Order {
         bits: BitOrder::Lsb,

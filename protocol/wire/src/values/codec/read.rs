@@ -1,7 +1,7 @@
 //! Bits to a raw integer.
 
 use super::{Codec, Failed, IS_FLOAT, UBITVAR_MORE, fill, in_order};
-use crate::check::model::{ByteOrder, Order};
+use crate::layout::{ByteOrder, Order};
 
 /// Bits that come one after the other, with a count of them.
 struct Taking<F> {

@@ -1,7 +1,7 @@
 //! A raw integer to bits, and how many it takes.
 
 use super::{Codec, IS_FLOAT, UBITVAR_MORE, compressed_bytes, fill, in_order};
-use crate::check::model::{ByteOrder, Order};
+use crate::layout::{ByteOrder, Order};
 
 impl Codec {
     /// Puts down the bits of a raw integer, in so many bits or in the fewest. `put` takes an integer

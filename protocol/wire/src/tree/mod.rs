@@ -1,25 +1,21 @@
 //! A packet, decoded to the last field: an arena of nodes in wire order.
 
+mod node;
+pub(crate) mod show;
+
 use std::ops::Range;
 use std::sync::Arc;
 
+pub use self::node::{Name, TreeNode};
 use crate::bits::BitReader;
-use crate::check::model::{BitOrder, Order};
 use crate::layers::HuffmanTable;
-use crate::program::{Dictionary, FieldInfo, Shown};
-use crate::run::{Mark, show};
-use crate::values::codec::Codec;
+use crate::layout::{BitOrder, Order, StreamId};
+use crate::program::Dictionary;
 use crate::values::rotation::Axes;
-use crate::values::text::unit_bytes;
-use crate::values::uuid;
 
 /// A node of a [`Tree`], by its place in wire order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TreeId(pub u32);
-
-/// A row of bits that fields stand in: the packet itself is stream 0; a layer opens another one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct StreamId(pub u16);
 
 /// All fields of one packet. The root, where there is one, is the first node.
 ///
@@ -40,6 +36,14 @@ pub struct Tree {
     kept: Vec<TreeId>,
     /// Something is left in a window or in a layer.
     pub(crate) has_window_rest: bool,
+}
+
+/// How much was in a tree at some point.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Mark {
+    nodes: usize,
+    streams: usize,
+    sums: usize,
 }
 
 /// A row of bits.
@@ -140,7 +144,6 @@ impl Tree {
             nodes: self.nodes.len(),
             streams: self.streams.len(),
             sums: self.sums.len(),
-            ..Mark::default()
         }
     }
 
@@ -309,228 +312,6 @@ impl Iterator for Siblings<'_> {
         let id = TreeId(self.next);
         self.next += 1 + self.tree.nodes.get(id.0 as usize)?.descendants;
         Some(id)
-    }
-}
-
-/// A field, a struct or an element of a repeat: a place in a [`Tree`].
-#[derive(Clone, Copy, Debug)]
-pub struct TreeNode<'t> {
-    tree: &'t Tree,
-    node: &'t Node,
-    id: TreeId,
-}
-
-impl<'t> TreeNode<'t> {
-    /// Its place in the tree.
-    pub fn id(self) -> TreeId {
-        self.id
-    }
-
-    /// The field's name; an element of a repeat has its index.
-    pub fn name(self) -> Name<'t> {
-        match self.info() {
-            Some(info) if info.is_element => Name::Index(self.node.index),
-            Some(info) => Name::Field(&info.name),
-            None if self.is_unresolved() => Name::Field("unresolved"),
-            None => Name::Field("rest"),
-        }
-    }
-
-    /// The type as the wire spells it.
-    pub fn type_name(self) -> &'t str {
-        self.info().map_or("bytes", |info| &info.type_name)
-    }
-
-    /// Its bits in its stream, numbered from the first in the stream's bit order.
-    pub fn bits(self) -> Range<u32> {
-        self.node.bits.clone()
-    }
-
-    /// The stream that its bits are in.
-    pub fn stream(self) -> StreamId {
-        self.node.stream
-    }
-
-    /// What it says.
-    pub fn value(self) -> Value {
-        let shown = self.info().map_or(Shown::Bytes, |info| info.shown);
-        match shown {
-            Shown::Text(encoding) | Shown::ZeroText(encoding) => {
-                Value::Text(show::text(&self.content(), encoding))
-            }
-            Shown::PaddedText(encoding) => {
-                Value::Text(show::padded_text(&self.content(), encoding))
-            }
-            Shown::Bytes => Value::Bytes(self.content()),
-            Shown::Uuid => Value::Uuid(uuid::to_text(&self.content())),
-            Shown::Hash => Value::Hash(self.content()),
-            _ => {
-                let value = show::value(self.node.raw, shown, &self.tree.dictionary);
-                let change = match (self.tree.sum(self.id), &value) {
-                    (Some(_), Value::Unsigned(change)) => i128::from(*change),
-                    (Some(_), Value::Signed(change)) => i128::from(*change),
-                    _ => return value,
-                };
-                let value = self.tree.sum(self.id).flatten();
-                Value::Delta { change, value }
-            }
-        }
-    }
-
-    /// The node around it.
-    pub fn parent(self) -> Option<TreeId> {
-        (self.node.parent != NO_NODE).then_some(TreeId(self.node.parent))
-    }
-
-    /// How many nodes below it follow it in the tree.
-    pub fn descendants(self) -> u32 {
-        self.node.descendants
-    }
-
-    /// The annotation that gives it a meaning, as the wire spells it, without `@`.
-    pub fn annotation(self) -> Option<&'t str> {
-        self.info()?.annotation.as_deref()
-    }
-
-    /// What the wire does not explain, or not without packets that are not there.
-    pub fn is_rest(self) -> bool {
-        let of_window = |info: &FieldInfo| info.rest.is_some();
-        let is_rest = self.node.field == REST || self.is_unresolved();
-        is_rest || self.info().is_some_and(of_window)
-    }
-
-    /// What the wire explains only together with something that no packet so far has said.
-    pub fn is_unresolved(self) -> bool {
-        let of_window = |info: &FieldInfo| info.rest.is_some() && &*info.name == "unresolved";
-        self.node.field == UNRESOLVED || self.info().is_some_and(of_window)
-    }
-
-    /// Whether it is a field with a value on the wire that the wire does not prescribe.
-    pub fn can_be_blank(self) -> bool {
-        let contents = &self.tree.dictionary.contents;
-        let has_value = |info: &FieldInfo| {
-            info.shown != Shown::Nothing
-                && info.constant.is_none()
-                && info.padding.is_none()
-                && !contents.contains_key(&self.node.field)
-        };
-        let bits = &self.node.bits;
-        bits.start < bits.end && !self.is_rest() && self.info().is_some_and(has_value)
-    }
-
-    /// Whether it is what `align` skips.
-    pub fn is_padding(self) -> bool {
-        self.info().is_some_and(|info| info.padding.is_some())
-    }
-
-    /// Whether its bits came in several packets, so that they are in none of them as they stand here.
-    pub fn is_joined(self) -> bool {
-        let mut node = self;
-        while let Some(parent) = node.parent().and_then(|parent| self.tree.get(parent)) {
-            let through_layer = |info: &FieldInfo| info.packed_key.is_some();
-            let stream = self.tree.streams.get(usize::from(node.stream().0));
-            let is_coded = stream.is_some_and(|stream| stream.coding.is_some());
-            let is_unpacked = is_coded || parent.info().is_some_and(through_layer);
-            if parent.stream() != node.stream() && !is_unpacked {
-                return true;
-            }
-            node = parent;
-        }
-        false
-    }
-
-    pub(crate) fn dictionary(self) -> &'t Dictionary {
-        &self.tree.dictionary
-    }
-
-    pub(crate) fn field(self) -> u32 {
-        self.node.field
-    }
-
-    pub(crate) fn info(self) -> Option<&'t FieldInfo> {
-        self.tree.dictionary.field(self.node.field)
-    }
-
-    /// An integer as it was on the wire.
-    pub(crate) fn raw(self) -> u64 {
-        self.node.raw
-    }
-
-    /// The bytes of a text without its prefix or the zero that ends it, of bytes, or of `rest`.
-    pub(crate) fn content(self) -> Vec<u8> {
-        // What nobody explains is bits as they stand.
-        let mut bytes = self.bytes(self.node.raw as u32..self.node.bits.end, !self.is_rest());
-        if let Some(Shown::ZeroText(encoding)) = self.info().map(|info| info.shown) {
-            let zero = unit_bytes(encoding) as usize;
-            bytes.truncate(bytes.len().saturating_sub(zero));
-        }
-        bytes
-    }
-
-    /// The whole bytes that it was unpacked from, where it went through a layer.
-    pub(crate) fn packed(self) -> Vec<u8> {
-        let Range { start, end } = self.node.bits;
-        self.bytes(start..end - (end - start) % 8, false)
-    }
-
-    /// The order of its stream.
-    pub(crate) fn order(self) -> Order {
-        let stream = self.tree.streams.get(usize::from(self.node.stream.0));
-        stream.map_or(self.tree.dictionary.order, |stream| stream.order)
-    }
-
-    /// How many bits a codec asks for there. In a coded stream it gets others than it asks for.
-    pub(crate) fn asked_bits(self, codec: Codec, bits: Range<u32>) -> u32 {
-        let stream = self.tree.streams.get(usize::from(self.node.stream.0));
-        let Some(stream) = stream.filter(|stream| stream.coding.is_some()) else {
-            return bits.end - bits.start;
-        };
-        let reader = BitReader::new(&stream.bytes, stream.order);
-        let mut reader = reader.coded(stream.coding.clone());
-        reader.skip(bits.start);
-        let mut asked = 0;
-        let _ = codec.read(stream.order, |bits| {
-            asked += bits;
-            reader.read(bits)
-        });
-        asked
-    }
-
-    fn bytes(self, bits: Range<u32>, coded: bool) -> Vec<u8> {
-        let place = usize::from(self.node.stream.0);
-        let Some(stream) = self.tree.streams.get(place) else {
-            return Vec::new();
-        };
-        let coding = stream.coding.clone().filter(|_| coded);
-        let reader = BitReader::new(&stream.bytes, stream.order).coded(coding);
-        reader.bytes(bits.start, bits.end)
-    }
-}
-
-/// See [`TreeNode::name`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub enum Name<'t> {
-    Field(&'t str),
-    Index(u32),
-}
-
-impl Name<'_> {
-    /// Adds this name to a path: `.name` or `[index]`.
-    pub(crate) fn append_to(self, path: &mut String) {
-        match self {
-            Name::Field(name) => {
-                if !path.is_empty() {
-                    path.push('.');
-                }
-                path.push_str(name);
-            }
-            Name::Index(index) => {
-                path.push('[');
-                path.push_str(&index.to_string());
-                path.push(']');
-            }
-        }
     }
 }
 

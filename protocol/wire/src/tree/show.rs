@@ -1,9 +1,9 @@
 //! How what is on the wire becomes a value.
 
-use super::reading::{sign_extended, zigzag};
-use crate::check::model::Encoding;
+use crate::layout::Encoding;
 use crate::program::{Dictionary, Shown};
 use crate::tree::Value;
+use crate::values::codec::{sign_extended, zigzag};
 use crate::values::rotation;
 use crate::values::text::{before_zero, decode_text};
 

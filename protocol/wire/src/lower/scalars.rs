@@ -1,0 +1,176 @@
+//! Numbers to operations: those that are read, and those that are worked out.
+
+use super::{Binding, Bindings, Lowering, NotLowered, Sinks};
+use crate::check::model::{Expression, Field, Model, Number, Type};
+use crate::check::vocabulary::Meaning;
+use crate::facts::KindId;
+use crate::operation::Operation;
+use crate::program::{NO_REGISTER, Register};
+use crate::values::codec::Codec;
+use crate::values::quantized::Quantized;
+
+impl Lowering<'_> {
+    /// A `let`.
+    pub(super) fn compute(
+        &mut self,
+        field: &Field,
+        value: &Expression,
+        info: u32,
+        bindings: &Bindings,
+    ) -> Result<Option<Binding>, NotLowered> {
+        if let (Some(kind), Sinks::Facts) = (constant_kind(field, value, self.model), self.sinks) {
+            return self
+                .assembler
+                .push(Operation::KindIs { kind })
+                .map(|()| None);
+        }
+        let value = self.value(value, bindings)?;
+        let (table, base) = match field.field_type {
+            Type::Enum(id) => (Some(id.0 as u16), &self.model.enumeration(id).base),
+            Type::Flags(id) => (None, &self.model.enumeration(id).base),
+            _ => (None, &field.field_type),
+        };
+        let (low, high) = base
+            .limits()
+            .ok_or(NotLowered::Unchecked("a `let` that is no integer"))?;
+        let limits = self.assembler.constant_pair(low, high)?;
+        let bits = match *base {
+            Type::Unsigned(bits) | Type::Signed(bits) | Type::Range { bits, .. } => bits,
+            Type::Coded { codec, .. } => codec.bits(),
+            _ => 64,
+        };
+        let by_table = matches!(field.meaning, Some(Meaning::MessageKind | Meaning::Rules));
+        let to = match field.read || by_table {
+            true => self.register()?,
+            false => NO_REGISTER,
+        };
+        self.assembler.push(Operation::Compute {
+            value,
+            limits,
+            offset: matches!(base, Type::Range { .. }),
+            bits,
+            fact: field.meaning.filter(|_| !by_table),
+            to,
+            field: info,
+        })?;
+        self.after_scalar(field, table, to, info)?;
+        Ok(field.read.then_some(Binding::Register(to)))
+    }
+
+    pub(super) fn scalar(
+        &mut self,
+        field: &Field,
+        scalar: &Type,
+        info: u32,
+    ) -> Result<Option<Binding>, NotLowered> {
+        let (table, base) = match *scalar {
+            Type::Enum(id) => (Some(id.0 as u16), &self.model.enumeration(id).base),
+            Type::Flags(id) => (None, &self.model.enumeration(id).base),
+            _ => (None, scalar),
+        };
+        let by_table = matches!(field.meaning, Some(Meaning::MessageKind | Meaning::Rules));
+        let needed = field.read || field.constant.is_some() || by_table;
+        let to = if needed {
+            self.register()?
+        } else {
+            NO_REGISTER
+        };
+        let fact = field.meaning.filter(|_| !by_table);
+        self.read_scalar(base, fact, to, info)?;
+        self.after_scalar(field, table, to, info)?;
+        Ok(needed.then_some(Binding::Register(to)))
+    }
+
+    pub(super) fn read_scalar(
+        &mut self,
+        scalar: &Type,
+        fact: Option<Meaning>,
+        to: Register,
+        field: u32,
+    ) -> Result<(), NotLowered> {
+        let operation = match *scalar {
+            Type::Signed(bits) => Operation::Signed { bits, to, field },
+            Type::Range { low, high, bits } => {
+                let low = self.assembler.constant_pair(low, high)?;
+                Operation::Range {
+                    bits,
+                    fact,
+                    to,
+                    field,
+                    low,
+                }
+            }
+            Type::Leb128 => Operation::Leb128 { fact, to, field },
+            Type::Zigzag => Operation::Zigzag { to, field },
+            Type::Coded { codec, number } => Operation::Coded {
+                codec,
+                signed: number == Number::Signed,
+                fact,
+                to,
+                field,
+            },
+            Type::Rotation { bits, .. } => Operation::Coded {
+                codec: Codec::SmallestThree { bits },
+                signed: false,
+                fact,
+                to,
+                field,
+            },
+            Type::Unsigned(bits) | Type::Float(bits) | Type::Quantized(Quantized { bits, .. }) => {
+                Operation::Unsigned {
+                    bits,
+                    fact,
+                    to,
+                    field,
+                }
+            }
+            _ => Operation::Unsigned {
+                bits: 1,
+                fact,
+                to,
+                field,
+            },
+        };
+        self.assembler.push(operation)
+    }
+
+    /// What a value that was read is compared with and looked up in.
+    fn after_scalar(
+        &mut self,
+        field: &Field,
+        table: Option<u16>,
+        value: Register,
+        info: u32,
+    ) -> Result<(), NotLowered> {
+        if let Some(constant) = field.constant {
+            let constant = self.assembler.constant(constant)?;
+            self.assembler.push(Operation::Expect {
+                value,
+                constant,
+                field: info,
+            })?;
+        }
+        match (field.meaning, table) {
+            (Some(Meaning::MessageKind), Some(table)) => {
+                self.assembler.push(Operation::Kind { value, table })
+            }
+            (Some(Meaning::Rules), Some(table)) => {
+                self.assembler.push(Operation::Rules { value, table })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The kind of the message, where a `let` that nothing else reads says it once and for all.
+fn constant_kind(field: &Field, value: &Expression, model: &Model) -> Option<KindId> {
+    let (Type::Enum(id), &Expression::Integer(value)) = (&field.field_type, value) else {
+        return None;
+    };
+    let declared = model.enumeration(*id);
+    let value = u64::try_from(value).ok()?;
+    let place = declared.members.iter().position(|it| it.value == value)?;
+    let says_kind = field.meaning == Some(Meaning::MessageKind) && !field.read;
+    let first = declared.first_kind.filter(|_| says_kind)?;
+    Some(KindId(first.saturating_add(place as u16)))
+}

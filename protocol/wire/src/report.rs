@@ -1,0 +1,97 @@
+//! A mistake in a wire's text, and the place of it.
+
+use std::ops::Range;
+
+/// A range of bytes of the text. Always on character boundaries.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Span {
+    pub(crate) start: u32,
+    pub(crate) end: u32,
+}
+
+impl Span {
+    /// From this one's start to the other's end.
+    pub(crate) fn to(self, other: Span) -> Span {
+        Span {
+            start: self.start,
+            end: other.end.max(self.end),
+        }
+    }
+
+    pub(crate) fn range(self) -> Range<usize> {
+        self.start as usize..self.end as usize
+    }
+
+    /// The piece of the text; empty where the span is not one of this text.
+    pub(crate) fn text(self, text: &str) -> &str {
+        text.get(self.range()).unwrap_or_default()
+    }
+}
+
+/// One mistake in a wire's text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// The file that it is in.
+    pub file: String,
+    /// From 1.
+    pub line: u32,
+    /// From 1, in characters.
+    pub column: u32,
+    /// What is wrong, without a full stop.
+    pub message: String,
+    /// The bytes of the file's text that it is about.
+    pub span: Range<usize>,
+    /// What was expected there, or what is odd about it. May be empty.
+    pub label: String,
+    /// Another place that the mistake has to do with.
+    pub related: Option<Related>,
+    /// What to do about it.
+    pub help: Option<String>,
+}
+
+/// A place that a mistake has to do with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Related {
+    /// The file that it is in.
+    pub file: String,
+    /// The bytes of the file's text.
+    pub span: Range<usize>,
+    /// What it has to do with the mistake.
+    pub why: String,
+}
+
+impl Report {
+    /// A report whose span is one of the whole text; the file and the place in it are filled in
+    /// when the [`CompileError`] is made.
+    pub(crate) fn at(span: Span, message: impl Into<String>) -> Report {
+        Report {
+            file: String::new(),
+            line: 0,
+            column: 0,
+            message: message.into(),
+            span: span.range(),
+            label: String::new(),
+            related: None,
+            help: None,
+        }
+    }
+
+    pub(crate) fn label(&mut self, label: impl Into<String>) -> &mut Report {
+        self.label = label.into();
+        self
+    }
+
+    pub(crate) fn related(&mut self, span: Span, why: impl Into<String>) -> &mut Report {
+        self.related = Some(Related {
+            file: String::new(),
+            span: span.range(),
+            why: why.into(),
+        });
+        self
+    }
+
+    pub(crate) fn help(&mut self, help: impl Into<String>) -> &mut Report {
+        self.help = Some(help.into());
+        self
+    }
+}
