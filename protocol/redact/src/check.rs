@@ -173,7 +173,13 @@ impl<'s> Checker<'s> {
         let (context, connection) = (packet.context, packet.connection);
         let was = wire.decode_in(&context, &mut connection.before, packet.payload);
         let now = wire.decode_in(&context, &mut connection.after, payload);
-        if is_held {
+        let made = self.survey.made.get(place);
+        let written = match made.and_then(|made| made.get(&old.number)) {
+            Some(Made::Written(written)) => Some(written),
+            Some(Made::HeldBack(_)) | None => None,
+        };
+        let keeps = self.survey.rules.doubtful == Bytes::Keep;
+        if is_held && !(keeps && written.is_some()) {
             return Ok(false);
         }
         if let Some(path) = left(&now, fields) {
@@ -184,23 +190,20 @@ impl<'s> Checker<'s> {
             let is_asked = asked(fields, &now.tree, *node).is_some();
             node.is_joined() && is_asked && said(*node).is_some()
         };
-        if self.survey.rules.doubtful != Bytes::Keep
-            && let Some(node) = now.tree.iter().find(says)
-        {
+        if !keeps && let Some(node) = now.tree.iter().find(says) {
             let path = now.tree.path(node.id());
             return Err(format!(
                 "`{path}` was to be blanked in all its parts, and says something"
             ));
         }
-        let made = self.survey.made.get(place);
-        let Some(Made::Written(made)) = made.and_then(|made| made.get(&old.number)) else {
+        let Some(written) = written else {
             return Ok(false);
         };
         let may = |node: TreeNode<'_>| {
             let is_asked = asked(fields, &was.tree, node).is_some();
             is_asked || matches!(node.value(), Value::Bytes(_))
         };
-        match differs(&was, &now, &may, &made.worked_out) {
+        match differs(&was, &now, &may, &written.worked_out) {
             None => Ok(true),
             Some(path) => Err(format!("`{path}` changed, and was not to be blanked")),
         }

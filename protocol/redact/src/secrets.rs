@@ -1,6 +1,5 @@
 //! What must not be found any more, in all forms in which it may stand in bytes.
 
-use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use netreel_reel::Removed;
@@ -16,13 +15,10 @@ const TEXT_MIN: usize = 3;
 const TELLING_BYTES: usize = 4;
 
 /// All that is searched for.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Secrets {
-    patterns: Vec<Pattern>,
-    /// The places of patterns in the list, by their first two bytes.
-    starts: BTreeMap<[u8; 2], Vec<u32>>,
-    /// Whether some pattern starts with these two bytes, by the number that they are.
-    is_start: Vec<bool>,
+    /// Patterns by their first two bytes, as the number that they are: a file may be long.
+    starts: Vec<Vec<Pattern>>,
 }
 
 #[derive(Clone, Debug)]
@@ -47,20 +43,17 @@ enum Form {
 pub(crate) enum Place {
     /// In bytes that somebody else filled: packets, calls, snapshots, texts.
     Content,
-    /// In the details of a call that are numbers.
+    /// Between numbers, of which four bytes may look like an address: in the details of a call, and
+    /// anywhere in a file.
     Numbers,
-    /// Anywhere in a file, between its own numbers.
-    File,
     /// In the text of a wire, which has words of its own.
     Wire,
 }
 
 impl Secrets {
     pub fn new(rules: &Redaction, map: &Map) -> Result<Secrets, RedactError> {
-        let mut secrets = Secrets {
-            is_start: vec![false; 1 << 16],
-            ..Secrets::default()
-        };
+        let starts = vec![Vec::new(); 1 << 16];
+        let mut secrets = Secrets { starts };
         for address in map.addresses.keys() {
             secrets.address(*address);
         }
@@ -124,71 +117,44 @@ impl Secrets {
     }
 
     fn add(&mut self, bytes: Vec<u8>, what: Removed, form: Form) {
-        let Some(&[a, b]) = bytes.first_chunk::<2>() else {
-            return;
-        };
-        if let Some(is_start) = self.is_start.get_mut(number(a, b)) {
-            *is_start = true;
+        let start = bytes.first_chunk().map(|start| u16::from_le_bytes(*start));
+        if let Some(start) = start.and_then(|start| self.starts.get_mut(usize::from(start))) {
+            start.push(Pattern { bytes, what, form });
         }
-        let place = self.patterns.len() as u32;
-        self.starts.entry([a, b]).or_default().push(place);
-        self.patterns.push(Pattern { bytes, what, form });
     }
 
     /// How many bytes the longest has.
     pub fn longest(&self) -> usize {
-        let lengths = self.patterns.iter().map(|pattern| pattern.bytes.len());
-        lengths.max().unwrap_or(0)
+        let patterns = self.starts.iter().flatten();
+        patterns.map(|it| it.bytes.len()).max().unwrap_or(0)
     }
 
     /// The first thing that stands in these bytes, and where.
     pub fn find(&self, bytes: &[u8], place: Place) -> Option<(usize, Removed)> {
-        // A quick look, for a file may be long.
-        let is_start = |pair: &[u8]| match *pair {
-            [a, b] => self.is_start.get(number(a, b)) == Some(&true),
-            _ => false,
-        };
-        let pairs = bytes.windows(2).enumerate();
-        let mut starts = pairs.filter(|(_, pair)| is_start(pair));
-        starts.find_map(|(at, _)| Some((at, self.at(bytes, at, place)?)))
-    }
-
-    fn at(&self, bytes: &[u8], at: usize, place: Place) -> Option<Removed> {
-        let rest = bytes.get(at..)?;
-        let places = self.starts.get(rest.first_chunk::<2>()?)?;
-        let patterns = places
-            .iter()
-            .filter_map(|&at| self.patterns.get(at as usize));
-        let mut stands = patterns.filter(|pattern| {
-            let behind = || rest.get(pattern.bytes.len()..).unwrap_or_default();
-            rest.starts_with(&pattern.bytes)
-                && match pattern.form {
-                    Form::Binary => true,
-                    Form::Text => place != Place::Wire || pattern.what == Removed::Texts,
-                    Form::Digits => {
-                        let is_v6 = pattern.bytes.contains(&b':');
-                        is_alone(is_v6, bytes.get(..at).unwrap_or_default(), behind())
-                    }
-                    // As the reel writes an endpoint.
-                    Form::Short if place == Place::Numbers => {
-                        let before = |by| at.checked_sub(by).and_then(|at| bytes.get(at));
-                        // The port stands between.
-                        match pattern.bytes.len() {
-                            4 => before(1) == Some(&5) || before(3) == Some(&4),
-                            _ => before(3) == Some(&6),
-                        }
-                    }
-                    // In a file they are found by chance: its endpoints were read back and
-                    // compared one by one.
-                    Form::Short => place == Place::Content,
-                }
-        });
-        stands.next().map(|pattern| pattern.what)
+        let mut starts = bytes.array_windows().enumerate();
+        starts.find_map(|(at, start)| {
+            let patterns = self.starts.get(usize::from(u16::from_le_bytes(*start)))?;
+            let mut patterns = patterns.iter();
+            let stands = patterns.find(|pattern| pattern.stands_at(at, bytes, place))?;
+            Some((at, stands.what))
+        })
     }
 }
 
-fn number(a: u8, b: u8) -> usize {
-    usize::from(u16::from_le_bytes([a, b]))
+impl Pattern {
+    fn stands_at(&self, at: usize, bytes: &[u8], place: Place) -> bool {
+        let (before, rest) = bytes.split_at(at);
+        let Some(behind) = rest.strip_prefix(self.bytes.as_slice()) else {
+            return false;
+        };
+        match self.form {
+            Form::Binary => true,
+            Form::Text => place != Place::Wire || self.what == Removed::Texts,
+            Form::Digits => is_alone(self.bytes.contains(&b':'), before, behind),
+            // Between numbers they are found by chance: endpoints are read back and compared one by one.
+            Form::Short => place == Place::Content,
+        }
+    }
 }
 
 fn utf16(text: &str) -> Vec<u8> {

@@ -104,20 +104,16 @@ fn replace_word(text: &str, word: &str, other: &str) -> String {
         return text.to_owned();
     }
     let is_part = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
-    let mut new = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find(word) {
-        let (before, behind) = (&rest[..at], &rest[at + word.len()..]);
-        let last = before
-            .chars()
-            .next_back()
-            .or_else(|| new.chars().next_back());
-        new.push_str(before);
-        let whole = !is_part(last) && !is_part(behind.chars().next());
-        new.push_str(if whole { other } else { word });
-        rest = behind;
+    let (mut new, mut copied) = (String::with_capacity(text.len()), 0);
+    for (at, _) in text.match_indices(word) {
+        let (before, behind) = (&text[..at], &text[at + word.len()..]);
+        if !is_part(before.chars().next_back()) && !is_part(behind.chars().next()) {
+            new.push_str(&text[copied..at]);
+            new.push_str(other);
+            copied = at + word.len();
+        }
     }
-    new + rest
+    new + &text[copied..]
 }
 
 #[cfg(test)]
