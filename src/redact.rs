@@ -1,26 +1,19 @@
 //! `netreel redact`: a copy of a recording that may leave the house.
 
-use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use netreel_capture::{FileAppend, OpenedReel, part_path};
-use netreel_protocol::export::redact::{
-    Broken, Bytes, Checker, Field, FileScan, Redaction, ReelReport, Survey, Texts, key_of,
+use netreel_capture::{FileAppend, FileSource, part_path};
+use netreel_redact::{
+    Blank, Bytes, Copies, Copy, CopyError, Folder, RedactError, Redaction, Source, Texts, key_of,
 };
-use netreel_protocol::session::{ReelInput, Session};
-use netreel_reel::{OpenedPart, Reel};
-use serde_json::json;
+use netreel_reel::Reel;
 
 use crate::arguments::{KeepBytes, KeepTexts, Redact};
 use crate::open;
 use crate::outcome::{Answer, Failure};
 use crate::text;
-
-/// So many bytes of a file are looked through at once.
-const PIECE_BYTES: usize = 8 << 20;
 
 /// More packets of a reel are counted, not listed.
 const LISTED_MAX: usize = 10;
@@ -33,89 +26,126 @@ pub fn run(arguments: &Redact, out: &mut dyn Write) -> Result<Answer, Failure> {
         )));
     }
     let rules = rules(arguments)?;
-    let reels: Vec<Arc<Reel>> = opened.reels.iter().map(|each| each.reel.clone()).collect();
-    let mut survey = Survey::new(rules, &reels).map_err(Failure::new)?;
-    if !arguments.blank.is_empty() {
-        blank(&mut survey, &opened.reels, &reels, arguments)?;
-    }
-    let survey = survey;
-    let mut written = Written::default();
-    let folder = new_folder(&arguments.out, &mut written)?;
-    let copies = copies(&opened.reels, &survey, arguments.nodes, &folder);
-    for (place, (each, copy)) in opened.reels.iter().zip(&copies).enumerate() {
-        for (opened, path) in each.reel.parts().iter().zip(&copy.files) {
-            let file = File::create_new(path).map_err(|error| told(path, error))?;
-            written.files.push(path.clone());
-            let out = FileAppend::new(file);
-            let made = survey.copy(place, (&each.reel, &copy.report), opened, out);
-            made.map_err(|error| told(path, error))?;
+    let sources = opened.reels.into_iter().map(|opened| {
+        let stem = opened.path.file_stem().unwrap_or_default();
+        Source {
+            name: opened.path.display().to_string(),
+            stem: stem.to_string_lossy().into_owned(),
+            reel: opened.reel,
         }
-    }
-    check(&survey, &opened.reels, &copies)?;
-    // What somebody asked to keep may hold anything.
-    let mut held = copies.iter().flat_map(|copy| &copy.report.held_back);
-    if !arguments.blank.is_empty() && !held.any(|held| held.kept) {
-        check_joined(&survey, &copies, arguments)?;
-    }
-    written.stays();
+    });
+    let blank = match arguments.blank.as_slice() {
+        [] => None,
+        fields => Some(Blank {
+            fields: fields.to_vec(),
+            wire: arguments.wire.as_deref().map(open::wire).transpose()?,
+            keys: open::keys(arguments.keys.as_deref(), &[&arguments.path])?,
+        }),
+    };
+    let mut folder = Out {
+        path: &arguments.out,
+        files: Vec::new(),
+        is_new: false,
+    };
+    let copies = Copies::new(rules, sources.collect(), blank, &folder).map_err(refused)?;
+    folder.make()?;
+    let written = copies.write(&mut folder);
+    written.map_err(|error| failure(&folder, error))?;
+    folder.stays();
     if arguments.json {
-        crate::packets::json(&as_json(&survey, &copies), out)?;
+        crate::packets::json(&copies.told(), out)?;
     } else {
-        print(arguments, &survey, &copies, out)?;
+        print(arguments, &copies, out)?;
     }
     Ok(Answer::Clean)
 }
 
-/// Blanks fields, with the wire that is given or the one inside the reels.
-fn blank(
-    survey: &mut Survey,
-    opened: &[OpenedReel],
-    reels: &[Arc<Reel>],
-    arguments: &Redact,
-) -> Result<(), Failure> {
-    let given = arguments.wire.as_deref().map(open::wire).transpose()?;
-    let keys = open::keys(arguments.keys.as_deref(), &[&arguments.path])?;
-    let inputs = opened.iter().map(|each| ReelInput {
-        name: each.path.display().to_string(),
-        reel: each.reel.clone(),
-    });
-    let session = Session::build_with_keys(inputs.collect(), given, keys).map_err(Failure::new)?;
-    let Some(wire) = session.wire.clone() else {
-        return Err(Failure::new(
-            "--blank: the reels hold no wire that says what is in a packet; give one with --wire",
-        ));
-    };
-    let fields = arguments.blank.iter();
-    let fields = fields.map(|text| Field::parse(text, &wire));
-    let fields: Result<Vec<Field>, _> = fields.collect();
-    let fields = fields.map_err(|error| Failure::new(format!("--blank: {error}")))?;
-    survey.blank((&session, &wire), reels, fields);
-    Ok(())
-}
-
-/// The copies, which are taken away again where they are not what they have to be.
-#[derive(Default)]
-struct Written {
+/// The folder of the copies, which are taken away again where they are not what they have to be.
+struct Out<'p> {
+    path: &'p Path,
+    /// What was written.
     files: Vec<PathBuf>,
-    /// Their folder, where it was made for them.
-    folder: Option<PathBuf>,
+    /// It was made for them.
+    is_new: bool,
 }
 
-impl Written {
+impl Out<'_> {
+    /// Makes a folder that is empty, so that nothing in it is older than the redaction.
+    fn make(&mut self) -> Result<(), Failure> {
+        let failed = |error| told(self.path, error);
+        let is_new = !self.path.exists();
+        std::fs::create_dir_all(self.path).map_err(failed)?;
+        self.is_new = is_new;
+        match std::fs::read_dir(self.path).map_err(failed)?.next() {
+            None => Ok(()),
+            Some(_) => Err(told(self.path, "it is not empty; name a new folder")),
+        }
+    }
+
     fn stays(&mut self) {
         self.files.clear();
-        self.folder = None;
+        self.is_new = false;
     }
 }
 
-impl Drop for Written {
+impl Drop for Out<'_> {
     fn drop(&mut self) {
         // What cannot be removed is named by the error that is on its way.
         for path in &self.files {
             let _ = std::fs::remove_file(path);
         }
-        if let Some(folder) = &self.folder {
-            let _ = std::fs::remove_dir(folder);
+        if self.is_new {
+            let _ = std::fs::remove_dir(self.path);
+        }
+    }
+}
+
+impl Folder for Out<'_> {
+    type Error = Failure;
+    type New = FileAppend;
+    type File = FileSource;
+
+    fn part(&self, name: &str, number: u32) -> String {
+        part_path(Path::new(name), number).display().to_string()
+    }
+
+    fn create(&mut self, name: &str) -> Result<FileAppend, Failure> {
+        let path = self.path.join(name);
+        let file = File::create_new(&path).map_err(|error| told(&path, error))?;
+        self.files.push(path);
+        Ok(FileAppend::new(file))
+    }
+
+    fn open(&self, name: &str) -> Result<FileSource, Failure> {
+        let path = self.path.join(name);
+        let file = File::open(&path).map_err(|error| told(&path, error))?;
+        Ok(FileSource::new(file))
+    }
+
+    fn reel(&self, name: &str) -> Result<Reel, Failure> {
+        netreel_capture::open(self.path.join(name)).map_err(Failure::new)
+    }
+}
+
+fn refused(error: RedactError) -> Failure {
+    match error {
+        RedactError::NoSuchField(_) => Failure::new(format!("--blank: {error}")),
+        RedactError::NoWire => Failure::new(format!("--blank: {error}; give one with --wire")),
+        error => Failure::new(error),
+    }
+}
+
+fn failure(folder: &Out<'_>, error: CopyError<Failure>) -> Failure {
+    match error {
+        CopyError::Folder(failure) => failure,
+        CopyError::Redact(error) => refused(error),
+        CopyError::File { file, why } => told(&folder.path.join(file), why),
+        CopyError::Broken { file, why } => {
+            let path = file.map_or(folder.path.to_owned(), |file| folder.path.join(file));
+            Failure::new(format!(
+                "the copy {} is not what it has to be, and was removed again with the others: {why}",
+                path.display()
+            ))
         }
     }
 }
@@ -165,171 +195,22 @@ fn rules(arguments: &Redact) -> Result<Redaction, Failure> {
     })
 }
 
-/// The copy of a reel.
-struct Copy {
-    /// What people call it: `NAME.reel`, also where the first file of the recording is not there.
-    path: PathBuf,
-    /// As many as the reel has.
-    files: Vec<PathBuf>,
-    report: ReelReport,
-}
-
-/// The copies: called as the reels were, or by their nodes where those have numbers.
-fn copies(reels: &[OpenedReel], survey: &Survey, by_node: bool, folder: &Path) -> Vec<Copy> {
-    let mut taken = BTreeSet::new();
-    let mut copies = Vec::new();
-    for (place, OpenedReel { path, reel, .. }) in reels.iter().enumerate() {
-        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-        let stem = match by_node {
-            true => survey.node(&reel.header().node).to_owned(),
-            false => survey.text(&stem),
-        };
-        let mut path = folder.join(format!("{stem}.reel"));
-        for more in 2.. {
-            if taken.insert(path.clone()) {
-                break;
-            }
-            path = folder.join(format!("{stem}-{more}.reel"));
-        }
-        let report = survey.report(place, reel);
-        copies.push(Copy {
-            files: vec![path.clone()],
-            path,
-            report,
-        });
-    }
-    for (OpenedReel { reel, .. }, copy) in reels.iter().zip(&mut copies) {
-        let parts = reel.parts();
-        if parts.len() > 1 {
-            let mut next = 0;
-            let file = |opened: &OpenedPart| {
-                let mut number = next.max(opened.part.number);
-                let mut file = part_path(&copy.path, number);
-                // A name that another reel has is passed over, as a recorder does.
-                while number > 0 && !taken.insert(file.clone()) {
-                    number += 1;
-                    file = part_path(&copy.path, number);
-                }
-                next = number + 1;
-                file
-            };
-            copy.files = parts.iter().map(file).collect();
-        }
-    }
-    copies
-}
-
-/// A folder that is empty, so that nothing in it is older than the redaction.
-fn new_folder(path: &Path, written: &mut Written) -> Result<PathBuf, Failure> {
-    let is_there = path.exists();
-    std::fs::create_dir_all(path).map_err(|error| told(path, error))?;
-    if !is_there {
-        written.folder = Some(path.to_owned());
-    }
-    let mut entries = std::fs::read_dir(path).map_err(|error| told(path, error))?;
-    match entries.next() {
-        None => Ok(path.to_owned()),
-        Some(_) => Err(told(path, "it is not empty; name a new folder")),
-    }
-}
-
-/// Reads all copies beside what they were made from, and every byte of them.
-fn check(survey: &Survey, reels: &[OpenedReel], copies: &[Copy]) -> Result<(), Failure> {
-    let mut checker = Checker::new(survey);
-    for (place, (OpenedReel { reel, .. }, copy)) in reels.iter().zip(copies).enumerate() {
-        let broken = checker.compare(place, (reel, &read(copy)?), &copy.report);
-        if let Some(Broken { event, why }) = broken.first() {
-            let event = event.map_or(String::new(), |event| format!("event {event}: "));
-            let more = match broken.len() {
-                1 => String::new(),
-                more => format!(" (and {} more)", more - 1),
-            };
-            return Err(refused(&copy.path, format!("{event}{why}{more}")));
-        }
-        // What somebody asked to keep may hold anything.
-        let kept = copy.report.held_back.iter().any(|held| held.kept);
-        for path in &copy.files {
-            if let Some((at, what)) = scan(survey, path)?.filter(|_| !kept) {
-                return Err(refused(
-                    path,
-                    format!("one of the {what} still stands at byte {at}"),
-                ));
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Reads the copies as a session, where messages that came in fragments are put together.
-fn check_joined(survey: &Survey, copies: &[Copy], arguments: &Redact) -> Result<(), Failure> {
-    let given = arguments.wire.as_deref().map(open::wire).transpose()?;
-    let keys = open::keys(arguments.keys.as_deref(), &[&arguments.path])?;
-    let mut inputs = Vec::new();
-    for copy in copies {
-        inputs.push(ReelInput {
-            name: copy.path.display().to_string(),
-            reel: Arc::new(read(copy)?),
-        });
-    }
-    let session = Session::build_with_keys(inputs, given, keys).map_err(Failure::new)?;
-    match Checker::new(survey).joined(&session) {
-        None => Ok(()),
-        Some(Broken { why, .. }) => Err(refused(&arguments.out, why)),
-    }
-}
-
-/// The copy as anybody reads it.
-fn read(copy: &Copy) -> Result<Reel, Failure> {
-    netreel_capture::open(&copy.path).map_err(Failure::new)
-}
-
-fn scan(survey: &Survey, path: &Path) -> Result<Option<(u64, &'static str)>, Failure> {
-    let mut file = File::open(path).map_err(|error| told(path, error))?;
-    let mut scan = FileScan::new(survey);
-    let mut piece = vec![0; PIECE_BYTES];
-    loop {
-        let mut filled = 0;
-        while let Some(rest) = piece.get_mut(filled..).filter(|rest| !rest.is_empty()) {
-            match file.read(rest).map_err(|error| told(path, error))? {
-                0 => break,
-                read => filled += read,
-            }
-        }
-        if filled == 0 {
-            return Ok(scan.found());
-        }
-        scan.feed(piece.get(..filled).unwrap_or_default());
-    }
-}
-
-fn refused(path: &Path, why: String) -> Failure {
-    Failure::new(format!(
-        "the copy {} is not what it has to be, and was removed again with the others: {why}",
-        path.display()
-    ))
-}
-
 fn told(path: &Path, why: impl std::fmt::Display) -> Failure {
     Failure::new(format!("{}: {why}", path.display()))
 }
 
-fn print(
-    arguments: &Redact,
-    survey: &Survey,
-    copies: &[Copy],
-    out: &mut dyn Write,
-) -> Result<(), Failure> {
-    for Copy {
-        path,
-        files,
-        report,
-    } in copies
-    {
+fn print(arguments: &Redact, copies: &Copies, out: &mut dyn Write) -> Result<(), Failure> {
+    for copy in copies.copies() {
+        let Copy {
+            name,
+            files,
+            report,
+        } = copy;
         let files = match files.len() {
             1 => String::new(),
             count => format!(" in {count} files"),
         };
-        writeln!(out, "{}{files}", path.display())?;
+        writeln!(out, "{}{files}", arguments.out.join(name).display())?;
         if report.removed.is_empty() {
             writeln!(out, "    nothing had to be removed")?;
         }
@@ -348,12 +229,16 @@ fn print(
             writeln!(out, "    and {} more", more + 1)?;
         }
     }
-    for (field, count) in survey.fields() {
-        let none = if count == 0 { ": no packet has it" } else { "" };
+    for (field, count) in copies.survey().fields() {
+        let none = match count {
+            0 => ": no packet has it",
+            _ => "",
+        };
         writeln!(out, "blanked {count:>8}  {field}{none}")?;
     }
-    let mut held = copies.iter().flat_map(|copy| &copy.report.held_back);
-    let held_back = held.clone().filter(|held| !held.kept).count() as u64;
+    let held = copies.copies().iter();
+    let held = held.flat_map(|copy| &copy.report.held_back);
+    let held_back = held.filter(|held| !held.kept).count() as u64;
     let others = match held_back {
         0 => String::new(),
         count => format!(" but for {} held back", text::count(count, "packet")),
@@ -369,11 +254,14 @@ fn print(
     writeln!(
         out,
         "{}, {} mapped; {kept}; times and sizes were kept",
-        text::count(copies.len() as u64, "reel"),
-        addresses(survey.addresses()),
+        text::count(copies.copies().len() as u64, "reel"),
+        match copies.survey().addresses() {
+            1 => "1 address".to_owned(),
+            count => format!("{count} addresses"),
+        },
     )?;
     let folder = arguments.out.display();
-    if held.any(|held| held.kept) {
+    if copies.keeps_any() {
         writeln!(
             out,
             "checked: nothing else changed in {folder}; what was removed may still stand in the \
@@ -394,38 +282,4 @@ fn print(
         }
     }
     Ok(())
-}
-
-fn addresses(count: usize) -> String {
-    match count {
-        1 => "1 address".to_owned(),
-        count => format!("{count} addresses"),
-    }
-}
-
-fn as_json(survey: &Survey, copies: &[Copy]) -> serde_json::Value {
-    let name = |path: &PathBuf| {
-        let name = path.file_name().unwrap_or_default();
-        name.to_string_lossy().into_owned()
-    };
-    let reels = copies.iter().map(
-        |Copy {
-             path,
-             files,
-             report,
-         }| {
-            json!({
-                "file": name(path),
-                "files": files.iter().map(name).collect::<Vec<_>>(),
-                "removed": report.removed,
-                "held_back": report.held_back,
-            })
-        },
-    );
-    json!({
-        "reels": reels.collect::<Vec<_>>(),
-        "addresses": survey.addresses(),
-        "blanked": survey.fields(),
-        "checked": true,
-    })
 }

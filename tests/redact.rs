@@ -264,6 +264,23 @@ fn fields_of_other_engines_are_blanked_through_state_and_layers() {
 }
 
 #[test]
+fn what_a_blanked_field_said_may_be_kept_elsewhere_in_its_packet() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let reel = observed(folder.path(), "teeworlds07.pcap", "teeworlds07.wire");
+    let options = ["--blank", "name", "--doubtful", "keep", "--json"];
+    let (ran, out) = redact(path(&reel), folder.path(), &options);
+    let report = ran.expect(0).json();
+    let held = report["reels"][0]["held_back"].as_array().expect("a list");
+    assert_eq!(held.len(), 1, "{report}");
+    assert_eq!(held[0]["kept"], true, "{report}");
+    let (_, left) = packets(&out.join("observer.reel"), "name");
+    for value in left {
+        let Value::Text(text) = value else { continue };
+        assert!(text.bytes().all(|byte| matches!(byte, b'x' | 0)), "{text}");
+    }
+}
+
+#[test]
 fn a_reel_with_a_secret_everywhere_has_it_nowhere_in_the_copy() {
     let folder = tempfile::tempdir().expect("a folder");
     let secret = "Grandmother's recipe";

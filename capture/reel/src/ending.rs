@@ -22,6 +22,24 @@ pub enum Ending {
     },
 }
 
+impl Ending {
+    /// Whether the recording was ended in order: only then is there an index, be it whole or damaged.
+    pub fn is_closed(&self) -> bool {
+        match self {
+            Ending::Clean => true,
+            Ending::Cut { why, .. } => *why == CutWhy::BrokenIndex,
+        }
+    }
+
+    /// Whether the recording goes on in a part that is not there.
+    pub fn goes_on(&self) -> bool {
+        match self {
+            Ending::Clean => false,
+            Ending::Cut { why, .. } => *why == CutWhy::NextPartMissing,
+        }
+    }
+}
+
 /// What is missing at the end of a reel that was cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CutWhy {

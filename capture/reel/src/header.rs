@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Time;
+use crate::{Redacted, Time};
 
 /// The start of a reel: who was recorded, when, and from what start conditions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,17 +32,6 @@ pub struct Header {
     /// What was taken out of the recording later; `None`: it is as it was recorded.
     #[serde(skip)]
     pub redacted: Option<Redacted>,
-}
-
-/// What was taken out of a recording before it was passed on. It stands behind the header's other
-/// fields, and only in reels of which something was taken.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Redacted {
-    /// Kinds of things, in words, and in how many places they stood. Never what stood there.
-    pub removed: Vec<(String, u64)>,
-    /// What the network layer was given, and what it gave, is as it was recorded: a replay can still
-    /// be exact.
-    pub replayable: bool,
 }
 
 impl Header {

@@ -65,7 +65,7 @@ pub struct Start {
     /// Which part of a recording this is; `None` for a recording in one file.
     pub part: Option<Part>,
     /// Where the first block starts.
-    pub(crate) end: u64,
+    pub end: u64,
 }
 
 impl Start {

@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use netreel_protocol::export::redact::Removed;
 use netreel_protocol::session::{Hole, Node, NodeId, Packet, PacketId, SessionTime, Triggered};
-use netreel_reel::{Reel, Trigger};
+use netreel_reel::{Reel, Removed, Trigger};
 
 use crate::{Model, text};
 
@@ -155,15 +154,16 @@ impl Model {
             ));
         }
         let redacted = self.teller(packet)?.header().redacted.as_ref()?;
-        let has = |what: Removed| redacted.removed.iter().any(|(it, _)| it == what.words());
         let bytes = self.session().payload(id).unwrap_or_default();
-        if has(Removed::Payloads) && bytes.is_empty() {
+        if redacted.has(Removed::Payloads) && bytes.is_empty() {
             return Some("redacted: the payload was taken out".into());
         }
-        if has(Removed::Payloads) && bytes.iter().all(|&byte| byte == 0) {
+        if redacted.has(Removed::Payloads) && bytes.iter().all(|&byte| byte == 0) {
             return Some("redacted: zeros stand for the payload".into());
         }
-        has(Removed::Fields).then(|| "redacted: fields may be blanked".into())
+        redacted
+            .has(Removed::Fields)
+            .then(|| "redacted: fields may be blanked".into())
     }
 
     /// `4 nodes · 12 481 packets · 31 lost`

@@ -8,12 +8,11 @@ use std::sync::Arc;
 
 use fixture::ways::{model, observer, recorded, redacted, seen, talk};
 use netreel_inspector_model::{Column, Model};
-use netreel_protocol::export::redact::Removed;
 use netreel_protocol::history::{Finding, History, Level};
 use netreel_protocol::session::{
     Fate, Hole, Node, NodeId, PacketId, Session, SessionTime, Triggered,
 };
-use netreel_reel::{EventNumber, Trigger, TriggerCause};
+use netreel_reel::{EventNumber, Removed, Trigger, TriggerCause};
 
 const ADDRESSES: [&str; 3] = ["10.0.0.31:49152", "10.0.0.5:7000", "10.0.0.31:49153"];
 

@@ -11,7 +11,6 @@ mod info;
 mod objects;
 mod packets;
 mod pcapng;
-pub mod redact;
 mod show;
 
 pub use check::{Check, Counts, EvidenceJson, FindingJson, check};

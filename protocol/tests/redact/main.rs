@@ -1,8 +1,0 @@
-//! Redacted copies: what was to go is gone, and nothing else changed.
-
-mod any;
-mod caught;
-mod copied;
-mod mapped;
-mod parts;
-mod texts;
