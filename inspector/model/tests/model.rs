@@ -392,7 +392,7 @@ fn the_status_counts() {
     );
     let (level, text) = model.verdict();
     assert_eq!(level, Some(Level::Error));
-    assert!(text.starts_with("2 errors: "), "{text}");
+    assert!(text.starts_with("wrong: 2 errors · "), "{text}");
 }
 
 /// What a frame of a session of `packets` packets consists of, at 1500 pixels.
