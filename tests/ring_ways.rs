@@ -421,3 +421,16 @@ mod live {
             .count()
     }
 }
+
+#[test]
+fn what_cannot_be_judged_of_a_recording_that_goes_on_is_said() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut proxied = Proxied::start(folder.path(), &["--trigger-on-finding", "error"]);
+    let said = "so far unknown: no errors, but not all could be judged: no reel holds a wire";
+    proxied.play_until(|proxied| {
+        let mut lines = proxied.running.said.try_iter();
+        lines.any(|line| line.contains(said))
+    });
+    let Proxied { running, .. } = proxied;
+    running.interrupt();
+}

@@ -6,8 +6,8 @@ use netreel_protocol::history::{History, Level};
 use netreel_protocol::session::{ReelInput, Session};
 use netreel_protocol::verdict::{Judgement, REASONS, Verdict};
 use netreel_reel::{
-    ClockAnchor, Endpoint, Event, Header, LIMIT_NOTE, Record, Reel, ReelWriter, SocketId, ThreadId,
-    Time, WireText,
+    ClockAnchor, Endpoint, Event, EventNumber, Header, LIMIT_NOTE, Record, Reel, ReelWriter,
+    SocketId, ThreadId, Time, WireText,
 };
 
 const WIRE: &str = "
@@ -572,6 +572,31 @@ fn what_an_observer_saw_is_not_what_a_program_read() {
             ),
         ],
     );
+}
+
+#[test]
+fn a_capture_that_kept_the_first_bytes_says_of_how_many_packets() {
+    let told = says(1, 0, (CREATE, 0));
+    let mut tap = tap();
+    for time in 0..60 {
+        tap = tap
+            .seen(time, (1, 2), &ack(1, 1))
+            .seen(time, (2, 1), &ack(2, 1));
+    }
+    let tap = tap.seen(70, (1, 2), &told);
+    let of = EventNumber(0);
+    let tap = tap.event(80, Event::Cut { of, length: 600 });
+    let judged = judge(vec![input(
+        "tap.reel".to_owned(),
+        tap.writer.finish().unwrap(),
+    )]);
+    let sentences: Vec<_> = judged
+        .reasons
+        .iter()
+        .map(|it| (it.id, &it.sentence[..]))
+        .collect();
+    let said = "tap kept only the first bytes of 1 packet: what stands behind them is unknown";
+    assert!(sentences.contains(&("cut-packets", said)), "{sentences:?}");
 }
 
 #[test]

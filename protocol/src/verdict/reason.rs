@@ -104,9 +104,9 @@ impl Reason {
 }
 
 /// More names are counted, not listed.
-const NAMED_MAX: usize = 6;
+const NAMED_MAX: usize = 4;
 
-/// `A, B and X`; of many the first ones: `A, B, C, D, E, F and 12 more`.
+/// `A, B and X`; of many the first ones: `A, B, C, D and 12 more`.
 pub(super) fn list(names: &[String]) -> String {
     let more = match names.len().saturating_sub(NAMED_MAX) {
         0 | 1 => None,
@@ -174,11 +174,11 @@ mod tests {
         check(1, "n0");
         check(2, "n0 and n1");
         check(3, "n0, n1 and n2");
-        check(7, "n0, n1, n2, n3, n4, n5 and n6");
+        check(5, "n0, n1, n2, n3 and n4");
     }
 
     #[test]
     fn of_many_names_the_first_are_told() {
-        check(8, "n0, n1, n2, n3, n4, n5 and 2 more");
+        check(6, "n0, n1, n2, n3 and 2 more");
     }
 }
