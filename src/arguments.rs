@@ -3,12 +3,13 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use netreel_protocol::history::Level;
 
 /// A flight recorder for game netcode: records every packet at every node of a session, shows all
 /// nodes on one timeline, says what went wrong and why, and replays a recording exactly.
 ///
 /// Exit codes: 0 done and clean; 1 the thing asked about is wrong (findings, a divergence);
-/// 2 could not do it.
+/// 2 could not do it, or could not tell.
 #[derive(Debug, Parser)]
 #[command(
     name = "netreel",
@@ -40,7 +41,8 @@ pub enum Command {
     Show(Show),
     /// Replicated objects: what every node believed of them.
     Objects(Objects),
-    /// What went wrong, with the packets that prove it. Exits 1 when something did.
+    /// What went wrong, with the packets that prove it. Exits 1 when something did, 2 when that
+    /// cannot be told.
     Check(Check),
     /// Writes a session for other tools: a capture for Wireshark, or its packets as rows.
     Export(Export),
@@ -392,12 +394,18 @@ pub struct Objects {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Exit codes: 0 clean, 1 wrong, 2 unknown: not all could be judged, for example because a reel is \
+missing (docs/check.md).")]
 pub struct Check {
     #[command(flatten)]
     pub filtered: Filtered,
-    /// Exit 1 from this level on.
+    /// A finding of this level or a worse one is wrong.
     #[arg(long, value_name = "LEVEL", value_enum, default_value_t = FailOn::Error)]
     pub fail_on: FailOn,
+    /// Accept what is there: exit 0 unless something is wrong. What is printed stays the same.
+    #[arg(long)]
+    pub partial: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -405,6 +413,17 @@ pub enum FailOn {
     Info,
     Warning,
     Error,
+}
+
+impl FailOn {
+    /// The level that is meant.
+    pub fn level(self) -> Level {
+        match self {
+            FailOn::Info => Level::Info,
+            FailOn::Warning => Level::Warning,
+            FailOn::Error => Level::Error,
+        }
+    }
 }
 
 #[derive(Debug, Args)]

@@ -5,8 +5,9 @@ use std::io::Write;
 use netreel_protocol::export;
 use netreel_protocol::history::{Evidence, Finding, Level};
 use netreel_protocol::session::Session;
+use netreel_protocol::verdict::{Judgement, Verdict};
 
-use crate::arguments::{Check, FailOn};
+use crate::arguments::Check;
 use crate::open::{self, Story};
 use crate::outcome::{Answer, Failure};
 use crate::packets::json;
@@ -18,31 +19,48 @@ pub fn run(arguments: &Check, out: &mut dyn Write) -> Result<Answer, Failure> {
         mut history,
         unread,
     } = open::story(&arguments.filtered.read.source)?;
-    let fail_on = match arguments.fail_on {
-        FailOn::Info => Level::Info,
-        FailOn::Warning => Level::Warning,
-        FailOn::Error => Level::Error,
-    };
     if let Some(filter) = arguments.filtered.filter.as_deref() {
         let query = open::query(Some(filter), &session)?;
         let findings = history.findings.iter();
         let fitting = findings.filter(|finding| query.finding(&session, &history, finding));
         history.findings = fitting.cloned().collect();
     }
+    let judgement = Judgement::new(&session, &history, arguments.fail_on.level(), &unread);
     if arguments.filtered.read.json {
-        json(&export::check(&session, &history, fail_on), out)?;
+        json(&export::check(&session, &history, &judgement), out)?;
     } else {
         report(&session, &history.findings, out)?;
+        verdict(&judgement, out)?;
     }
-    let findings = &history.findings;
-    if findings.iter().any(|finding| finding.level >= fail_on) {
-        return Ok(Answer::Wrong);
+    Ok(match judgement.verdict {
+        Verdict::Clean => Answer::Clean,
+        Verdict::Wrong => Answer::Wrong,
+        Verdict::Unknown if arguments.partial => Answer::Clean,
+        Verdict::Unknown => Answer::Unknown,
+    })
+}
+
+/// Prints the verdict for people, and what could not be judged, a line each.
+pub fn verdict(judgement: &Judgement, out: &mut dyn Write) -> Result<(), Failure> {
+    use anstyle::AnsiColor;
+    let color = match judgement.verdict {
+        Verdict::Clean => AnsiColor::Green,
+        Verdict::Wrong => AnsiColor::Red,
+        Verdict::Unknown => AnsiColor::Yellow,
+    };
+    let style = color.on_default().bold();
+    let headline = judgement.headline();
+    let word = judgement.verdict.name();
+    let rest = headline.strip_prefix(word).unwrap_or(&headline);
+    let colon = match judgement.reasons.is_empty() {
+        true => "",
+        false => ":",
+    };
+    writeln!(out, "{style}{word}{style:#}{rest}{colon}")?;
+    for reason in &judgement.reasons {
+        writeln!(out, "    {}  ({})", reason.sentence, reason.id)?;
     }
-    // Without all its reels a session cannot be called clean.
-    match unread.first() {
-        Some(why) => Err(Failure::new(format!("the answer is incomplete: {why}"))),
-        None => Ok(Answer::Clean),
-    }
+    Ok(())
 }
 
 /// Prints the findings for people.

@@ -50,7 +50,8 @@ fn size(text: &str) -> Result<(u32, u32), Failure> {
 
 /// A model of the story, filtered.
 pub fn model(story: Story, filter: &str) -> Model {
-    let mut model = Model::new(Arc::new(story.session), Arc::new(story.history));
+    let (session, history) = (Arc::new(story.session), Arc::new(story.history));
+    let mut model = Model::without(session, history, &story.unread);
     if !filter.is_empty() {
         model.apply(Command::SetFilter(filter.to_owned()));
     }

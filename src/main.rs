@@ -1,7 +1,7 @@
 //! `netreel`: a flight recorder for game netcode.
 //!
 //! The command reads arguments, asks the libraries, prints, and turns the answer into an exit code:
-//! 0 done and clean, 1 the thing asked about is wrong, 2 could not do it.
+//! 0 done and clean, 1 the thing asked about is wrong, 2 could not do it or could not tell.
 
 mod arguments;
 mod check;
@@ -42,6 +42,7 @@ fn main() -> ExitCode {
     match answer {
         Ok(Answer::Clean) => ExitCode::SUCCESS,
         Ok(Answer::Wrong) => ExitCode::from(1),
+        Ok(Answer::Unknown) => ExitCode::from(2),
         // Whoever reads the pipe has seen enough.
         Err(Failure::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => {
             ExitCode::SUCCESS

@@ -9,6 +9,8 @@ pub enum Answer {
     Clean,
     /// Done, and the thing asked about is wrong: exit code 1.
     Wrong,
+    /// Done, and what was asked cannot be told from what there is: exit code 2.
+    Unknown,
 }
 
 /// No answer: exit code 2.

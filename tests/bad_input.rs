@@ -253,13 +253,17 @@ fn a_session_with_an_unreadable_reel_is_not_called_clean() {
     }
     let path = folder.path().to_str().expect("a path in UTF-8");
     let ran = netreel(&["check", path, "--json"]).expect(2);
-    assert!(
-        ran.err.contains("incomplete") && ran.err.contains("X.reel"),
-        "{}",
-        ran.err
-    );
-    let warnings = ran.json()["warnings"].to_string();
+    assert!(ran.err.contains("X.reel"), "{}", ran.err);
+    let report = ran.json();
+    let warnings = report["warnings"].to_string();
     assert!(warnings.contains("X.reel"), "{warnings}");
+    assert_eq!(report["verdict"], "unknown");
+    let reason = &report["reasons"][0];
+    assert_eq!(reason["id"], "unread-reel");
+    assert!(
+        reason["sentence"].to_string().contains("X.reel"),
+        "{reason}"
+    );
 }
 
 #[test]

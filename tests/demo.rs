@@ -176,7 +176,7 @@ fn with_json_one_object_says_it_all() {
         text(folder.path()),
     ]);
     let report = ran.expect(0).json();
-    assert_eq!(report["check"]["result"], "clean", "{report}");
+    assert_eq!(report["check"]["verdict"], "clean", "{report}");
     let replays = report["replays"].as_array().expect("replays");
     assert!(
         replays.iter().all(|replay| replay["result"] == "exact"),

@@ -177,7 +177,12 @@ fn control_c_ends_it_in_order_and_the_session_is_that_of_client_and_server() {
     }
     let info = netreel(&["info", "--json", out]).expect(0).json();
     assert_eq!(info["nodes"].as_array().map(Vec::len), Some(2));
-    netreel(&["check", out]).expect(0);
+    let check = netreel(&["check", out, "--json"]).expect(2).json();
+    let reasons = check["reasons"].as_array().unwrap().iter();
+    let ids: Vec<_> = reasons
+        .map(|reason| reason["id"].as_str().unwrap())
+        .collect();
+    assert_eq!(ids, ["no-wire", "proxied"]);
     // The times are those at the proxy.
     for link in info["links"].as_array().unwrap() {
         assert_eq!(link["latency"], "in proxy");

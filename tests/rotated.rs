@@ -78,6 +78,9 @@ fn a_file_that_is_missing_from_a_rotated_session_is_named() {
     assert!(said.contains("part 1 is missing with"), "{said}");
     let (code, out, _) = say(&["replay", "--node", "A"], folder.path());
     assert_eq!(code, Some(2), "{out}");
+    let (_, checked, _) = say(&["check"], folder.path());
+    let hole = "the reel of A has a hole: part 1 is missing";
+    assert!(checked.contains(hole), "{checked}");
 
     std::fs::remove_file(folder.path().join("A.reel")).unwrap();
     let (_, _, said) = say(&["info"], folder.path());
@@ -85,4 +88,7 @@ fn a_file_that_is_missing_from_a_rotated_session_is_named() {
         said.contains("parts 0 to 1 of the recording are not there"),
         "{said}"
     );
+    let (_, checked, _) = say(&["check"], folder.path());
+    let late = "the reel of A begins late: what came before event";
+    assert!(checked.contains(late), "{checked}");
 }

@@ -15,6 +15,7 @@ use std::time::Duration;
 use netreel_inspector::View;
 use netreel_protocol::export;
 use netreel_protocol::history::Level;
+use netreel_protocol::verdict::Judgement;
 use netreel_reel::Reel;
 use netreel_replay::{Outcome, explain};
 use netreel_sample_engine::{Peer, node_name};
@@ -52,8 +53,11 @@ pub fn run(arguments: &Demo, out: &mut dyn Write) -> Result<Answer, Failure> {
     }
     let (story, reels) = read(&folder)?;
     let Story {
-        session, history, ..
+        session,
+        history,
+        unread,
     } = &story;
+    let judgement = Judgement::new(session, history, Level::Error, unread);
     writeln!(
         told,
         "recorded {} between {} in {}",
@@ -63,6 +67,7 @@ pub fn run(arguments: &Demo, out: &mut dyn Write) -> Result<Answer, Failure> {
     )?;
     writeln!(told)?;
     check::report(session, &history.findings, &mut told)?;
+    check::verdict(&judgement, &mut told)?;
 
     writeln!(told)?;
     let mut answer = Answer::Clean;
@@ -84,7 +89,7 @@ pub fn run(arguments: &Demo, out: &mut dyn Write) -> Result<Answer, Failure> {
     let summary = json!({
         "folder": folder.display().to_string(),
         "packets": session.packets.len(),
-        "check": export::check(session, history, Level::Error),
+        "check": export::check(session, history, &judgement),
         "replays": replays,
     });
     show(arguments, story, &folder, &mut told)?;

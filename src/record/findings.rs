@@ -1,15 +1,17 @@
-//! Checks a recording while it runs: what is found pulls a trigger.
+//! Checks a recording while it runs: what is found pulls a trigger, and what cannot be judged is
+//! said, in the words of `netreel check`.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use netreel_capture::ring_mode::Triggers;
 use netreel_protocol::history::{Finding, History, Level};
 use netreel_protocol::session::Session;
+use netreel_protocol::verdict::Judgement;
 use netreel_reel::{EventNumber, TriggerCause};
 use netreel_wire::Wire;
 
@@ -20,6 +22,7 @@ use crate::open;
 pub struct Findings {
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
+    doubts: Receiver<String>,
 }
 
 /// Between two looks, at least; and nine times what a look takes, so that it costs a tenth of a
@@ -35,15 +38,15 @@ impl Findings {
         wire: Option<Arc<Wire>>,
         triggers: &Triggers,
     ) -> std::io::Result<Findings> {
+        let (doubt, doubts) = channel();
         let mut watch = Watch {
             folder: folder.to_owned(),
-            level: match level {
-                FailOn::Info => Level::Info,
-                FailOn::Warning => Level::Warning,
-                FailOn::Error => Level::Error,
-            },
+            level: level.level(),
             wire,
             known: BTreeSet::new(),
+            reasons: Vec::new(),
+            told: Vec::new(),
+            doubt,
         };
         let triggers = triggers.clone();
         let (stop, stopped) = channel::<()>();
@@ -61,7 +64,13 @@ impl Findings {
         Ok(Findings {
             thread: Some(thread.spawn(run)?),
             stop: Some(stop),
+            doubts,
         })
+    }
+
+    /// What could not be judged, a sentence each, since the last time.
+    pub fn doubts(&self) -> impl Iterator<Item = String> {
+        self.doubts.try_iter()
     }
 }
 
@@ -79,6 +88,10 @@ struct Watch {
     level: Level,
     wire: Option<Arc<Wire>>,
     known: BTreeSet<Known>,
+    /// What the last look could not judge, and what was told of that.
+    reasons: Vec<&'static str>,
+    told: Vec<&'static str>,
+    doubt: Sender<String>,
 }
 
 /// What stays the same of a finding when it is found again in a window that has moved on: the rule,
@@ -90,11 +103,15 @@ impl Watch {
     fn look(&mut self) -> Option<String> {
         let reels = open::reels(&[&self.folder]).ok()?;
         let session = Session::build(reels.inputs, self.wire.clone()).ok()?;
-        let history = History::build(&session);
+        let mut history = History::build(&session);
+        // A recording under way is always incomplete.
+        history
+            .findings
+            .retain(|finding| finding.rule != "incomplete-reel");
+        self.doubt(&Judgement::new(&session, &history, self.level, &[]).under_way());
         let mut fresh = Vec::new();
         for finding in &history.findings {
-            // A recording under way is always incomplete.
-            if finding.level < self.level || finding.rule == "incomplete-reel" {
+            if finding.level < self.level {
                 continue;
             }
             if self.known.insert(known(&session, finding)) {
@@ -107,6 +124,19 @@ impl Watch {
             more => format!(", and {more} more"),
         };
         Some(format!("{}: {}{more}", first.rule, first.sentence))
+    }
+
+    /// Tells what cannot be judged, once for the same reasons. What only one look says is not told:
+    /// a node's reel may be a moment behind the others.
+    fn doubt(&mut self, judgement: &Judgement) {
+        let reasons: Vec<&'static str> = judgement.reasons.iter().map(|each| each.id).collect();
+        let lasts = reasons == self.reasons;
+        if lasts && !reasons.is_empty() && reasons != self.told {
+            // Nobody listens once the recording has ended.
+            let _ = self.doubt.send(format!("so far {}", judgement.line()));
+            self.told.clone_from(&reasons);
+        }
+        self.reasons = reasons;
     }
 }
 

@@ -79,7 +79,7 @@ pub struct Armed {
     /// The triggers that were said to join a window: each recording says it of its own.
     joined: BTreeSet<u64>,
     _peers: Option<Peers>,
-    _findings: Option<Findings>,
+    findings: Option<Findings>,
 }
 
 impl Armed {
@@ -114,7 +114,7 @@ impl Armed {
             news,
             joined: BTreeSet::new(),
             _peers: peers.transpose().map_err(Failure::new)?,
-            _findings: findings.transpose()?,
+            findings: findings.transpose()?,
         })
     }
 
@@ -153,6 +153,7 @@ impl Armed {
                 TriggerNews::Refused(why) | TriggerNews::Failed(why) => say(&why),
             }
         }
+        told.extend(self.findings.iter().flat_map(Findings::doubts));
         told
     }
 }

@@ -28,6 +28,7 @@ use netreel_protocol::history::{Evidence, History, Level};
 use netreel_protocol::session::{
     Fate, Message, MessageId, NodeId, Packet, PacketId, Session, SessionTime,
 };
+use netreel_protocol::verdict::{Judgement, Verdict};
 use netreel_wire::{Kind, KindId, StreamId, TreeId, Value};
 
 pub use command::{Command, Hover, Step};
@@ -79,12 +80,18 @@ pub struct Model {
     detail: Detail,
     names: names::Names,
     trigger_lanes: BTreeMap<u64, NodeId>,
+    judgement: Judgement,
 }
 
 impl Model {
     /// Opens a session where its story is: the worst finding selected and its evidence in view; the
     /// whole session where nothing went wrong.
     pub fn new(session: Arc<Session>, history: Arc<History>) -> Model {
+        Model::without(session, history, &[])
+    }
+
+    /// The same of a session without reels that could not be read: a sentence for each.
+    pub fn without(session: Arc<Session>, history: Arc<History>, unread: &[String]) -> Model {
         let summaries = ownership::summaries(&history);
         let mut finding_order: Vec<usize> = (0..history.findings.len()).collect();
         finding_order.sort_by_key(|&place| {
@@ -103,6 +110,7 @@ impl Model {
         let mut model = Model {
             names: names::Names::new(&session, &index),
             trigger_lanes: BTreeMap::new(),
+            judgement: Judgement::new(&session, &history, Level::Error, unread),
             index,
             summary_places: summaries
                 .iter()
@@ -275,32 +283,39 @@ impl Model {
         self.summaries.len()
     }
 
-    /// `2 errors, 1 warning: X got MIGRATE before CREATE`: how many findings above info there are
-    /// and the worst of them.
+    /// What `netreel check` says of the session.
+    pub fn judgement(&self) -> &Judgement {
+        &self.judgement
+    }
+
+    /// The verdict in a line, and the level to show it at: with the worst finding where it is wrong
+    /// (`wrong: 2 errors · X got MIGRATE before CREATE`), with the reasons where it is unknown.
     pub fn verdict(&self) -> (Option<Level>, String) {
-        let errors = self.finding_count(Level::Error);
-        let warnings = self.finding_count(Level::Warning);
+        let judgement = &self.judgement;
         let worst = self
             .finding_order
             .first()
             .and_then(|&place| self.history.findings.get(place));
-        match worst {
-            None => (None, "no findings".to_owned()),
-            Some(worst) if worst.level == Level::Info => (
-                Some(Level::Info),
-                format!(
-                    "nothing went wrong · {} handled",
-                    self.history.findings.len()
-                ),
-            ),
-            Some(worst) => {
-                let said = [(errors, "error"), (warnings, "warning")].into_iter();
-                let said = said.filter(|(count, _)| *count > 0).map(|(count, noun)| {
-                    let plural = if count == 1 { "" } else { "s" };
-                    format!("{count} {noun}{plural}")
+        match (judgement.verdict, worst) {
+            (Verdict::Wrong, Some(worst)) => {
+                let text = format!("{} · {}", judgement.headline(), worst.sentence);
+                (Some(worst.level), text)
+            }
+            (Verdict::Wrong, None) => (Some(Level::Error), judgement.headline()),
+            (Verdict::Unknown, _) => (Some(Level::Warning), judgement.line()),
+            (Verdict::Clean, None) => (None, judgement.headline()),
+            (Verdict::Clean, Some(worst)) => {
+                let lesser = [
+                    (Level::Warning, "warning", "warnings"),
+                    (Level::Info, "info", "info"),
+                ];
+                let lesser = lesser.map(|(level, one, many)| match self.finding_count(level) {
+                    0 => String::new(),
+                    1 => format!(" · 1 {one}"),
+                    count => format!(" · {count} {many}"),
                 });
-                let counts = said.collect::<Vec<_>>().join(", ");
-                (Some(worst.level), format!("{counts}: {}", worst.sentence))
+                let text = format!("{}{}", judgement.headline(), lesser.concat());
+                (Some(worst.level), text)
             }
         }
     }

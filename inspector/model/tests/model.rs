@@ -392,7 +392,20 @@ fn the_status_counts() {
     );
     let (level, text) = model.verdict();
     assert_eq!(level, Some(Level::Error));
-    assert!(text.starts_with("2 errors: "), "{text}");
+    assert!(text.starts_with("wrong: 2 errors · "), "{text}");
+}
+
+#[test]
+fn the_verdict_is_unknown_where_a_reel_could_not_be_read_and_clean_where_nothing_lacks() {
+    let (session, _) = fixture::race();
+    let model = Model::new(session.clone(), Default::default());
+    let clean = "clean: no errors, and all could be judged".to_owned();
+    assert_eq!(model.verdict(), (None, clean));
+    let unread = ["Y.reel: it is not a reel".to_owned()];
+    let model = Model::without(session, Default::default(), &unread);
+    let unknown = "unknown: no errors, but not all could be judged: a reel could not be read: \
+                   Y.reel: it is not a reel";
+    assert_eq!(model.verdict(), (Some(Level::Warning), unknown.to_owned()));
 }
 
 /// What a frame of a session of `packets` packets consists of, at 1500 pixels.

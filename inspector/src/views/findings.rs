@@ -32,7 +32,15 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     head::show(ui, "findings", &more);
     let count = model.history().findings.len();
     if count == 0 {
-        empty(ui, "No rule found anything wrong or odd.");
+        let mut sentence = "No rule found anything wrong or odd.".to_owned();
+        let reasons = &model.judgement().reasons;
+        if !reasons.is_empty() {
+            sentence.push_str("\nNot all could be judged:");
+            for reason in reasons {
+                sentence.push_str(&format!("\n- {}", reason.sentence));
+            }
+        }
+        empty(ui, &sentence);
         return;
     }
     ScrollArea::vertical()

@@ -21,7 +21,8 @@ escape        let go of the selection
 wheel         zoom at the pointer
 drag          move through time";
 
-/// Draws the line. A click on the verdict selects the next finding.
+/// Draws the line. The pointer over the verdict shows what could not be judged; a click on it selects
+/// the next finding.
 pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     ui.horizontal(|ui| {
         ui.set_min_height(17.0);
@@ -39,10 +40,17 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
         let clicked = ui
             .scope(|ui| {
                 ui.set_max_width(room.max(60.0));
-                ui.add(label).clicked()
+                let mut response = ui.add(label);
+                let reasons = &model.judgement().reasons;
+                if !reasons.is_empty() {
+                    let reasons = reasons.iter().map(|reason| reason.sentence.as_str());
+                    let reasons = reasons.collect::<Vec<_>>().join("\n");
+                    response = response.on_hover_text(reasons);
+                }
+                response.clicked()
             })
             .inner;
-        if clicked && level.is_some() {
+        if clicked && !model.history().findings.is_empty() {
             commands.push(Command::Step(Step::NextFinding));
         }
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {

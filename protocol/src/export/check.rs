@@ -4,12 +4,15 @@ use serde::Serialize;
 
 use crate::history::{Finding, History, Level};
 use crate::session::Session;
+use crate::verdict::{Judgement, Reason};
 
 /// The answer of `netreel check --json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Check {
-    /// `findings` where one is at or above `fail_on`, else `clean`.
-    pub result: &'static str,
+    /// `clean`, `wrong` or `unknown`.
+    pub verdict: &'static str,
+    /// What could not be judged.
+    pub reasons: Vec<Reason>,
     /// The level from which on a finding is a failure.
     pub fail_on: &'static str,
     /// How many there are of each level.
@@ -77,15 +80,12 @@ impl Counts {
     }
 }
 
-/// All findings.
-pub fn check(session: &Session, history: &History, fail_on: Level) -> Check {
-    let failed = history
-        .findings
-        .iter()
-        .any(|finding| finding.level >= fail_on);
+/// A judgement, and all findings that it rests on.
+pub fn check(session: &Session, history: &History, judgement: &Judgement) -> Check {
     Check {
-        result: if failed { "findings" } else { "clean" },
-        fail_on: fail_on.name(),
+        verdict: judgement.verdict.name(),
+        reasons: judgement.reasons.clone(),
+        fail_on: judgement.fail_on.name(),
         counts: Counts::of(&history.findings),
         findings: history
             .findings

@@ -15,6 +15,7 @@ mod streams;
 
 pub use finding::RULES;
 pub(crate) use finding::length;
+pub(crate) use settled::took_part_unrecorded;
 
 use std::collections::BTreeMap;
 use std::ops::Range;

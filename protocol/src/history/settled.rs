@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::History;
 use super::lanes::awaited;
-use crate::session::{MessageId, NodeId, Session};
+use crate::session::{MessageId, NodeId, PacketId, Session};
 
 /// See [`Settlement::of`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,26 +67,48 @@ impl<'a> Settlement<'a> {
 }
 
 /// Says which nodes took part without being recorded; `None` if all were. What such a node sent and
-/// nobody received cannot be seen. Who was only spoken to, or spoke another protocol, took no part.
+/// nobody received cannot be seen.
 pub(super) fn unrecorded(session: &Session) -> Option<String> {
-    let mut missing = BTreeSet::new();
-    for packet in &session.packets {
-        let place = usize::from(packet.from.0);
-        if session.nodes.get(place).is_none_or(|node| node.recorded) {
-            continue;
-        }
-        let messages = packet.messages.clone().map(MessageId);
-        if messages
-            .filter_map(|id| session.message(id))
-            .any(|message| message.kind().is_some())
-        {
-            missing.insert(packet.from);
-        }
-    }
+    let missing = took_part_unrecorded(session);
     let mut names: Vec<String> = missing.iter().map(|&node| session.name(node)).collect();
     let last = names.pop()?;
     Some(match names.len() {
         0 => format!("the reel of {last} is missing"),
         _ => format!("the reels of {} and {last} are missing", names.join(", ")),
     })
+}
+
+/// The nodes without a reel that took part: a node sent a packet that fits the wire, and a message
+/// of a kind that the wire knows went from it or to it. So a peer that answers with nothing but acks
+/// took part. Who was only spoken to did not, nor did a group address, nor a server of another
+/// protocol, whose packets do not fit the wire.
+pub(crate) fn took_part_unrecorded(session: &Session) -> BTreeSet<NodeId> {
+    let unrecorded = |node: NodeId| {
+        let node = session.nodes.get(usize::from(node.0));
+        node.is_some_and(|node| !node.recorded)
+    };
+    // A wire may know no kinds of messages; then a packet is all that can be understood.
+    let has_kinds = session
+        .wire
+        .as_ref()
+        .is_some_and(|wire| !wire.kinds().is_empty());
+    let (mut spoke, mut understood) = (BTreeSet::new(), BTreeSet::new());
+    let packets = (0..).map_while(|id| session.packet(PacketId(id)));
+    for packet in packets.filter(|packet| packet.protocol.is_some() && packet.diagnostics == 0) {
+        let (from, to) = (packet.from, packet.to);
+        if unrecorded(from) {
+            spoke.insert(from);
+        } else if !unrecorded(to) {
+            continue;
+        }
+        if understood.contains(&from) && understood.contains(&to) {
+            continue;
+        }
+        let mut messages = packet.messages.clone().map(MessageId);
+        let says = messages.any(|id| session.message(id).is_some_and(|it| it.kind().is_some()));
+        if says || !has_kinds {
+            understood.extend([from, to]);
+        }
+    }
+    spoke.intersection(&understood).copied().collect()
 }

@@ -2,6 +2,7 @@
 
 use netreel_protocol::export;
 use netreel_protocol::history::{Belief, Level};
+use netreel_protocol::verdict::Judgement;
 use netreel_sample_engine::{Demonstration, Mode, Script, SimWorldStart, Topology};
 
 use crate::played::{Played, WAYS, boxes, read};
@@ -21,7 +22,8 @@ fn a_session_with_one_reel_cut_at_any_place_still_tells_its_story() {
                 let cut_node = session.nodes.iter().find(|each| each.name == *name);
                 // Cut in its header the reel does not open, and the node has only an address.
                 assert!(cut_node.is_none_or(|node| !node.complete));
-                let _ = export::check(&session, &history, Level::Error);
+                let judgement = Judgement::new(&session, &history, Level::Error, &[]);
+                let _ = export::check(&session, &history, &judgement);
                 let _ = export::objects(&session, &history, None);
             }
         }

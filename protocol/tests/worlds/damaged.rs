@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use netreel_protocol::export;
 use netreel_protocol::history::{Belief, Level};
 use netreel_protocol::session::PacketId;
+use netreel_protocol::verdict::Judgement;
 use netreel_reel::{Event, EventNumber, Reel, ReelWriter};
 use netreel_sample_engine::Peer;
 use netreel_transport::Draw;
@@ -105,7 +106,8 @@ fn packets_with_nonsense_in_them_are_told_of_and_nothing_panics() {
                 .any(|finding| finding.rule == "undecodable-packet")
         );
         let _ = export::info(&session, &history);
-        let _ = export::check(&session, &history, Level::Error);
+        let judgement = Judgement::new(&session, &history, Level::Error, &[]);
+        let _ = export::check(&session, &history, &judgement);
         let _ = export::objects(&session, &history, None);
         for packet in (0..session.packets.len() as u32).map(PacketId) {
             assert!(export::show(&session, &history, packet).is_some());
@@ -124,7 +126,8 @@ fn a_reel_with_flipped_bytes_opens_or_is_refused_and_never_panics() {
         let place = draw.below(reel.len() as u64) as usize;
         reel[place] ^= 1 << draw.below(8);
         let (session, history) = read(&reels);
-        let _ = export::check(&session, &history, Level::Error);
+        let judgement = Judgement::new(&session, &history, Level::Error, &[]);
+        let _ = export::check(&session, &history, &judgement);
         let _ = export::objects(&session, &history, None);
     }
 }

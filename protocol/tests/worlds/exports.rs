@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use netreel_protocol::export;
 use netreel_protocol::history::{History, Level};
 use netreel_protocol::session::{PacketId, Session, SessionTime};
+use netreel_protocol::verdict::Judgement;
 use netreel_sample_engine::{Mode, Script, SimWorldStart, Topology};
 use serde_json::Value;
 
@@ -32,8 +33,9 @@ fn migrate_packet() -> PacketId {
 #[test]
 fn check_names_rules_nodes_and_packets() {
     let (session, history) = &*PLAYED;
-    let check = json(export::check(session, history, Level::Error));
-    assert_eq!(check["result"], "findings");
+    let judgement = Judgement::new(session, history, Level::Error, &[]);
+    let check = json(export::check(session, history, &judgement));
+    assert_eq!(check["verdict"], "wrong");
     assert_eq!(check["counts"]["error"], 2);
     let errors: Vec<&Value> = check["findings"]
         .as_array()
@@ -52,9 +54,11 @@ fn check_names_rules_nodes_and_packets() {
 #[test]
 fn check_is_clean_where_nothing_reaches_the_level() {
     let (session, _) = &*PLAYED;
-    let check = json(export::check(session, &History::default(), Level::Info));
+    let nothing = History::default();
+    let judgement = Judgement::new(session, &nothing, Level::Info, &[]);
+    let check = json(export::check(session, &nothing, &judgement));
     assert_eq!(
-        (&check["result"], &check["fail_on"]),
+        (&check["verdict"], &check["fail_on"]),
         (&json("clean"), &json("info"))
     );
 }

@@ -1,6 +1,8 @@
 //! Reels of a newer recorder: what is skipped is said.
 
 use netreel_protocol::export;
+use netreel_protocol::history::Level;
+use netreel_protocol::verdict::Judgement;
 use netreel_reel::{Reel, block_frame};
 use netreel_sample_engine::{Mode, Script, SimWorldStart, Topology};
 
@@ -40,6 +42,12 @@ fn check(kinds: &[u8], sentences: &[&str], counts: [u64; 4]) {
     let info = export::info(&session, &history);
     let counted: Vec<_> = info.nodes.iter().map(|node| node.unknown_events).collect();
     assert_eq!(counted, counts.map(Some));
+    let judgement = Judgement::new(&session, &history, Level::Error, &[]);
+    let newer = judgement.reasons.iter();
+    let mut newer = newer.filter(|reason| reason.id == "newer-recorder");
+    let sentence = newer.next().map(|reason| reason.sentence.as_str());
+    let expected = "the reel of X was made by a newer recorder: events in it were skipped";
+    assert_eq!(sentence, (!kinds.is_empty()).then_some(expected));
 }
 
 #[test]

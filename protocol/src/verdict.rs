@@ -1,0 +1,130 @@
+//! What a check comes to: clean, wrong, or unknown, and why.
+//!
+//! *Wrong* is a session with a finding at or above a level. It is *clean* only where nothing was
+//! missing that could have been wrong: every node that took part has a whole reel, and there are a
+//! wire and rules to judge by. All else is *unknown*, with the reasons. What is found is wrong
+//! whatever is missing; the reasons are told then as well.
+
+mod fit;
+mod gaps;
+mod reason;
+mod who;
+
+pub use reason::{REASONS, Reason};
+
+use crate::export::Counts;
+use crate::history::{History, Level};
+use crate::session::Session;
+
+/// What a check comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Nothing was found, and nothing is missing.
+    Clean,
+    /// Something was found at or above the level.
+    Wrong,
+    /// Nothing was found, and not all could be judged.
+    Unknown,
+}
+
+impl Verdict {
+    /// The word for it: `unknown`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Verdict::Clean => "clean",
+            Verdict::Wrong => "wrong",
+            Verdict::Unknown => "unknown",
+        }
+    }
+}
+
+/// A verdict with what it rests on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Judgement {
+    /// What it comes to.
+    pub verdict: Verdict,
+    /// From this level on a finding makes it wrong.
+    pub fail_on: Level,
+    /// What could not be judged, the gravest first; none where the verdict is clean.
+    pub reasons: Vec<Reason>,
+    counts: Counts,
+}
+
+impl Judgement {
+    /// Judges a session by its findings. `unread` has a sentence for each reel that could not be
+    /// read: what it holds is in no session.
+    pub fn new(
+        session: &Session,
+        history: &History,
+        fail_on: Level,
+        unread: &[String],
+    ) -> Judgement {
+        let reasons = reason::all(session, history, unread);
+        let mut findings = history.findings.iter();
+        let verdict = match findings.any(|finding| finding.level >= fail_on) {
+            true => Verdict::Wrong,
+            false => of_reasons(&reasons),
+        };
+        Judgement {
+            verdict,
+            fail_on,
+            reasons,
+            counts: Counts::of(&history.findings),
+        }
+    }
+
+    /// The same of a recording that goes on: without the reasons that each of those has.
+    pub fn under_way(mut self) -> Judgement {
+        let mut reasons = std::mem::take(&mut self.reasons);
+        reasons.retain(|reason| !reason::UNDER_WAY.contains(&reason.id));
+        if self.verdict != Verdict::Wrong {
+            self.verdict = of_reasons(&reasons);
+        }
+        Judgement { reasons, ..self }
+    }
+
+    /// The verdict in a line, without the reasons: `unknown: no errors, but not all could be judged`.
+    pub fn headline(&self) -> String {
+        let counts = [
+            (Level::Error, self.counts.error, "error", "errors"),
+            (Level::Warning, self.counts.warning, "warning", "warnings"),
+            (Level::Info, self.counts.info, "info", "info"),
+        ];
+        let counts = counts.iter().filter(|(level, ..)| *level >= self.fail_on);
+        let words: Vec<String> = match (self.verdict, self.fail_on) {
+            (Verdict::Wrong, _) => counts
+                .filter(|(_, count, ..)| *count > 0)
+                .map(|(_, count, one, many)| match count {
+                    1 => format!("1 {one}"),
+                    _ => format!("{count} {many}"),
+                })
+                .collect(),
+            (_, Level::Info) => vec!["no findings".to_owned()],
+            _ => counts.map(|(.., many)| format!("no {many}")).collect(),
+        };
+        let judged = match (self.verdict, self.reasons.is_empty()) {
+            (Verdict::Clean, _) => ", and all could be judged",
+            (Verdict::Wrong, true) => "",
+            (Verdict::Wrong, false) => ", and not all could be judged",
+            (Verdict::Unknown, _) => ", but not all could be judged",
+        };
+        format!("{}: {}{judged}", self.verdict.name(), words.join(", "))
+    }
+
+    /// The verdict and its reasons in a line.
+    pub fn line(&self) -> String {
+        let mut line = self.headline();
+        for (place, reason) in self.reasons.iter().enumerate() {
+            line.push_str(if place == 0 { ": " } else { "; " });
+            line.push_str(&reason.sentence);
+        }
+        line
+    }
+}
+
+fn of_reasons(reasons: &[Reason]) -> Verdict {
+    match reasons.is_empty() {
+        true => Verdict::Clean,
+        false => Verdict::Unknown,
+    }
+}

@@ -1,0 +1,127 @@
+//! Reasons about the wire: that there is none, that packets do not fit it, that it has no rules.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::reason::{MISFIT, NO_PACKETS, NO_RULES, NO_WIRE, Reason, WIRE_ERROR, list, names};
+use crate::session::{NodeId, PacketId, Session};
+
+/// One in so many packets of a node that took part may be unexplained; more are many.
+const FEW_OF_NODE: u64 = 100;
+
+/// One in so many of all packets may be unexplained: the game may speak to servers of other
+/// protocols.
+const FEW_OF_ALL: u64 = 10;
+
+/// What keeps packets from being understood. `missing` are the nodes that took part and have no
+/// reel.
+pub(super) fn packets_and_wire(session: &Session, missing: &BTreeSet<NodeId>) -> Vec<Reason> {
+    if session.packet(PacketId(0)).is_none() {
+        return vec![Reason::new(NO_PACKETS, "the reels hold no packets")];
+    }
+    let Some(wire) = &session.wire else {
+        return vec![without_wire(session)];
+    };
+    let mut reasons = Vec::new();
+    // Of several protocols in one wire none stands for the others.
+    let wire_name = match wire.protocols().len() {
+        1 => format!("the wire {}", wire.name()),
+        _ => "the wire".to_owned(),
+    };
+    reasons.extend(misfit(session, &wire_name, missing));
+    let why = if wire.rules().is_empty() {
+        format!("{wire_name} declares no rules")
+    } else if session.nodes.iter().all(|node| node.rules.is_none()) {
+        "no packet says by which rules of the wire a node goes".to_owned()
+    } else {
+        return reasons;
+    };
+    let sentence = format!("{why}: what nodes made of their messages is not judged");
+    reasons.push(Reason::new(NO_RULES, sentence));
+    reasons
+}
+
+fn without_wire(session: &Session) -> Reason {
+    let nodes = session.reels.iter().flatten();
+    let observers = session.observers.iter().map(|observer| &observer.reel);
+    let mut reels = nodes.chain(observers);
+    if reels.any(|reel| !reel.header().wires.is_empty()) {
+        return Reason::new(
+            WIRE_ERROR,
+            "the wire inside the reels does not compile: packets are only bytes",
+        );
+    }
+    Reason::new(
+        NO_WIRE,
+        "no reel holds a wire and none was given (--wire FILE): packets are only bytes",
+    )
+}
+
+/// How many packets there are, and how many of them do not fit the wire.
+#[derive(Clone, Copy, Default)]
+struct Count {
+    all: u64,
+    unfit: u64,
+}
+
+impl Count {
+    fn is_many(self, few: u64) -> bool {
+        self.unfit.saturating_mul(few) > self.all
+    }
+}
+
+/// Of the nodes that took part little may be unexplained; of all packets somewhat more.
+fn misfit(session: &Session, wire: &str, missing: &BTreeSet<NodeId>) -> Option<Reason> {
+    let takes_part = |id: NodeId| {
+        let node = session.nodes.get(usize::from(id.0));
+        node.is_some_and(|node| node.recorded || node.group) || missing.contains(&id)
+    };
+    let mut senders: BTreeMap<NodeId, Count> = BTreeMap::new();
+    let mut all = Count::default();
+    for packet in (0..).map_while(|id| session.packet(PacketId(id))) {
+        let unfit = u64::from(packet.diagnostics > 0 || packet.protocol.is_none());
+        let add = |count: &mut Count| {
+            count.all += 1;
+            count.unfit += unfit;
+        };
+        add(&mut all);
+        // What does not fit may be meant for a server of another protocol.
+        if takes_part(packet.from) && (takes_part(packet.to) || unfit == 0) {
+            add(senders.entry(packet.from).or_default());
+        }
+    }
+    if all.unfit == all.all {
+        let sentence = match all.all {
+            1 => format!("the one packet does not fit {wire}"),
+            count => format!("none of {count} packets fits {wire}"),
+        };
+        return Some(Reason::new(MISFIT, sentence));
+    }
+    if senders.is_empty() {
+        let sentence = format!(
+            "nobody is known to have taken part: {} of {} packets do not fit {wire}, and the rest \
+             carry no message that it knows",
+            all.unfit, all.all
+        );
+        return Some(Reason::new(MISFIT, sentence));
+    }
+    let many = senders
+        .iter()
+        .filter(|(_, count)| count.is_many(FEW_OF_NODE));
+    let nodes = names(session, many.clone().map(|(id, _)| *id));
+    let (count, from) = if all.is_many(FEW_OF_ALL) {
+        (all, String::new())
+    } else if nodes.is_empty() {
+        return None;
+    } else {
+        let sum = many.fold(Count::default(), |sum, (_, count)| Count {
+            all: sum.all + count.all,
+            unfit: sum.unfit + count.unfit,
+        });
+        (sum, format!(" from {}", list(&nodes)))
+    };
+    let sentence = format!(
+        "{} of {} packets{from} do not fit {wire}: what they say is not judged",
+        count.unfit, count.all
+    );
+    Some(Reason::about(MISFIT, nodes, sentence))
+}
