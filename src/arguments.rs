@@ -34,7 +34,7 @@ pub enum Command {
     /// Makes reels of a packet capture: one of the observer, or one for each node that is named.
     Import(Import),
     /// What a recording is: nodes, times, counts, and what is missing.
-    Info(Read),
+    Info(Info),
     /// The packets of a session, a line each.
     Packets(Packets),
     /// One packet to the last field.
@@ -342,6 +342,16 @@ pub struct Read {
     /// Print JSON (docs/json.md).
     #[arg(long)]
     pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Info {
+    #[command(flatten)]
+    pub read: Read,
+    /// Count messages, objects, resends and round trips too where there are more than 100 000
+    /// packets
+    #[arg(long)]
+    pub all: bool,
 }
 
 #[derive(Debug, Args)]

@@ -8,17 +8,15 @@ use netreel_protocol::session::Session;
 use netreel_protocol::verdict::{Judgement, Verdict};
 
 use crate::arguments::Check;
-use crate::open::{self, Story};
+use crate::open;
 use crate::outcome::{Answer, Failure};
 use crate::packets::json;
 use crate::text;
 
 pub fn run(arguments: &Check, out: &mut dyn Write) -> Result<Answer, Failure> {
-    let Story {
-        session,
-        mut history,
-        unread,
-    } = open::story(&arguments.filtered.read.source)?;
+    let story = open::story(&arguments.filtered.read.source)?;
+    let unread = story.unread.clone();
+    let (session, mut history) = story.into_parts();
     if let Some(filter) = arguments.filtered.filter.as_deref() {
         let query = open::query(Some(filter), &session)?;
         let findings = history.findings.iter();

@@ -4,20 +4,27 @@ use std::io::Write;
 
 use netreel_protocol::export;
 use netreel_protocol::history::History;
-use netreel_protocol::session::{Fate, Interface, Observer, Session, Triggered};
+use netreel_protocol::session::{Fate, Interface, Observer, PacketId, Session, Traffic, Triggered};
 
-use crate::arguments::Read;
+use crate::arguments::Info;
 use crate::open;
 use crate::outcome::{Answer, Failure};
 use crate::packets::json;
 use crate::table::{self, Side::Left, Side::Right};
 use crate::text;
 
-pub fn run(arguments: &Read, out: &mut dyn Write) -> Result<Answer, Failure> {
-    let story = open::story(&arguments.source)?;
-    let (session, history) = (&story.session, &story.history);
-    if arguments.json {
-        json(&export::info(session, history), out)?;
+pub fn run(arguments: &Info, out: &mut dyn Write) -> Result<Answer, Failure> {
+    let story = open::story(&arguments.read.source)?;
+    let session = &story.session;
+    // What the wire says of very many packets takes a while, and is not what `info` is for.
+    let is_whole = arguments.all || session.is_small();
+    let history = is_whole.then(|| story.history());
+    if arguments.read.json {
+        let info = match history {
+            Some(history) => export::info(session, history),
+            None => export::info_of_packets(session),
+        };
+        json(&info, out)?;
         return Ok(Answer::Clean);
     }
     let start = chrono::DateTime::from_timestamp_nanos(session.start_utc_ns);
@@ -31,38 +38,32 @@ pub fn run(arguments: &Read, out: &mut dyn Write) -> Result<Answer, Failure> {
     if let Some(wire) = &session.wire {
         writeln!(out, "wire       {}", wire.name())?;
     }
-    let unknown = session
-        .packets
-        .iter()
-        .filter(|packet| packet.fate == Fate::Unknown);
-    let unknown = match unknown.count() {
+    let sum = |part: &dyn Fn(&Traffic) -> u64| session.traffic().values().map(part).sum::<u64>();
+    let unknown = match sum(&|link| link.fate(Fate::Unknown)) {
         0 => String::new(),
         number => format!(", {number} with an unknown fate"),
     };
-    let acked = session.packets.iter().zip(&history.acked);
-    let acked = acked.filter(|(packet, acked)| packet.fate == Fate::Unknown && acked.is_some());
-    let unknown = match acked.count() {
+    let unknown = match history.map_or(0, |history| acked(session, history)) {
         0 => unknown,
         number => format!("{unknown}, {number} of them acked"),
     };
-    let lost = session
-        .packets
-        .iter()
-        .filter(|packet| packet.fate == Fate::Lost)
-        .count();
-    let payload: u64 = session
-        .packets
-        .iter()
-        .map(|packet| u64::from(packet.length))
-        .sum();
+    let lost = sum(&|link| link.fate(Fate::Lost));
     writeln!(
         out,
         "packets    {} of {}, {lost} lost{unknown}",
-        session.packets.len(),
-        text::bytes(payload)
+        session.packet_count(),
+        text::bytes(sum(&|link| link.bytes))
     )?;
-    writeln!(out, "messages   {}", session.messages.len())?;
-    writeln!(out, "objects    {}", history.objects.len())?;
+    match history {
+        Some(history) => {
+            writeln!(out, "messages   {}", session.message_count())?;
+            writeln!(out, "objects    {}", history.objects.len())?;
+        }
+        None => writeln!(
+            out,
+            "messages   not counted; --all counts them, and objects, resends and round trips"
+        )?,
+    }
     writeln!(out)?;
     for observer in &session.observers {
         observed(observer, out)?;
@@ -71,11 +72,19 @@ pub fn run(arguments: &Read, out: &mut dyn Write) -> Result<Answer, Failure> {
         nodes(session, out)?;
     }
     triggers(session, out)?;
-    if !history.links.is_empty() {
+    if !session.traffic().is_empty() {
         links(session, history, out)?;
     }
     notes(session, out)?;
     Ok(Answer::Clean)
+}
+
+/// How many packets whose fate is unknown are known by an ack to have arrived.
+fn acked(session: &Session, history: &History) -> usize {
+    let packets = (0..).map(PacketId).zip(session.packets());
+    let open = packets.filter(|(_, packet)| packet.fate == Fate::Unknown);
+    open.filter(|(id, _)| history.acked(session, *id).is_some())
+        .count()
 }
 
 fn nodes(session: &Session, out: &mut dyn Write) -> Result<(), Failure> {
@@ -118,13 +127,14 @@ fn nodes(session: &Session, out: &mut dyn Write) -> Result<(), Failure> {
     Ok(table::print(&sides, &rows, out)?)
 }
 
-fn links(session: &Session, history: &History, out: &mut dyn Write) -> Result<(), Failure> {
+fn links(session: &Session, history: Option<&History>, out: &mut dyn Write) -> Result<(), Failure> {
     writeln!(out)?;
     let heads = [
         "link", "packets", "bytes", "lost", "dupl.", "reord.", "resent", "latency", "rtt",
     ];
     let mut rows = vec![heads.map(str::to_owned).to_vec()];
-    for (&(from, to), link) in &history.links {
+    for (&(from, to), link) in session.traffic() {
+        let told = history.and_then(|history| history.links(session).get(&(from, to)));
         let middle = |values: Option<(i64, i64, i64)>| {
             values.map_or_else(
                 || "unknown".to_owned(),
@@ -143,12 +153,12 @@ fn links(session: &Session, history: &History, out: &mut dyn Write) -> Result<()
             ),
             link.packets.to_string(),
             text::bytes(link.bytes),
-            link.lost.to_string(),
+            link.fate(Fate::Lost).to_string(),
             link.duplicated.to_string(),
             link.reordered.to_string(),
-            link.resent.to_string(),
+            told.map_or_else(String::new, |link| link.resent.to_string()),
             latency,
-            middle(link.rtt_ns),
+            told.map_or_else(String::new, |link| middle(link.rtt_ns)),
         ]);
     }
     let mut sides = [Right; 9];

@@ -50,8 +50,9 @@ fn size(text: &str) -> Result<(u32, u32), Failure> {
 
 /// A model of the story, filtered.
 pub fn model(story: Story, filter: &str) -> Model {
-    let (session, history) = (Arc::new(story.session), Arc::new(story.history));
-    let mut model = Model::without(session, history, &story.unread);
+    let unread = story.unread.clone();
+    let (session, history) = story.into_parts();
+    let mut model = Model::without(Arc::new(session), Arc::new(history), &unread);
     if !filter.is_empty() {
         model.apply(Command::SetFilter(filter.to_owned()));
     }

@@ -8,17 +8,14 @@ use netreel_protocol::query::Query;
 use netreel_protocol::session::{NodeId, Session, SessionTime};
 
 use crate::arguments::Objects;
-use crate::open::{self, Story};
+use crate::open;
 use crate::outcome::{Answer, Failure};
 use crate::packets::json;
 use crate::text;
 
 pub fn run(arguments: &Objects, out: &mut dyn Write) -> Result<Answer, Failure> {
-    let Story {
-        session,
-        mut history,
-        ..
-    } = open::story(&arguments.filtered.read.source)?;
+    let story = open::story(&arguments.filtered.read.source)?;
+    let (session, mut history) = story.into_parts();
     let query = open::query(arguments.filtered.filter.as_deref(), &session)?;
     let at = arguments.at.as_deref().map(open::time).transpose()?;
     if let Some(at) = at.filter(|at| !(session.span.start..=session.span.end).contains(at)) {
@@ -167,11 +164,8 @@ mod tests {
             name: name.to_owned(),
             ..Node::default()
         });
-        let session = Session {
-            nodes: nodes.into(),
-            span: SessionTime(0)..SessionTime(12_000_000_000),
-            ..Session::default()
-        };
+        let span = SessionTime(0)..SessionTime(12_000_000_000);
+        let session = Session::without_packets(nodes.into(), span);
         let span = Span {
             time: SessionTime(0)..SessionTime(1_500_000_000),
             belief: Belief::Destroyed,

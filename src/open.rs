@@ -1,7 +1,7 @@
 //! From paths on the command line to a story.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use netreel_protocol::history::History;
 use netreel_protocol::query::Query;
@@ -15,10 +15,25 @@ use crate::outcome::Failure;
 /// A session and what followed from its packets.
 pub struct Story {
     pub session: Session,
-    pub history: History,
+    history: OnceLock<History>,
     /// Reels that could not be opened, a sentence each: whatever is said of the session is said
     /// without them.
     pub unread: Vec<String>,
+}
+
+impl Story {
+    /// What followed from the packets. It is worked out when it is first asked for: many questions
+    /// need nothing of it.
+    pub fn history(&self) -> &History {
+        self.history.get_or_init(|| History::build(&self.session))
+    }
+
+    /// The session, and what followed from its packets.
+    pub fn into_parts(self) -> (Session, History) {
+        let history = self.history.into_inner();
+        let history = history.unwrap_or_else(|| History::build(&self.session));
+        (self.session, history)
+    }
 }
 
 /// The reels of a command line.
@@ -89,16 +104,15 @@ fn build_with_keys(reels: Reels, wire: Option<Arc<Wire>>, keys: Keys) -> Result<
     });
     let rings = rings.collect::<Vec<_>>();
     let mut session = Session::build_with_keys(inputs, wire, keys).map_err(Failure::new)?;
-    session.warnings.extend(rings);
-    session.warnings.extend(left_out);
-    session.warnings.extend(unread.iter().cloned());
-    for warning in &session.warnings {
+    session.warn(rings);
+    session.warn(left_out);
+    session.warn(unread.iter().cloned());
+    for warning in session.warnings() {
         anstream::eprintln!("netreel: {warning}");
     }
-    let history = History::build(&session);
     Ok(Story {
         session,
-        history,
+        history: OnceLock::new(),
         unread,
     })
 }

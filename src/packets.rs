@@ -1,5 +1,6 @@
 //! `netreel packets`: the packets of a session, a line each.
 
+use std::borrow::Borrow;
 use std::io::Write;
 
 use netreel_protocol::export;
@@ -24,13 +25,13 @@ pub fn run(arguments: &Packets, out: &mut dyn Write) -> Result<Answer, Failure> 
         let heads = ["#", "time s", "link", "messages", "seq", "bytes", "fate"];
         widths.line(heads.map(str::to_owned), out)?;
     }
-    for index in 0..story.session.packets.len() {
+    for index in 0..story.session.packet_count() {
         let id = PacketId(index as u32);
-        if !query.packet(&story.session, &story.history, id) {
+        if !query.packet_with(&story.session, &|| story.history(), id) {
             continue;
         }
         if arguments.read.json {
-            if let Some(row) = export::packet(&story.session, &story.history, id) {
+            if let Some(row) = export::packet(&story.session, story.history(), id) {
                 json(&row, out)?;
             }
         } else {
@@ -63,18 +64,25 @@ pub const MESSAGES_MAX: usize = 48;
 
 impl Widths {
     fn new(session: &Session) -> Widths {
-        let packets = &session.packets;
+        let packets = || (0..session.packet_count() as u32).map(PacketId);
         let digits = |number: u64| number.to_string().len();
         let widest =
             |widths: &mut dyn Iterator<Item = usize>, least: usize| widths.fold(least, usize::max);
         let ends = [session.span.start, session.span.end];
-        let first = packets.iter().take(LOOKED_AT);
+        let first = packets().take(LOOKED_AT);
         let mut lists = first.map(|packet| messages(session, packet).chars().count());
         let mut lists = lists.by_ref().filter(|width| *width <= MESSAGES_MAX);
-        let sequences = packets.iter().filter_map(|packet| packet.sequence);
-        let lengths = packets.iter().map(|packet| u64::from(packet.length));
+        // Of many packets, what the wire says of the first ones shows how wide its numbers are.
+        let looked_at = if session.is_small() {
+            usize::MAX
+        } else {
+            LOOKED_AT
+        };
+        let sequences = packets().take(looked_at);
+        let sequences = sequences.filter_map(|packet| session.said(packet)?.sequence);
+        let lengths = session.packets().map(|packet| u64::from(packet.length));
         Widths {
-            number: digits(packets.len().saturating_sub(1) as u64).max(2),
+            number: digits(session.packet_count().saturating_sub(1) as u64).max(2),
             time: widest(&mut ends.iter().map(|end| text::time(*end).len()), 6),
             link: text::link_width(session, 4),
             messages: widest(&mut lists, 8),
@@ -104,35 +112,37 @@ impl Widths {
 
 fn line(story: &Story, id: PacketId, widths: &Widths, out: &mut dyn Write) -> Result<(), Failure> {
     let session = &story.session;
-    let Some(packet) = session.packets.get(id.0 as usize) else {
+    let (Some(packet), Some(said)) = (session.packet(id), session.said(id)) else {
         return Ok(());
     };
     let time = packet.first().map(|stamp| text::time(stamp.time));
-    let sequence = packet.sequence.map(|sequence| sequence.value.to_string());
+    let sequence = said.sequence.map(|sequence| sequence.value.to_string());
     let cells = [
         id.0.to_string(),
         time.unwrap_or_default(),
-        text::link(session, packet),
-        messages(session, packet),
+        text::link(session, &packet),
+        messages(session, id),
         sequence.unwrap_or_default(),
         packet.length.to_string(),
-        outcome(story, id, packet),
+        outcome(story, id, &packet),
     ];
     widths.line(cells, out)
 }
 
 /// The kinds of a packet's messages: `create 42, update 7 x3`.
-pub fn messages(session: &Session, packet: &Packet) -> String {
+pub fn messages(session: &Session, packet: PacketId) -> String {
     let kinds = session.wire.as_ref().map_or(&[][..], |wire| wire.kinds());
-    let range = packet.messages.start as usize..packet.messages.end as usize;
-    let messages = session.messages.get(range).unwrap_or_default();
-    kinds_of(kinds, messages.iter().map(|message| &message.facts))
+    kinds_of(kinds, session.messages_of(packet).map(|(_, facts)| facts))
 }
 
 /// The same of messages without a session.
-pub fn kinds_of<'a>(kinds: &[Kind], messages: impl Iterator<Item = &'a MessageFacts>) -> String {
+pub fn kinds_of(
+    kinds: &[Kind],
+    messages: impl Iterator<Item = impl Borrow<MessageFacts>>,
+) -> String {
     let mut parts: Vec<(String, u32)> = Vec::new();
     for facts in messages {
+        let facts = facts.borrow();
         let kind = facts.kind.and_then(|kind| kinds.get(usize::from(kind.0)));
         let kind = kind.map_or("?", |kind| kind.name.as_str());
         let part = match facts.object {
@@ -154,9 +164,11 @@ pub fn kinds_of<'a>(kinds: &[Kind], messages: impl Iterator<Item = &'a MessageFa
 /// What became of a packet, and what is known of it where nobody recorded that.
 pub fn outcome(story: &Story, id: PacketId, packet: &Packet) -> String {
     let mut outcome = fate(&story.session, packet);
-    let acked = story.history.acked.get(id.0 as usize).copied().flatten();
     // Whoever saw it pass cannot say more; what came back can.
-    if let (true, Some(seen), Some(acked)) = (only_seen(packet), packet.departed(), acked) {
+    if only_seen(packet)
+        && let Some(seen) = packet.departed()
+        && let Some(acked) = story.history().acked(&story.session, id)
+    {
         let after = text::duration(acked.time.0.saturating_sub(seen.time.0));
         outcome = format!("seen, acked +{after}");
     }

@@ -16,7 +16,7 @@ pub fn run(arguments: &Show, out: &mut dyn Write) -> Result<Answer, Failure> {
     let story = open::story(&arguments.read.source)?;
     for (place, id) in chosen(&story, &arguments.which)?.into_iter().enumerate() {
         if arguments.read.json {
-            if let Some(whole) = export::show(&story.session, &story.history, id) {
+            if let Some(whole) = export::show(&story.session, story.history(), id) {
                 json(&whole, out)?;
             }
             continue;
@@ -31,12 +31,12 @@ pub fn run(arguments: &Show, out: &mut dyn Write) -> Result<Answer, Failure> {
 
 /// The packets that were asked for.
 fn chosen(story: &Story, which: &Which) -> Result<Vec<PacketId>, Failure> {
-    let all = story.session.packets.len();
+    let all = story.session.packet_count();
     let Some(number) = which.packet else {
         let query = open::query(which.filter.as_deref(), &story.session)?;
         let ids = (0..all).map(|index| PacketId(index as u32));
         return Ok(ids
-            .filter(|id| query.packet(&story.session, &story.history, *id))
+            .filter(|id| query.packet_with(&story.session, &|| story.history(), *id))
             .collect());
     };
     if (number as usize) < all {
@@ -58,8 +58,8 @@ fn packet(story: &Story, id: PacketId, out: &mut dyn Write) -> Result<(), Failur
         out,
         "packet {}  {}  {}",
         id.0,
-        text::link(session, packet),
-        messages(session, packet)
+        text::link(session, &packet),
+        messages(session, id)
     )?;
     if let Some(sent) = packet.sent {
         let node = text::node(session, packet.from);
@@ -88,8 +88,8 @@ fn packet(story: &Story, id: PacketId, out: &mut dyn Write) -> Result<(), Failur
             received.number
         )?;
     }
-    writeln!(out, "fate      {}", fate(session, packet))?;
-    if let Some(Some(acked)) = story.history.acked.get(id.0 as usize) {
+    writeln!(out, "fate      {}", fate(session, &packet))?;
+    if let Some(acked) = story.history().acked(&story.session, id) {
         writeln!(out, "acked     {} s", text::time(acked.time))?;
     }
     writeln!(out)?;

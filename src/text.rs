@@ -51,15 +51,9 @@ pub fn node(session: &Session, node: NodeId) -> &str {
 
 /// How wide the longest link between two nodes may be, at least `least` characters.
 pub fn link_width(session: &Session, least: usize) -> usize {
-    let links = session
-        .packets
-        .iter()
-        .map(|packet| (packet.from, packet.to));
-    let links: std::collections::BTreeSet<(NodeId, NodeId)> = links.collect();
     let width = |id| node(session, id).chars().count();
-    let widths = links
-        .into_iter()
-        .map(|(from, to)| width(from) + 4 + width(to));
+    let links = session.links().iter();
+    let widths = links.map(|&(from, to)| width(from) + 4 + width(to));
     widths.fold(least, usize::max)
 }
 

@@ -35,7 +35,7 @@ fn main() -> ExitCode {
     let building = begin.elapsed();
     let history = History::build(&session);
     let judging = begin.elapsed();
-    let (packets, messages) = (session.packets.len(), session.messages.len());
+    let (packets, messages) = (session.packet_count(), session.message_count());
     let model = Model::new(Arc::new(session), Arc::new(history));
     let arranging = begin.elapsed();
     let picture = folder.path().join("timeline.png");
@@ -46,11 +46,11 @@ fn main() -> ExitCode {
     println!("{packets} packets, {messages} messages");
     println!("open the reels              {:>8.1} ms", millis(opening));
     println!(
-        "session: facts, matching    {:>8.1} ms",
+        "session: matching           {:>8.1} ms",
         millis(building - opening)
     );
     println!(
-        "history: beliefs, findings  {:>8.1} ms",
+        "history: facts, findings    {:>8.1} ms",
         millis(judging - building)
     );
     println!(

@@ -23,7 +23,7 @@ fuzz_target!(|bytes: &[u8]| {
     };
     let history = History::build(&session);
     let query = Query::parse("late > 1ms || rule == zombie-object").expect("a good filter");
-    for index in 0..session.packets.len().min(64) {
+    for index in 0..session.packet_count().min(64) {
         let packet = PacketId(index as u32);
         session.decode(packet);
         query.packet(&session, &history, packet);

@@ -1,5 +1,7 @@
 //! The whole window: which view lies where, and the keys.
 
+use std::time::Duration;
+
 use egui::{Align, CentralPanel, Frame, Key, Layout, Margin, Panel, Stroke, Ui, UiBuilder};
 use netreel_inspector_model::{Command, Model, Step};
 use netreel_protocol::session::SessionTime;
@@ -8,6 +10,9 @@ use crate::theme;
 use crate::views::{
     bytes, fields, findings, legend, minimap, objects, packets, status, timeline, top,
 };
+
+/// How soon there is a next frame while the filter looks at packets.
+const FILTERING: Duration = Duration::from_millis(16);
 
 /// What to show.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -85,6 +90,9 @@ impl Inspector {
 
     /// One frame: draws, then does what was asked for.
     pub fn show(&mut self, ui: &mut Ui) {
+        if self.model.advance() {
+            ui.ctx().request_repaint_after(FILTERING);
+        }
         let mut commands = Vec::new();
         keys(ui, &self.model, &mut commands);
         self.panels(ui, &mut commands);

@@ -61,12 +61,13 @@ pub fn screenshot(
     photograph(Model::new(session, history), view, size, path)
 }
 
-/// Draws a view of a model as it stands, and writes it as a PNG file.
+/// Draws a view of a model as it stands, once its filter has looked at all packets, and writes it
+/// as a PNG file.
 ///
 /// # Errors
 /// A size that cannot be drawn; a file that cannot be written.
 pub fn photograph(
-    model: Model,
+    mut model: Model,
     view: View,
     (width, height): (u32, u32),
     path: &Path,
@@ -74,6 +75,7 @@ pub fn photograph(
     if !(320..=SIDE_MAX).contains(&width) || !(200..=SIDE_MAX).contains(&height) {
         return Err(PictureError::Size { width, height });
     }
+    model.finish_filter();
     let canvas = render(&mut Inspector::new(model, view), width, height);
     write(&canvas, width, height, path).map_err(|error| PictureError::Write {
         path: path.to_owned(),

@@ -6,7 +6,7 @@ mod fixture;
 use std::path::{Path, PathBuf};
 
 use fixture::ways;
-use netreel_inspector::{PictureError, View, photograph, screenshot};
+use netreel_inspector::{Command, Model, PictureError, View, photograph, screenshot};
 
 fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.png"))
@@ -89,6 +89,22 @@ fn a_long_session_can_be_drawn() {
         &file("long"),
     )
     .expect("a picture");
+}
+
+#[test]
+fn a_picture_waits_until_the_filter_has_looked_at_all_packets() {
+    let picture = |name: &str, waits: bool| {
+        let (session, history) = fixture::long(100_000);
+        let mut model = Model::new(session, history);
+        model.apply(Command::SetFilter("from == A".to_owned()));
+        if waits {
+            model.finish_filter();
+        }
+        let path = file(name);
+        photograph(model, View::Timeline, (1600, 1000), &path).expect("a picture");
+        std::fs::read(&path).expect("a file")
+    };
+    assert!(picture("filtered-1", false) == picture("filtered-2", true));
 }
 
 #[test]

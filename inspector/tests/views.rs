@@ -232,12 +232,25 @@ fn the_filter_narrows_the_table() {
         let model = harness.state().model();
         let about = model
             .messages_of(id)
-            .iter()
-            .any(|m| m.facts.object == Some(BOX));
+            .any(|(_, facts)| facts.object == Some(BOX));
         assert!(about, "{name} is in the table");
     }
     click(&mut harness, "clear");
     assert_eq!(harness.state().model().row_count(), all);
+}
+
+#[test]
+fn a_filter_of_many_packets_ends_with_all_that_it_takes() {
+    let (session, history) = fixture::long(100_000);
+    let mut harness = open_model(Model::new(session, history), View::Timeline);
+    let filter = Command::SetFilter("from == A".to_owned());
+    harness.state_mut().model_mut().apply(filter);
+    while harness.state().model().filter().looked_at().is_some() {
+        harness.step();
+    }
+    harness.run();
+    assert!(names(&harness, " of so far ").is_empty());
+    assert_eq!(names(&harness, "25 000 packets").len(), 1);
 }
 
 #[test]

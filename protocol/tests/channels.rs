@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use netreel_protocol::history::History;
-use netreel_protocol::session::{MessageId, NodeId, ReelInput, Session};
+use netreel_protocol::session::{MessageId, NodeId, PacketId, ReelInput, Session};
 use netreel_reel::{
     ClockAnchor, Endpoint, Event, EventNumber, Header, Record, Reel, ReelWriter, SocketId,
     ThreadId, Time, WireText,
@@ -109,7 +109,7 @@ fn play(wire: &str, story: &[Crossed<'_>]) -> (Session, History) {
         }
     });
     let session = Session::build(reels.collect(), None).unwrap_or_else(|error| panic!("{error}"));
-    assert_eq!(session.warnings, Vec::<String>::new());
+    assert_eq!(session.warnings(), Vec::<String>::new());
     let history = History::build(&session);
     (session, history)
 }
@@ -125,11 +125,18 @@ fn handed(session: &Session, history: &History) -> Vec<(u32, i64)> {
 }
 
 /// Which packets, by number, were acked, and when.
-fn acked(history: &History) -> Vec<(usize, i64)> {
-    let acked = history.acked.iter().enumerate();
-    acked
-        .filter_map(|(packet, at)| Some((packet, at.as_ref()?.time.0)))
-        .collect()
+fn acked(session: &Session, history: &History) -> Vec<(u32, i64)> {
+    let packets = 0..session.packet_count() as u32;
+    let acked = packets.filter_map(|packet| {
+        let at = history.acked(session, PacketId(packet))?;
+        Some((packet, at.time.0))
+    });
+    acked.collect()
+}
+
+/// The bytes of the first message that travelled in fragments.
+fn joined(session: &Session, history: &History) -> Vec<u8> {
+    history.payload(session, &history.joined[0])
 }
 
 const DATA: u8 = 0;
@@ -165,14 +172,17 @@ fn the_same_number_in_two_channels_is_no_copy() {
             (0, 30, true, &[2, DATA, 7, 0]),
         ],
     );
-    assert_eq!(history.resends, [None, None, Some(MessageId(0))]);
+    let copies: Vec<_> = history.resends().collect();
+    assert_eq!(copies, [(MessageId(2), MessageId(0))]);
+    let resend_of = [0, 1, 2].map(|message| history.resend_of(MessageId(message)));
+    assert_eq!(resend_of, [None, None, Some(MessageId(0))]);
     assert_eq!(history.undelivered, [MessageId(0), MessageId(1)]);
 }
 
 #[test]
 fn a_message_that_acknowledges_another_acks_its_packet() {
     let wire = format!("{HEAD}{CHANNELS}");
-    let (_, history) = play(
+    let (session, history) = play(
         &wire,
         &[
             (0, 10, true, &[0, DATA, 7, 5]),
@@ -184,7 +194,7 @@ fn a_message_that_acknowledges_another_acks_its_packet() {
         ],
     );
     // The copy that had been sent last, in that channel.
-    assert_eq!(acked(&history), [(2, 240)]);
+    assert_eq!(acked(&session, &history), [(2, 240)]);
 }
 
 #[test]
@@ -210,7 +220,7 @@ fn fragments_with_an_id_come_in_any_order() {
     let [joined] = &history.joined[..] else {
         panic!("{:?}", history.joined)
     };
-    assert_eq!(joined.payload, [DATA, 9, 0]);
+    assert_eq!(history.payload(&session, joined), [DATA, 9, 0]);
     assert_eq!(joined.facts.channel, Some(9));
     let [(_, at)] = handed(&session, &history)[..] else {
         panic!("the whole is handed over once")
@@ -221,8 +231,8 @@ fn fragments_with_an_id_come_in_any_order() {
 #[test]
 fn what_is_joined_to_no_message_says_nothing() {
     let wire = format!("{HEAD}{CHANNELS}");
-    let (_, history) = play(&wire, &[(0, 10, true, &[0, PART, 7, 0, 42, 0, 1, ACKED])]);
-    assert_eq!(history.joined[0].payload, [ACKED]);
+    let (session, history) = play(&wire, &[(0, 10, true, &[0, PART, 7, 0, 42, 0, 1, ACKED])]);
+    assert_eq!(joined(&session, &history), [ACKED]);
     assert_eq!(history.joined[0].facts.kind, None);
 }
 
@@ -266,7 +276,7 @@ fn a_copy_of_an_unordered_message_is_handed_over_once() {
 
 #[test]
 fn ranges_ack_all_that_lies_in_them() {
-    let (_, history) = play(
+    let (session, history) = play(
         RANGES,
         &[
             (0, 10, true, &[254]),
@@ -278,7 +288,7 @@ fn ranges_ack_all_that_lies_in_them() {
             (0, 220, false, &[9, 255, 0, 2, 2]),
         ],
     );
-    assert_eq!(acked(&history), [(1, 220), (2, 220), (4, 220)]);
+    assert_eq!(acked(&session, &history), [(1, 220), (2, 220), (4, 220)]);
 }
 
 #[test]
@@ -294,6 +304,6 @@ fn fragments_of_the_games_own_bytes_are_joined_and_say_nothing() {
             (1, 120, false, &[1, PART, 7, 1, 42, 1, 2, 6]),
         ],
     );
-    assert_eq!(history.joined[0].payload, [5, 6]);
+    assert_eq!(joined(&session, &history), [5, 6]);
     assert_eq!(handed(&session, &history), [(1, 120)]);
 }

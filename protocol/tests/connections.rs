@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use netreel_protocol::session::{PacketId, ReelInput, Session};
+use netreel_protocol::session::{Message, MessageId, PacketId, ReelInput, Said, Session};
 use netreel_reel::{
     Endpoint, Event, EventNumber, Header, Record, Reel, ReelWriter, SocketId, ThreadId, Time,
     WireText,
@@ -82,16 +82,28 @@ fn session(reels: Vec<Vec<u8>>) -> Session {
 
 /// A full look at every packet, in any order, says what the pass at load said.
 fn check(session: &Session) -> Result<(), TestCaseError> {
-    for place in (0..session.packets.len() as u32).rev() {
+    for place in (0..session.packet_count() as u32).rev() {
         let id = PacketId(place);
-        let packet = session.packet(id).unwrap();
+        let at_load = session.said(id).unwrap();
         let facts = session.decode(id).unwrap().facts;
-        prop_assert_eq!(facts.sequence, packet.sequence);
-        prop_assert_eq!(facts.ack, packet.ack);
-        prop_assert_eq!(facts.diagnostics, packet.diagnostics);
-        let messages = packet.messages.start as usize..packet.messages.end as usize;
-        let at_load = session.messages[messages].iter().map(|each| &each.facts);
-        prop_assert!(facts.messages.iter().eq(at_load));
+        let said = Said {
+            protocol: facts.protocol,
+            sequence: facts.sequence,
+            ack: facts.ack,
+            ack_bits: facts.ack_bits,
+            ack_ranges: facts.ack_ranges,
+            range_bits: facts.range_bits,
+            messages: at_load.messages.clone(),
+            diagnostics: facts.diagnostics,
+        };
+        prop_assert_eq!(&said, &at_load);
+        let numbers = at_load.messages.map(MessageId);
+        let messages: Vec<_> = numbers.zip(facts.messages).collect();
+        prop_assert_eq!(&messages, &session.messages_of(id).collect::<Vec<_>>());
+        for (number, facts) in messages {
+            let message = Message { packet: id, facts };
+            prop_assert_eq!(session.message(number), Some(message));
+        }
     }
     Ok(())
 }
@@ -133,11 +145,12 @@ struct P {
 }";
 
 fn sequences(session: &Session) -> Vec<(Option<u64>, u32)> {
-    let packets = session.packets.iter();
+    let packets = (0..session.packet_count() as u32).map(PacketId);
     packets
-        .map(|packet| {
-            let sequence = packet.sequence.map(|sequence| sequence.value);
-            (sequence, packet.diagnostics)
+        .filter_map(|id| session.said(id))
+        .map(|said| {
+            let sequence = said.sequence.map(|sequence| sequence.value);
+            (sequence, said.diagnostics)
         })
         .collect()
 }

@@ -31,10 +31,10 @@ fn story(folder: &str) -> (Session, History) {
 fn shown(subcommand: &str, query: &Query, (session, history): &(Session, History)) -> usize {
     let about = |object: &Object| {
         let places = object.deliveries.iter();
-        let mut deliveries = places.map(|&place| &history.deliveries[place as usize]);
+        let mut deliveries = places.filter_map(|&place| history.deliveries.get(place as usize));
         deliveries.any(|each| query.message(session, history, each.message))
     };
-    let packets = (0..session.packets.len() as u32).map(PacketId);
+    let packets = (0..session.packet_count() as u32).map(PacketId);
     let mut findings = history.findings.iter();
     match subcommand {
         "packets" => packets

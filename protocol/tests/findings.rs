@@ -151,7 +151,7 @@ fn play(mode: u8, story: &[Sent]) -> (Session, History) {
         }
     });
     let session = Session::build(reels.collect(), None).unwrap_or_else(|error| panic!("{error}"));
-    assert_eq!(session.warnings, Vec::<String>::new());
+    assert_eq!(session.warnings(), Vec::<String>::new());
     let history = History::build(&session);
     (session, history)
 }

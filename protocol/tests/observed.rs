@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use netreel_protocol::history::History;
-use netreel_protocol::session::{Packet, PacketId, ReelInput, Session, SessionError};
+use netreel_protocol::session::{Packet, PacketId, ReelInput, Said, Session, SessionError};
 use netreel_reel::{
     ClockAnchor, Endpoint, Event, EventNumber, Header, Record, Reel, ReelWriter, SendOutcome,
     SocketId, ThreadId, Time, WireText,
@@ -157,9 +157,18 @@ fn session(reels: Vec<ReelInput>) -> Session {
     Session::build(reels, None).unwrap_or_else(|error| panic!("{error}"))
 }
 
+fn ids(session: &Session) -> impl Iterator<Item = PacketId> {
+    (0..session.packet_count() as u32).map(PacketId)
+}
+
+/// What the wire says of a packet.
+fn said(session: &Session, id: PacketId) -> Said {
+    session.said(id).expect("the packet")
+}
+
 /// Each packet: its link, when it was sent, seen and received, and its fate.
 fn story(session: &Session) -> Vec<String> {
-    let line = |packet: &Packet| {
+    let line = |packet: Packet| {
         let at = |time: i64| time.to_string();
         let stamp = |stamp: Option<netreel_protocol::session::Stamp>| {
             stamp.map_or("-".to_owned(), |stamp| at(stamp.time.0))
@@ -185,7 +194,7 @@ fn story(session: &Session) -> Vec<String> {
             packet.fate
         )
     };
-    session.packets.iter().map(line).collect()
+    session.packets().map(line).collect()
 }
 
 #[track_caller]
@@ -229,13 +238,9 @@ fn an_ack_that_was_seen_proves_that_a_packet_arrived() {
     );
     let session = session(vec![tap]);
     let history = History::build(&session);
-    let acked: Vec<Option<i64>> = history
-        .acked
-        .iter()
-        .map(|stamp| stamp.map(|stamp| stamp.time.0))
-        .collect();
-    assert_eq!(acked, [Some(25), None, None]);
-    let link = history.links.values().next().expect("a link");
+    let acked = ids(&session).map(|id| Some(history.acked(&session, id)?.time.0));
+    assert_eq!(acked.collect::<Vec<_>>(), [Some(25), None, None]);
+    let link = history.links(&session).values().next().expect("a link");
     assert_eq!(
         (link.lost, link.latency_ns, link.rtt_ns),
         (0, None, Some((25, 25, 25)))
@@ -430,15 +435,15 @@ fn what_was_cut_and_missed_is_told() {
         ],
     );
     let session = session(vec![tap]);
-    let packet = &session.packets[0];
+    let packet = session.packet(PacketId(0)).expect("the packet");
     assert_eq!((packet.length, packet.cut), (500, Some(3)));
-    let said = |words: &str| session.warnings.iter().any(|it| it.contains(words));
+    let said = |words: &str| session.warnings().iter().any(|it| it.contains(words));
     assert!(
         said("kept only the first bytes of 1 packet"),
         "{:?}",
-        session.warnings
+        session.warnings()
     );
-    assert!(said("missed 3 packets"), "{:?}", session.warnings);
+    assert!(said("missed 3 packets"), "{:?}", session.warnings());
 }
 
 #[test]
@@ -458,12 +463,12 @@ fn what_a_wire_keeps_is_kept_apart_for_each_connection_that_passes() {
         (7, Seen(0, 2000, 1000, &[1])),
     ];
     let session = session(vec![reel(&tap, &events)]);
-    let sums: Vec<(String, Option<u64>)> = session
-        .packets
-        .iter()
-        .map(|packet| {
-            let sequence = packet.sequence.map(|sequence| sequence.value);
-            (session.name(packet.from), sequence)
+    let sums: Vec<(String, Option<u64>)> = ids(&session)
+        .zip(session.packets())
+        .map(|(id, packet)| {
+            let sequence = said(&session, id).sequence;
+            let value = sequence.map(|sequence| sequence.value);
+            (session.name(packet.from), value)
         })
         .collect();
     let of = |name: &str| -> Vec<Option<u64>> {
@@ -473,10 +478,13 @@ fn what_a_wire_keeps_is_kept_apart_for_each_connection_that_passes() {
     assert_eq!(of("10.0.0.1:1000"), [Some(5), Some(6)]);
     assert_eq!(of("10.0.0.2:2000"), [Some(9), Some(10)]);
     assert_eq!(of("10.0.0.3:3000"), [Some(1), Some(2)]);
-    for place in 0..session.packets.len() {
-        let decoded = session.decode(PacketId(place as u32)).expect("a wire");
-        let known = session.packets[place].sequence;
-        assert_eq!(decoded.facts.sequence, known, "packet {place}");
+    for id in ids(&session) {
+        let decoded = session.decode(id).expect("a wire");
+        assert_eq!(
+            decoded.facts.sequence,
+            said(&session, id).sequence,
+            "{id:?}"
+        );
     }
 }
 
@@ -492,14 +500,13 @@ fn a_look_at_a_packet_knows_the_interface_that_saw_it() {
         (3, Seen(1, 1000, 2000, &[7])),
     ];
     let session = session(vec![reel(&tap, &events)]);
-    for place in 0..session.packets.len() {
-        let decoded = session.decode(PacketId(place as u32)).expect("a wire");
-        let packet = &session.packets[place];
-        let known = (packet.sequence, packet.ack);
+    for id in ids(&session) {
+        let facts = session.decode(id).expect("a wire").facts;
+        let known = said(&session, id);
         assert_eq!(
-            (decoded.facts.sequence, decoded.facts.ack),
-            known,
-            "packet {place}"
+            (facts.sequence, facts.ack),
+            (known.sequence, known.ack),
+            "{id:?}"
         );
     }
 }
@@ -530,7 +537,7 @@ fn nodes_of_one_capture_that_talked_to_the_same_server_are_one_session() {
         reel(&node("A", 1000), &[(10, Sent(9000, b"from A"))]),
         reel(&node("B", 2000), &[(20, Sent(9000, b"from B"))]),
     ]);
-    assert_eq!(session.packets.len(), 2);
+    assert_eq!(session.packet_count(), 2);
 }
 
 #[test]
@@ -583,7 +590,7 @@ fn captures_that_were_cut_at_different_lengths_find_each_other() {
         (21, Cut(2, 9)),
     ];
     let session = session(vec![reel(&OBSERVER, &tap), reel(&far, &shorter)]);
-    let seen: Vec<usize> = session.packets.iter().map(|each| each.seen.len()).collect();
+    let seen: Vec<usize> = session.packets().map(|each| each.seen.len()).collect();
     assert_eq!(seen, [2, 2]);
 }
 
@@ -686,8 +693,7 @@ fn what_was_seen_on_its_way_to_a_group_is_matched_with_who_heard_it() {
     let c = input(&node("C", 3000), at_any);
     let session = Session::build(vec![a, b, c, tap], None).expect("a session");
     let mut told: Vec<(String, usize, bool)> = session
-        .packets
-        .iter()
+        .packets()
         .map(|packet| {
             let to = session.name(packet.to);
             (to, packet.seen.len(), packet.received.is_some())

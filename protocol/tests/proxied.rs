@@ -276,10 +276,10 @@ fn check(session: &Session, expected: [&str; 3]) {
     let mut sorted = expected;
     sorted.sort_unstable();
     assert_eq!(names(session), sorted);
-    assert!(session.wire.is_some(), "{:?}", session.warnings);
-    assert_eq!(session.packets.len(), 24);
+    assert!(session.wire.is_some(), "{:?}", session.warnings());
+    assert_eq!(session.packet_count(), 24);
     let [first, second, server] = expected;
-    for (place, packet) in session.packets.iter().enumerate() {
+    for (place, packet) in session.packets().enumerate() {
         let link = (session.name(packet.from), session.name(packet.to));
         let (from, to, n) = match place % 4 {
             0 => (first, server, place / 4),
@@ -297,15 +297,16 @@ fn check(session: &Session, expected: [&str; 3]) {
             1 => &[FaultVerdict::Delayed { nanos: 2 * MS }],
             _ => &[],
         };
-        assert_eq!(verdicts(packet), expected, "packet {place}");
+        assert_eq!(verdicts(&packet), expected, "packet {place}");
         let id = PacketId(place as u32);
         let payload = session.payload(id).expect("the packet's bytes");
         assert_eq!(payload.last(), Some(&(b'0' + n as u8)));
         // What the wire keeps is that of one connection, seen from the end that counts.
         let decoded = session.decode(id).expect("the packet's fields");
+        let said = session.said(id).expect("what the wire says of it");
         let told = |sequence: Option<netreel_wire::Sequence>| sequence.map(|each| each.value);
-        assert_eq!(told(packet.sequence), Some(n as u64 + 1), "packet {place}");
-        assert_eq!(told(decoded.facts.sequence), told(packet.sequence));
+        assert_eq!(told(said.sequence), Some(n as u64 + 1), "packet {place}");
+        assert_eq!(told(decoded.facts.sequence), told(said.sequence));
     }
 }
 
@@ -323,8 +324,8 @@ fn a_proxy_alone_tells_of_clients_and_server() {
     );
     let told = "proxy.reel is of a proxy: what 127.0.0.1:10, 127.0.0.1:11, game:90 sent and \
                 received, and when, is told from there";
-    assert_eq!(session.warnings, [told]);
-    let first = &session.packets[1];
+    assert_eq!(session.warnings(), [told]);
+    let first = session.packet(PacketId(1)).expect("the packet");
     let (sent, received) = (first.sent.unwrap(), first.received.unwrap());
     assert_eq!(received.time.0 - sent.time.0, 2 * MS as i64);
 }
@@ -341,15 +342,15 @@ fn an_end_with_a_reel_of_its_own_tells_for_itself() {
 fn the_proxy_says_who_is_who_where_all_have_reels() {
     let session = two_clients().session(&["client 0", "client 1", "proxy", "server"]);
     check(&session, ["client 0", "client 1", "server"]);
-    assert!(session.warnings.is_empty(), "{:?}", session.warnings);
+    assert!(session.warnings().is_empty(), "{:?}", session.warnings());
 }
 
 #[test]
 fn what_was_seen_on_both_sides_of_a_proxy_is_the_packet_that_it_passed_on() {
     for ends in [&[][..], &["server"], &["client 0"], &["client 0", "server"]] {
         let session = two_clients().session(&[&["proxy", "watcher"], ends].concat());
-        assert_eq!(session.packets.len(), 24, "{ends:?}");
-        for (place, packet) in session.packets.iter().enumerate() {
+        assert_eq!(session.packet_count(), 24, "{ends:?}");
+        for (place, packet) in session.packets().enumerate() {
             let lost = place == 8;
             assert_eq!(
                 packet.seen.len(),
@@ -372,8 +373,8 @@ fn what_a_proxy_duplicates_is_seen_once_before_it_and_twice_behind_it() {
             Some(FaultVerdict::Duplicated { nanos }),
         );
         let session = world.session(&[&["proxy", "watcher"], ends].concat());
-        assert_eq!(session.packets.len(), 25, "{ends:?}");
-        let packet = session.packets.last().expect("a packet");
+        assert_eq!(session.packet_count(), 25, "{ends:?}");
+        let packet = session.packets().last().expect("a packet");
         assert_eq!(
             (packet.seen.len(), packet.duplicates.len()),
             (3, 1),
@@ -403,9 +404,9 @@ fn a_client_that_was_refused_never_reached_the_server() {
     world.proxy.push(1000 * MS, Event::Note { text });
     let session = world.session(&["proxy"]);
     assert_eq!(names(&session), ["127.0.0.1:10", "127.0.0.1:12", "game:90"]);
-    let refused = &session.packets[1];
+    let refused = session.packet(PacketId(1)).expect("the packet");
     assert_eq!(
-        (refused.fate, verdicts(refused)),
+        (refused.fate, verdicts(&refused)),
         (Fate::Lost, vec![verdict])
     );
 }
@@ -424,7 +425,7 @@ fn a_socket_of_which_nothing_says_whose_it_was_is_nobody() {
     let session = world.session(&["proxy"]);
     let names = names(&session);
     assert_eq!(names, ["127.0.0.1:10", "127.0.0.1:11", "game:90"]);
-    assert_eq!(session.packets.len(), 24);
+    assert_eq!(session.packet_count(), 24);
 }
 
 /// The reel of a proxy at `listen` that passes on to `target`, as from `local`, what `client` sends.
@@ -494,8 +495,8 @@ fn of_two_proxies_on_the_way_each_says_what_it_did() {
     });
     let session = Session::build(inputs.into(), None).unwrap();
     assert_eq!(names(&session), ["client", "server"]);
-    assert_eq!(session.packets.len(), 4);
-    for (place, packet) in session.packets.iter().enumerate() {
+    assert_eq!(session.packet_count(), 4);
+    for (place, packet) in session.packets().enumerate() {
         let (fate, expected) = match place {
             1 => (
                 Fate::Lost,
@@ -563,16 +564,16 @@ fn what_the_proxy_dropped_takes_no_receipt_of_an_equal_packet() {
     );
     // The server's reel has no end, and would leave what came last in doubt.
     let session = world.session(&["client 0", "proxy", "server"]);
-    let fates: Vec<Fate> = session.packets.iter().map(|packet| packet.fate).collect();
+    let fates: Vec<Fate> = session.packets().map(|packet| packet.fate).collect();
     let (lost, received) = (Fate::Lost, Fate::Received);
     assert_eq!(
         fates,
         [lost, received, received, lost, received, received, lost]
     );
-    for packet in session.packets.iter().filter(|each| each.fate == received) {
+    for packet in session.packets().filter(|each| each.fate == received) {
         let times = packet.sent.zip(packet.received).unwrap();
         assert_eq!(times.1.time.0 - times.0.time.0, 4 * MS as i64);
         assert!(packet.duplicates.is_empty() && packet.faults.is_empty());
     }
-    assert!(session.warnings.is_empty(), "{:?}", session.warnings);
+    assert!(session.warnings().is_empty(), "{:?}", session.warnings());
 }

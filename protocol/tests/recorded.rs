@@ -64,7 +64,7 @@ fn finding<'a>(history: &'a History, rule: &str) -> &'a Finding {
 }
 
 fn lost(session: &Session) -> usize {
-    let packets = session.packets.iter();
+    let packets = session.packets();
     packets.filter(|each| each.fate == Fate::Lost).count()
 }
 
@@ -91,7 +91,7 @@ fn a_first_block_that_is_damaged_is_a_hole_from_the_sessions_start_on() {
     let sentence = &finding(&history, "incomplete-reel").sentence;
     assert!(sentence.contains(&words), "{sentence}");
     assert!(!sentence.contains("ends before"), "{sentence}");
-    assert!(session.warnings.iter().any(|each| each.contains(&words)));
+    assert!(session.warnings().iter().any(|each| each.contains(&words)));
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn a_socket_that_only_a_damaged_block_opened_is_its_nodes_own() {
         assert_eq!(session.nodes.len(), 4);
         assert_eq!(x(&session).1.endpoints, x(&whole).1.endpoints);
         let translated = |each: &&String| each.contains("translation");
-        assert_eq!(session.warnings.iter().find(translated), None);
+        assert_eq!(session.warnings().iter().find(translated), None);
     }
 }
 
@@ -136,8 +136,9 @@ fn a_damaged_index_takes_nothing_from_what_is_found() {
     assert!(x(&session).1.complete);
     assert_eq!(finding(&history, "zombie-object").level, Level::Error);
     assert_eq!(history.findings, whole.findings);
-    let [warning] = session.warnings.as_slice() else {
-        panic!("{:?}", session.warnings)
+    let warnings = session.warnings();
+    let [warning] = warnings.as_slice() else {
+        panic!("{warnings:?}")
     };
     assert!(warning.contains("the index is damaged"), "{warning}");
     let info = export::info(&session, &history);
@@ -152,17 +153,22 @@ fn misread() -> (Session, History) {
     opened("host", Some(Arc::new(wire)), |_| {})
 }
 
+fn is_unfit(session: &Session, id: PacketId) -> bool {
+    session.said(id).expect("the packet").diagnostics > 0
+}
+
 #[test]
 fn how_many_packets_do_not_fit_the_wire_is_one_warning() {
     let (session, _) = misread();
-    let unfit = session.packets.iter().filter(|each| each.diagnostics > 0);
-    let words = format!("{} of {} packets", unfit.count(), session.packets.len());
-    let about = |each: &&String| each.contains("not fit the wire");
-    let about: Vec<&String> = session.warnings.iter().filter(about).collect();
+    let ids = (0..session.packet_count() as u32).map(PacketId);
+    let unfit = ids.filter(|&id| is_unfit(&session, id)).count();
+    let words = format!("{unfit} of {} packets", session.packet_count());
+    let mut about = session.warnings();
+    about.retain(|each| each.contains("not fit the wire"));
     assert_eq!(about.len(), 1, "{about:?}");
     assert!(about[0].starts_with(&words), "{about:?}");
     let (right, _) = host(|_| {});
-    assert!(!right.warnings.iter().any(|each| each.contains("fit")));
+    assert!(!right.warnings().iter().any(|each| each.contains("fit")));
 }
 
 #[test]
@@ -170,8 +176,8 @@ fn a_finding_that_rests_on_a_packet_that_does_not_fit_the_wire_is_no_error() {
     let (session, history) = misread();
     let mut doubted = 0;
     for finding in history.findings.iter().filter(|each| each.object.is_some()) {
-        let unfit = |id: PacketId| session.packets[id.0 as usize].diagnostics > 0;
-        let Some(piece) = finding.evidence.iter().find(|each| unfit(each.packet)) else {
+        let mut evidence = finding.evidence.iter();
+        let Some(piece) = evidence.find(|each| is_unfit(&session, each.packet)) else {
             continue;
         };
         doubted += 1;

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use netreel_protocol::history::{History, Level};
-use netreel_protocol::session::{Fate, Node, ReelInput, Session, SessionError, SessionTime};
+use netreel_protocol::session::{
+    Fate, Node, Packet, PacketId, ReelInput, Session, SessionError, SessionTime,
+};
 use netreel_reel::{
     ClockAnchor, Endpoint, Event, EventNumber, Header, Record, Reel, ReelWriter, SendOutcome,
     SocketId, ThreadId, Time, WireText,
@@ -145,11 +147,22 @@ fn node<'a>(session: &'a Session, name: &str) -> &'a Node {
         .expect("the node is there")
 }
 
+/// The packet with this number.
+fn packet(session: &Session, number: u32) -> Packet {
+    let packet = session.packet(PacketId(number));
+    packet.expect("the packet is there")
+}
+
+/// The sequence number that the wire finds in a packet.
+fn sequence(session: &Session, number: u32) -> Option<u64> {
+    Some(session.said(PacketId(number))?.sequence?.value)
+}
+
 fn warns(session: &Session, words: &str) {
     assert!(
-        session.warnings.iter().any(|each| each.contains(words)),
+        session.warnings().iter().any(|each| each.contains(words)),
         "{:?}",
-        session.warnings
+        session.warnings()
     );
 }
 
@@ -167,14 +180,14 @@ fn pair() -> (Tape, Tape) {
 fn a_send_and_its_receipt_are_one_packet() {
     let (a, b) = pair();
     let session = session(vec![a.on(1), b.on(2)]);
-    let packet = &session.packets[0];
+    let packet = packet(&session, 0);
     assert_eq!(
         (packet.sent.unwrap().time.0, packet.received.unwrap().time.0),
         (0, 20)
     );
     assert_eq!(
-        (packet.fate, packet.sequence.unwrap().value),
-        (Fate::Received, 0)
+        (packet.fate, sequence(&session, 0)),
+        (Fate::Received, Some(0))
     );
     assert_eq!(
         (session.name(packet.from), session.name(packet.to)),
@@ -190,14 +203,17 @@ fn times_that_no_clock_shows_are_kept_within_what_can_be_subtracted() {
     let (first, last) = (session.span.start.0, session.span.end.0);
     assert_eq!((first, last), (0, SessionTime::MAX.0));
     warns(&session, "there are times beyond the year 2262");
-    assert_eq!(History::build(&session).acked.len(), 4);
+    let history = History::build(&session);
+    let acked = (0..4).map(|number| history.acked(&session, PacketId(number)));
+    assert_eq!(acked.collect::<Vec<_>>(), [None; 4]);
+    assert_eq!(session.packet_count(), 4);
 }
 
 #[test]
 fn payload_and_fields_are_read_again_from_the_reel() {
     let (a, b) = pair();
     let session = session(vec![a.on(1), b.on(2)]);
-    let id = netreel_protocol::session::PacketId(0);
+    let id = PacketId(0);
     assert_eq!(session.payload(id), Some(vec![1, 0, 9]));
     assert_eq!(session.decode(id).unwrap().facts.sender, Some(1));
 }
@@ -224,7 +240,7 @@ fn recordings_of_two_unmodified_programs_are_one_session_where_packets_tie_them(
         end.header.engine = Header::UNMODIFIED.to_owned();
     }
     let met = session(vec![a.on(1), b.on(2)]);
-    assert_eq!(met.warnings, Vec::<String>::new());
+    assert_eq!(met.warnings(), Vec::<String>::new());
 }
 
 #[test]
@@ -262,7 +278,7 @@ fn the_same_reel_twice_is_used_once() {
     let (a, b) = pair();
     let bytes = a.on(1);
     let session = session(vec![bytes.clone(), bytes, b.on(2)]);
-    assert_eq!((session.nodes.len(), session.packets.len()), (2, 2));
+    assert_eq!((session.nodes.len(), session.packet_count()), (2, 2));
     warns(
         &session,
         "A was recorded twice: one.reel is used, two.reel is left out",
@@ -302,7 +318,7 @@ fn clocks_of_two_machines_are_aligned_by_packets_both_ways() {
         .received(ahead + 150, 1, &[1, 0, 0])
         .sent(ahead + 250, 1, &[2, 0, 0]);
     let session = session(vec![a.on(1), b.on(2)]);
-    assert_eq!(session.packets[0].received.unwrap().time.0, 50);
+    assert_eq!(packet(&session, 0).received.unwrap().time.0, 50);
     assert_eq!(
         (
             node(&session, "A").clock_error_ns,
@@ -310,7 +326,7 @@ fn clocks_of_two_machines_are_aligned_by_packets_both_ways() {
         ),
         (0, 50)
     );
-    assert_eq!(session.warnings, Vec::<String>::new());
+    assert_eq!(session.warnings(), Vec::<String>::new());
 }
 
 #[test]
@@ -338,7 +354,7 @@ fn a_socket_bound_to_every_address_is_reached_at_each() {
     let (a, b) = pair();
     let session = session(vec![a.reel(([0, 0, 0, 0], 1).into()), b.on(2)]);
     assert_eq!(session.nodes.len(), 2);
-    assert!(session.packets.iter().all(|packet| packet.sent.is_some()));
+    assert!(session.packets().all(|packet| packet.sent.is_some()));
 }
 
 #[test]
@@ -355,8 +371,7 @@ fn a_node_behind_an_address_translation_is_known_by_its_packets() {
     assert_eq!(session.nodes.len(), 2);
     assert!(
         session
-            .packets
-            .iter()
+            .packets()
             .all(|packet| packet.fate == Fate::Received)
     );
     warns(
@@ -374,7 +389,7 @@ fn a_send_that_failed_is_not_lost() {
         .event(5, Happened::Poll)
         .event(SECOND, Happened::Poll);
     let session = session(vec![a.on(1), b.on(2)]);
-    assert_eq!(session.packets[0].fate, Fate::SendFailed);
+    assert_eq!(packet(&session, 0).fate, Fate::SendFailed);
 }
 
 #[test]
@@ -385,7 +400,7 @@ fn dropped_events_are_a_hole_that_leaves_fates_unknown() {
         .event(50, Happened::Dropped(17))
         .event(SECOND, Happened::Poll);
     let session = session(vec![a.on(1), b.on(2)]);
-    assert_eq!(session.packets[0].fate, Fate::Unknown);
+    assert_eq!(packet(&session, 0).fate, Fate::Unknown);
     assert_eq!(node(&session, "B").holes[0].why, "17 events were dropped");
     let history = History::build(&session);
     assert_eq!(history.findings[0].rule, "incomplete-reel");
@@ -429,7 +444,7 @@ fn a_wire_with_a_mistake_leaves_packets_as_bytes() {
     b.header.wires.clear();
     let session = session(vec![a.on(1), b.on(2)]);
     assert!(session.wire.is_none());
-    assert_eq!(session.packets.len(), 2);
+    assert_eq!(session.packet_count(), 2);
     warns(&session, "packets are shown as bytes");
 }
 
@@ -471,10 +486,10 @@ fn what_is_sent_to_a_group_is_a_packet_for_each_node_that_heard_it() {
         let session = session(vec![a.on(1), b.reel(any), c.reel(any)]);
         let group = group.to_string();
         let told: Vec<(u64, String, Fate)> = session
-            .packets
-            .iter()
-            .map(|packet| {
-                let sent = packet.sequence.map_or(0, |sequence| sequence.value);
+            .packets()
+            .zip(0..)
+            .map(|(packet, number)| {
+                let sent = sequence(&session, number).unwrap_or(0);
                 (sent, session.name(packet.to), packet.fate)
             })
             .collect();
@@ -487,7 +502,7 @@ fn what_is_sent_to_a_group_is_a_packet_for_each_node_that_heard_it() {
         ];
         assert_eq!(told, expected);
         assert!(node(&session, &group).group);
-        assert!(session.warnings.is_empty(), "{:?}", session.warnings);
+        assert!(session.warnings().is_empty(), "{:?}", session.warnings());
     }
 }
 
@@ -497,8 +512,8 @@ fn a_socket_of_both_families_sees_the_same_endpoints_as_one_of_ipv4() {
     let a = Tape::new("A", "boot").sent(10, 1, &[1, 0, 9]);
     let a = a.event(20, Happened::Received(mapped, vec![1, 0, 9]));
     let session = session(vec![a.on(1)]);
-    assert_eq!((session.nodes.len(), session.packets.len()), (1, 1));
-    assert_eq!(session.packets[0].fate, Fate::Received);
+    assert_eq!((session.nodes.len(), session.packet_count()), (1, 1));
+    assert_eq!(packet(&session, 0).fate, Fate::Received);
 }
 
 /// A client at port 1, and what it sends to and receives from port 2, which processes of one machine
@@ -527,10 +542,10 @@ fn workers(local: &str) -> Session {
 fn where_processes_hold_one_socket_a_packet_is_of_the_one_that_received_or_sent_it() {
     for local in ["127.0.0.1:2", "0.0.0.0:2", "[::]:2"] {
         let session = workers(local);
-        assert!(session.warnings.is_empty(), "{:?}", session.warnings);
+        assert!(session.warnings().is_empty(), "{:?}", session.warnings());
         assert_eq!(session.nodes.len(), 4);
-        assert_eq!(session.packets.len(), 40);
-        for (place, packet) in session.packets.iter().enumerate() {
+        assert_eq!(session.packet_count(), 40);
+        for (place, packet) in session.packets().enumerate() {
             let worker = ["w1", "w2"][place / 2 % 2];
             let ends = [worker, "client"].map(str::to_owned);
             let [from, to] = [packet.from, packet.to].map(|node| session.name(node));
@@ -557,7 +572,7 @@ fn equal_payloads_to_a_socket_that_processes_hold_are_received_in_order() {
     }
     let [w1, w2] = workers.map(|worker| worker.event(SECOND, Happened::Poll).on(2));
     let session = session(vec![w1, w2, client.on(1)]);
-    let told = session.packets.iter();
+    let told = session.packets();
     let told: Vec<(String, Fate)> = told.map(|it| (session.name(it.to), it.fate)).collect();
     let of = |name: &str| vec![(name.to_owned(), Fate::Received); 3];
     assert_eq!(told, [of("w1"), of("w2")].concat());
@@ -570,7 +585,7 @@ fn a_process_that_lets_go_of_a_socket_which_another_has_as_well_leaves_it_to_tha
     let b = Tape::new("B", "boot").event(4, Happened::Poll);
     let b = b.received(30, 1, &[1, 0, 9]);
     let session = session(vec![parent.on(2), a.on(1), b.on(2)]);
-    let told = session.packets.iter();
+    let told = session.packets();
     let told: Vec<(String, Fate)> = told.map(|it| (session.name(it.to), it.fate)).collect();
     assert_eq!(told, [("B".to_owned(), Fate::Received)]);
 }
@@ -588,7 +603,7 @@ fn recordings_of_processes_that_hold_one_socket_open_with_that_of_their_client()
         end.header.clock.boot_id = if id == 1 { "here" } else { "there" }.to_owned();
     }
     let session = session(vec![parent.on(2), b.on(2), a.on(1)]);
-    let mut packets = session.packets.iter();
+    let mut packets = session.packets();
     assert!(packets.all(|packet| packet.fate == Fate::Received));
 }
 
@@ -600,7 +615,7 @@ fn what_nobody_received_at_a_socket_that_processes_hold_is_lost_once() {
         tape.event(SECOND, Happened::Poll).on(2)
     });
     let session = session([held.into(), vec![a.on(1)]].concat());
-    let fates = session.packets.iter().map(|packet| packet.fate);
+    let fates = session.packets().map(|packet| packet.fate);
     assert_eq!(fates.collect::<Vec<_>>(), [Fate::Lost]);
 }
 
@@ -618,8 +633,8 @@ fn what_is_sent_to_the_unspecified_address_reaches_its_own_machine() {
         let received = Happened::Received(from, vec![1, 0, 9]);
         let b = Tape::new("B", "boot").event(20, received);
         let session = session(vec![a.reel(from), b.reel(local)]);
-        assert_eq!((session.nodes.len(), session.packets.len()), (2, 1));
-        assert_eq!(session.packets[0].fate, Fate::Received);
-        assert!(session.warnings.is_empty(), "{:?}", session.warnings);
+        assert_eq!((session.nodes.len(), session.packet_count()), (2, 1));
+        assert_eq!(packet(&session, 0).fate, Fate::Received);
+        assert!(session.warnings().is_empty(), "{:?}", session.warnings());
     }
 }

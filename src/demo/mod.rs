@@ -52,16 +52,12 @@ pub fn run(arguments: &Demo, out: &mut dyn Write) -> Result<Answer, Failure> {
         return ring::report(&windows, &folder, &mut told);
     }
     let (story, reels) = read(&folder)?;
-    let Story {
-        session,
-        history,
-        unread,
-    } = &story;
-    let judgement = Judgement::new(session, history, Level::Error, unread);
+    let (session, history) = (&story.session, story.history());
+    let judgement = Judgement::new(session, history, Level::Error, &story.unread);
     writeln!(
         told,
         "recorded {} between {} in {}",
-        text::count(session.packets.len() as u64, "packet"),
+        text::count(session.packet_count() as u64, "packet"),
         text::count(session.nodes.len() as u64, "node"),
         folder.display()
     )?;
@@ -88,7 +84,7 @@ pub fn run(arguments: &Demo, out: &mut dyn Write) -> Result<Answer, Failure> {
     told.flush()?;
     let summary = json!({
         "folder": folder.display().to_string(),
-        "packets": session.packets.len(),
+        "packets": session.packet_count(),
         "check": export::check(session, history, &judgement),
         "replays": replays,
     });

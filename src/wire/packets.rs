@@ -144,7 +144,7 @@ fn of_reels(
 ) -> Result<(), Failure> {
     let reels = open::reels(&[path])?;
     let session = Session::build(reels.inputs, Some(wire.clone())).map_err(Failure::new)?;
-    for number in 0..session.packets.len() {
+    for number in 0..session.packet_count() {
         let id = PacketId(number as u32);
         let Some(decoded) = session.decode(id) else {
             return Err(told(path, format!("packet {number} cannot be read again")));

@@ -147,7 +147,7 @@ impl Model {
     }
 
     fn select_message(&mut self, message: MessageId) {
-        let Some(found) = self.session().messages.get(message.0 as usize) else {
+        let Some(found) = self.session().message(message) else {
             return;
         };
         let (packet, object) = (found.packet, found.facts.object);
@@ -222,8 +222,8 @@ impl Model {
                 Some((row, _)) => row.checked_sub(1).and_then(|row| self.packet_at(row)),
                 None => self.packet_at(rows.wrapping_sub(1)),
             },
-            Step::NextOnLink => self.on_link(1),
-            Step::PreviousOnLink => self.on_link(-1),
+            Step::NextOnLink => self.on_link(true),
+            Step::PreviousOnLink => self.on_link(false),
             Step::NextFinding => return self.step_finding(1),
             Step::PreviousFinding => return self.step_finding(-1),
         };
@@ -234,21 +234,15 @@ impl Model {
 
     /// A packet's row, or the row where it would stand.
     fn nearest_row(&self, packet: PacketId) -> Option<(usize, bool)> {
-        if !self.filter.is_narrow() {
-            return Some((packet.0 as usize, true));
-        }
-        match self.filter.rows.binary_search(&packet) {
-            Ok(row) => Some((row, true)),
-            Err(row) => Some((row, false)),
+        match self.filter.taken() {
+            Some(taken) => Some((taken.row(packet), taken.has(packet))),
+            None => Some((packet.0 as usize, true)),
         }
     }
 
-    fn on_link(&self, step: isize) -> Option<PacketId> {
-        let id = self.selection.packet?;
-        let packet = self.packet(id)?;
-        let link = self.index.links.get(&(packet.from, packet.to))?;
-        let place = link.binary_search(&id).ok()?;
-        link.get(place.checked_add_signed(step)?).copied()
+    fn on_link(&self, is_next: bool) -> Option<PacketId> {
+        let links = &self.index.links;
+        links.neighbour(self.session(), self.selection.packet?, is_next)
     }
 
     fn step_finding(&mut self, step: isize) {

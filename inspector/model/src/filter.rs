@@ -1,55 +1,235 @@
 //! The filter: an expression of the query language and the packets that it takes.
+//!
+//! A thread of its own looks at the packets of a session that is not short, slice by slice. What it
+//! has found so far is shown meanwhile.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
+use std::thread;
 
 use netreel_protocol::history::History;
 use netreel_protocol::query::Query;
 use netreel_protocol::session::{PacketId, Session};
 
-use crate::index::Crowd;
+use crate::crowd::{Crowd, Drawn};
+use crate::links::Links;
+use crate::taken::Taken;
+
+/// A session of up to so many packets is filtered at once.
+const AT_ONCE: usize = 4096;
+
+/// So many packets are looked at together.
+const SLICE: usize = 1024;
+
+/// At most so many slices are taken in for a frame, and wait to be taken in.
+const SLICES_MAX: usize = 32;
 
 /// The filter in force and the text that is being typed.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct Filter {
     /// As it was typed.
     pub text: String,
     /// What is wrong with the text. Where it cannot be read, the last good expression stays in
     /// force.
     pub error: Option<String>,
-    pub(crate) rows: Vec<PacketId>,
-    crowd: Option<Crowd>,
+    found: Option<Found>,
+}
+
+/// What an expression has taken.
+#[derive(Debug)]
+struct Found {
+    taken: Taken,
+    /// Those packets, a row each.
+    crowd: Crowd,
+    /// How many packets there are to look at.
+    total: usize,
+    /// What is still to come.
+    rest: Option<Receiver<Slice>>,
+}
+
+/// Some packets that follow each other.
+#[derive(Debug)]
+struct Slice {
+    packets: Range<usize>,
+    /// Those of them that the filter takes.
+    taken: Vec<(PacketId, Drawn)>,
+}
+
+/// Looks at packets.
+struct Search {
+    query: Query,
+    session: Arc<Session>,
+    history: Arc<History>,
+    links: Arc<Links>,
 }
 
 impl Filter {
     /// Whether it leaves packets out.
     pub fn is_narrow(&self) -> bool {
-        self.crowd.is_some()
+        self.found.is_some()
+    }
+
+    /// How many packets it has looked at, while there are more to look at. Until then it takes none
+    /// of those.
+    pub fn looked_at(&self) -> Option<usize> {
+        let found = self.found.as_ref()?;
+        found.rest.as_ref()?;
+        Some(found.taken.looked())
     }
 
     /// The packets that it takes, ready to be drawn; `None` where it takes all.
     pub(crate) fn crowd(&self) -> Option<&Crowd> {
-        self.crowd.as_ref()
+        self.found.as_ref().map(|found| &found.crowd)
+    }
+
+    /// Which packets it takes; `None` where it takes all.
+    pub(crate) fn taken(&self) -> Option<&Taken> {
+        self.found.as_ref().map(|found| &found.taken)
     }
 
     /// Takes a new text.
-    pub(crate) fn set(&mut self, text: String, session: &Session, history: &History) {
+    pub(crate) fn set(
+        &mut self,
+        text: String,
+        session: &Arc<Session>,
+        history: &Arc<History>,
+        links: &Arc<Links>,
+    ) {
         self.text = text;
         self.error = None;
         if self.text.trim().is_empty() {
-            self.crowd = None;
-            self.rows.clear();
+            self.found = None;
             return;
         }
         match Query::parse(&self.text) {
             Ok(query) => {
-                self.rows = (0..session.packets.len())
-                    .map(|place| PacketId(place as u32))
-                    .filter(|&packet| query.packet(session, history, packet))
-                    .collect();
-                self.crowd = Some(Crowd::new(session, history, self.rows.iter().copied()));
                 // A name that nothing has is a slip more often than a question.
                 let unknown = query.unknown_names(session);
                 self.error = (!unknown.is_empty()).then(|| unknown.join("; "));
+                let search = Search {
+                    query,
+                    session: session.clone(),
+                    history: history.clone(),
+                    links: links.clone(),
+                };
+                self.found = Some(search.begin());
             }
             Err(error) => self.error = Some(error.to_string()),
         }
+    }
+
+    /// Takes in what was found since, as much as a frame has time for. Returns whether there is
+    /// more to come.
+    pub(crate) fn advance(&mut self) -> bool {
+        for _ in 0..SLICES_MAX {
+            let next = self.rest().map(Receiver::try_recv);
+            match next {
+                Some(Ok(slice)) => self.take(slice),
+                Some(Err(TryRecvError::Empty)) => return true,
+                Some(Err(TryRecvError::Disconnected)) => self.break_off(),
+                None => return false,
+            }
+        }
+        self.rest().is_some()
+    }
+
+    /// Waits until all packets were looked at.
+    pub(crate) fn finish(&mut self) {
+        while let Some(rest) = self.rest() {
+            match rest.recv() {
+                Ok(slice) => self.take(slice),
+                Err(_) => self.break_off(),
+            }
+        }
+    }
+
+    fn rest(&self) -> Option<&Receiver<Slice>> {
+        self.found.as_ref()?.rest.as_ref()
+    }
+
+    fn take(&mut self, slice: Slice) {
+        if let Some(found) = &mut self.found {
+            found.take(slice);
+        }
+    }
+
+    /// Whoever looked at the packets ended before the last of them.
+    fn break_off(&mut self) {
+        if let Some(found) = &mut self.found {
+            found.rest = None;
+            found.crowd.finish();
+            let looked = found.taken.looked();
+            self.error = Some(format!("the filter failed at packet {looked}"));
+        }
+    }
+
+    /// How many bytes of memory what it takes has.
+    pub(crate) fn memory(&self) -> usize {
+        let found = self.found.iter();
+        let memory = found.map(|found| found.taken.memory() + found.crowd.memory());
+        memory.sum()
+    }
+}
+
+impl Found {
+    fn take(&mut self, slice: Slice) {
+        let mut taken = slice.taken.iter().peekable();
+        for packet in slice.packets.map(|place| PacketId(place as u32)) {
+            let next = taken.next_if(|(next, _)| *next == packet);
+            self.taken.push(next.is_some());
+            if let Some((_, drawn)) = next {
+                self.crowd.push(drawn);
+            }
+        }
+        if self.taken.looked() >= self.total {
+            self.crowd.finish();
+            self.rest = None;
+        }
+    }
+}
+
+impl Search {
+    /// Looks at a few packets at once, at many on a thread of their own.
+    fn begin(self) -> Found {
+        let total = self.session.packet_count();
+        let mut found = Found {
+            taken: Taken::default(),
+            crowd: Crowd::new(self.session.nodes.len()),
+            total,
+            rest: None,
+        };
+        if total <= AT_ONCE {
+            found.take(self.slice(0..total));
+            return found;
+        }
+        let (to, rest) = sync_channel(SLICES_MAX);
+        found.rest = Some(rest);
+        // Where there can be no thread, nobody sends anything, and that is told as a failure.
+        let builder = thread::Builder::new().name("filter".to_owned());
+        drop(builder.spawn(move || self.run(&to)));
+        found
+    }
+
+    /// Looks at all packets, as long as somebody wants to know.
+    fn run(&self, to: &SyncSender<Slice>) {
+        let total = self.session.packet_count();
+        for start in (0..total).step_by(SLICE) {
+            let slice = self.slice(start..(start + SLICE).min(total));
+            if to.send(slice).is_err() {
+                return;
+            }
+        }
+    }
+
+    fn slice(&self, packets: Range<usize>) -> Slice {
+        let ids = packets.clone().map(|place| PacketId(place as u32));
+        let taken = ids.filter(|&id| self.query.packet(&self.session, &self.history, id));
+        let drawn = taken.filter_map(|id| {
+            let packet = self.session.packet(id)?;
+            Some((id, Drawn::new(&packet, self.links.stretch(&packet))))
+        });
+        let taken = drawn.collect();
+        Slice { packets, taken }
     }
 }

@@ -6,41 +6,43 @@
 //! its pixels, never on the length of the recording.
 
 mod command;
+mod crowd;
 mod detail;
 mod filter;
 mod findings;
+mod hulls;
 mod index;
-mod interval;
+mod lead;
+mod links;
 mod names;
 mod nodes;
 mod outcome;
 mod ownership;
 mod scale;
 mod table;
+mod taken;
 pub mod text;
 mod timeline;
+mod times;
+mod type_names;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, OnceLock};
 
 use netreel_protocol::history::{Evidence, History, Level};
-use netreel_protocol::session::{
-    Fate, Message, MessageId, NodeId, Packet, PacketId, Session, SessionTime,
-};
+use netreel_protocol::session::{Fate, MessageId, NodeId, Packet, PacketId, Session, SessionTime};
 use netreel_protocol::verdict::{Judgement, Verdict};
-use netreel_wire::{Kind, KindId, StreamId, TreeId, Value};
+use netreel_wire::{Kind, KindId, MessageFacts, StreamId, TreeId};
 
 pub use command::{Command, Hover, Step};
 pub use detail::{BitOrder, Detail, FieldRow, HEX_COLUMNS, HexRow, mask};
 pub use filter::Filter;
 pub use findings::{EvidenceRow, FindingRow};
-pub use interval::{Intervals, Touching};
 pub use nodes::LaneNote;
 pub use outcome::Outcome;
 pub use ownership::{Row, Shown, Stretch};
 pub use scale::{RANGE_NS_MIN, Scale, Tick, ticks};
-pub(crate) use table::row_of;
 pub use table::{Column, PacketRow};
 pub use timeline::{ARROWS_MAX, Arrow, Bucket, Flag, MinimapColumn, Traffic};
 
@@ -67,7 +69,11 @@ pub struct Model {
     summaries: Vec<ownership::Summary>,
     summary_places: BTreeMap<u64, usize>,
     object_rows: Vec<Row>,
-    type_names: BTreeMap<u64, String>,
+    type_names: type_names::TypeNames,
+    leads: lead::Leads,
+    has_sequences: OnceLock<bool>,
+    /// The minimap of the width that it was drawn in last.
+    minimap: Mutex<Option<(Scale, Vec<MinimapColumn>)>>,
     finding_order: Vec<usize>,
     finding_places: Vec<usize>,
     finding_counts: [usize; 3],
@@ -108,7 +114,7 @@ impl Model {
         }
         let index = index::Index::new(&session, &history);
         let mut model = Model {
-            names: names::Names::new(&session, &index),
+            names: names::Names::new(&session),
             trigger_lanes: BTreeMap::new(),
             judgement: Judgement::new(&session, &history, Level::Error, unread),
             index,
@@ -118,7 +124,10 @@ impl Model {
                 .map(|(place, summary)| (summary.object, place))
                 .collect(),
             object_rows: ownership::rows(&summaries, &history, None),
-            type_names: type_names(&session),
+            type_names: type_names::TypeNames::default(),
+            leads: lead::Leads::default(),
+            has_sequences: OnceLock::new(),
+            minimap: Mutex::new(None),
             summaries,
             finding_order,
             finding_places,
@@ -215,11 +224,15 @@ impl Model {
         if let Some(field) = self.selection.field {
             return self.detail.bits(field);
         }
-        let message = self.selection.message?;
-        let message = self.session.messages.get(message.0 as usize)?;
+        let facts = self.session.message(self.selection.message?)?.facts;
         // A message inside another stream is no part of the packet's own bytes.
-        let facts = &message.facts;
-        (facts.stream == StreamId(0)).then(|| facts.bits.clone())
+        (facts.stream == StreamId(0)).then_some(facts.bits)
+    }
+
+    /// The bits of the selected message, in its stream.
+    pub fn selected_message(&self) -> Option<Range<u32>> {
+        let message = self.session.message(self.selection.message?)?;
+        Some(message.facts.bits)
     }
 
     /// The fields that light up in the tree: the one that the pointer is over, or those that own the
@@ -233,26 +246,21 @@ impl Model {
     }
 
     /// A packet of the session.
-    pub fn packet(&self, id: PacketId) -> Option<&Packet> {
-        self.session.packets.get(id.0 as usize)
+    pub fn packet(&self, id: PacketId) -> Option<Packet> {
+        self.session.packet(id)
     }
 
     /// A packet's messages, in wire order.
-    pub fn messages_of(&self, id: PacketId) -> &[Message] {
-        self.packet(id)
-            .map(|packet| packet.messages.start as usize..packet.messages.end as usize)
-            .and_then(|range| self.session.messages.get(range))
-            .unwrap_or_default()
+    pub fn messages_of(
+        &self,
+        id: PacketId,
+    ) -> impl Iterator<Item = (MessageId, MessageFacts)> + '_ {
+        self.session.messages_of(id)
     }
 
     /// The message kinds of the wire.
     pub fn kinds(&self) -> &[Kind] {
         self.session.wire.as_ref().map_or(&[], |wire| wire.kinds())
-    }
-
-    /// The kinds that packets are known by: those of their most telling messages, in the wire's order.
-    pub fn kinds_that_lead(&self) -> &[KindId] {
-        &self.index.leading
     }
 
     /// A kind's name; `?` for a message that ended before saying.
@@ -325,14 +333,15 @@ impl Model {
         let Some(packet) = self.packet(id) else {
             return String::new();
         };
-        let mut lines = vec![format!("packet {}  {}", id.0, self.link_name(packet))];
+        let mut lines = vec![format!("packet {}  {}", id.0, self.link_name(&packet))];
         let kinds = self.kinds_text(id);
         lines.push(if kinds.is_empty() {
             "no messages".to_owned()
         } else {
             kinds
         });
-        let sequence = packet
+        let said = self.session.said(id).unwrap_or_default();
+        let sequence = said
             .sequence
             .map_or_else(String::new, |s| format!("sequence {}, ", s.value));
         lines.push(format!(
@@ -342,14 +351,14 @@ impl Model {
         match packet.fate {
             Fate::Received => lines.push(format!(
                 "{} {}{}",
-                table::late(packet),
-                self.measured(packet).unwrap_or("under way"),
+                table::late(&packet),
+                self.measured(&packet).unwrap_or("under way"),
                 match packet.duplicates.len() {
                     0 => String::new(),
                     more => format!(", received {} times", more + 1),
                 }
             )),
-            _ => lines.push(table::fate(packet)),
+            _ => lines.push(table::fate(&packet)),
         }
         lines.extend(
             packet
@@ -385,17 +394,17 @@ impl Model {
         }
         let about = self
             .messages_of(id)
-            .iter()
-            .filter(|message| message.facts.object.is_some())
-            .max_by_key(|message| {
-                let role = message
-                    .kind()
-                    .and_then(|kind| self.kinds().get(usize::from(kind.0)))
-                    .map(|kind| index::weight(kind.role));
+            .map(|(_, facts)| facts)
+            .filter(|facts| facts.object.is_some())
+            .max_by_key(|facts| {
+                let role = self
+                    .session
+                    .kind_of(facts)
+                    .map(|kind| lead::weight(kind.role));
                 // Of equals the first in the packet.
-                (role, std::cmp::Reverse(message.facts.bits.start))
+                (role, std::cmp::Reverse(facts.bits.start))
             })
-            .and_then(|message| message.facts.object);
+            .and_then(|facts| facts.object);
         if about.is_some() && !keeps {
             self.select_object(about);
         }
@@ -415,7 +424,27 @@ impl Model {
     }
 
     fn set_filter(&mut self, text: String) {
-        self.filter.set(text, &self.session, &self.history);
+        let links = &self.index.links;
+        self.filter.set(text, &self.session, &self.history, links);
+    }
+
+    /// Takes in what the filter has found since the last frame. Returns whether it is still looking
+    /// at packets, so that there has to be a next frame.
+    pub fn advance(&mut self) -> bool {
+        self.filter.advance()
+    }
+
+    /// Waits until the filter has looked at all packets.
+    pub fn finish_filter(&mut self) {
+        self.filter.finish();
+    }
+
+    /// How many bytes of memory the model takes beside the session and the history, by what they
+    /// are for: what grows with the packets, and with the filter.
+    pub fn memory(&self) -> Vec<(&'static str, usize)> {
+        let mut memory = self.index.memory();
+        memory.push(("filter", self.filter.memory()));
+        memory
     }
 }
 
@@ -425,35 +454,4 @@ fn bit_order(session: &Session) -> BitOrder {
         Some(wire) if !wire.is_lsb_first(None) => BitOrder::Msb,
         _ => BitOrder::Lsb,
     }
-}
-
-/// Names of object types, from the first message of each type that a decode can name.
-fn type_names(session: &Session) -> BTreeMap<u64, String> {
-    let mut names = BTreeMap::new();
-    let mut tried = BTreeMap::new();
-    for message in &session.messages {
-        let Some(kind) = message.facts.object_type else {
-            continue;
-        };
-        // A few tries for each: a broken packet shall not hide a name, nor cost the start.
-        let tries: &mut u32 = tried.entry(kind).or_default();
-        if names.contains_key(&kind) || *tries >= 4 {
-            continue;
-        }
-        *tries += 1;
-        let Some(decoded) = session.decode(message.packet) else {
-            continue;
-        };
-        for node in decoded.tree.iter() {
-            if node.annotation() == Some("object_type")
-                && let Value::Enum {
-                    raw,
-                    name: Some(name),
-                } = node.value()
-            {
-                names.entry(raw).or_insert_with(|| name.to_string());
-            }
-        }
-    }
-    names
 }

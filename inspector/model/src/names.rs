@@ -7,7 +7,6 @@ use std::net::SocketAddr;
 use netreel_protocol::session::{NodeId, Packet, Session};
 
 use crate::Model;
-use crate::index::Index;
 
 /// Most characters of a name beside a lane.
 const LANE_MAX: usize = 22;
@@ -30,9 +29,9 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    pub fn new(session: &Session, index: &Index) -> Names {
+    pub fn new(session: &Session) -> Names {
         let full: Vec<&str> = session.nodes.iter().map(|it| it.name.as_str()).collect();
-        let ends = index.links.keys().flat_map(|&(from, to)| [from, to]);
+        let ends = session.links().iter().flat_map(|&(from, to)| [from, to]);
         let mut talking: BTreeSet<NodeId> = ends.collect();
         if talking.is_empty() {
             talking.extend((0..full.len()).map(|place| NodeId(place as u16)));
@@ -40,7 +39,7 @@ impl Names {
         // Where no wire says what packets carry, there is room for whole addresses.
         let short = short(&full, &talking, session.wire.is_none());
         let length = |node: NodeId| short.get(usize::from(node.0)).map_or(1, |it| length(it));
-        let links = index.links.keys();
+        let links = session.links().iter();
         let links = links.map(|&(from, to)| length(from) + 3 + length(to));
         let lanes = lanes(&full);
         let longest = |names: &[String]| {

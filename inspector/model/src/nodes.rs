@@ -153,7 +153,7 @@ impl Model {
                 text::count(packet.length.into())
             ));
         }
-        let redacted = self.teller(packet)?.header().redacted.as_ref()?;
+        let redacted = self.teller(&packet)?.header().redacted.as_ref()?;
         let bytes = self.session().payload(id).unwrap_or_default();
         if redacted.has(Removed::Payloads) && bytes.is_empty() {
             return Some("redacted: the payload was taken out".into());
@@ -169,7 +169,7 @@ impl Model {
     /// `4 nodes · 12 481 packets · 31 lost`
     pub fn status(&self) -> String {
         let session = self.session();
-        let total = session.packets.len();
+        let total = session.packet_count();
         let mut nodes = several(session.nodes.len(), "node", "nodes");
         match session.nodes.len() - self.lanes().len() {
             0 => {}
@@ -177,7 +177,7 @@ impl Model {
         }
         let mut parts = vec![nodes];
         parts.push(several(total, "packet", "packets"));
-        let lost = text::count(self.index.lost.len() as u64);
+        let lost = text::count(self.index.lost as u64);
         parts.push(match self.index.unknown {
             0 => format!("{lost} lost"),
             // Who only saw packets pass cannot know.

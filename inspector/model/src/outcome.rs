@@ -1,7 +1,7 @@
 //! What became of a packet's messages: where they were delivered, and what the node did with them.
 
 use netreel_protocol::history::{Delivery, Effect};
-use netreel_protocol::session::{MessageId, PacketId};
+use netreel_protocol::session::PacketId;
 
 use crate::{Model, text};
 
@@ -31,28 +31,14 @@ impl Model {
     /// What the nodes did with a packet's messages about objects, in wire order; at most `limit`.
     /// A message that was sent several times has its outcome at the copy that arrived first.
     pub fn outcomes(&self, id: PacketId, limit: usize) -> Vec<Outcome> {
-        let Some(packet) = self.packet(id) else {
-            return Vec::new();
-        };
-        packet
-            .messages
-            .clone()
-            .flat_map(|message| self.deliveries_of(MessageId(message)))
+        let history = self.history();
+        self.messages_of(id)
+            .flat_map(|(message, _)| history.deliveries_of(message))
+            .filter_map(|place| history.deliveries.get(place as usize))
             .filter(|delivery| delivery.effect != Effect::Plain && !delivery.local)
-            .filter_map(|delivery| self.outcome(delivery))
+            .filter_map(|delivery| self.outcome(&delivery))
             .take(limit)
             .collect()
-    }
-
-    fn deliveries_of(&self, message: MessageId) -> impl Iterator<Item = &Delivery> {
-        let delivered = &self.history().delivered;
-        let first = delivered.partition_point(|&(earlier, _)| earlier < message);
-        delivered
-            .get(first..)
-            .unwrap_or_default()
-            .iter()
-            .take_while(move |&&(same, _)| same == message)
-            .filter_map(|&(_, place)| self.history().deliveries.get(place as usize))
     }
 
     fn outcome(&self, delivery: &Delivery) -> Option<Outcome> {

@@ -1,6 +1,7 @@
 //! Who owned what: a row for each object, and below it a row for each node where it matters.
 
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use netreel_protocol::history::{Belief, History, Level, Object, Span};
 use netreel_protocol::session::{MessageId, NodeId, SessionTime};
@@ -48,7 +49,20 @@ pub(crate) struct Summary {
     pub level: Option<Level>,
     /// Whether the nodes' last beliefs differ, or one is an orphan.
     pub open: bool,
-    pub merged: Vec<(Range<SessionTime>, Shown)>,
+    /// What all nodes together believe, worked out when it is first drawn.
+    merged: OnceLock<Vec<(Range<SessionTime>, Shown)>>,
+}
+
+impl Summary {
+    fn merged(&self, history: &History) -> &[(Range<SessionTime>, Shown)] {
+        self.merged.get_or_init(|| {
+            history
+                .objects
+                .get(&self.object)
+                .map(merge)
+                .unwrap_or_default()
+        })
+    }
 }
 
 impl Model {
@@ -60,15 +74,14 @@ impl Model {
 
     /// An object's number as people see it: `42 box`.
     pub fn object_name(&self, object: u64) -> String {
-        let kind = self
-            .history()
-            .objects
-            .get(&object)
-            .and_then(|object| object.object_type);
-        match kind.map(|kind| (kind, self.type_names.get(&kind))) {
-            Some((_, Some(name))) => format!("{object} {name}"),
-            Some((kind, None)) => format!("{object} type {kind}"),
-            None => object.to_string(),
+        let Some(known) = self.history().objects.get(&object) else {
+            return object.to_string();
+        };
+        let name = self.type_names.name(self.session(), self.history(), known);
+        match (known.object_type, name) {
+            (_, Some(name)) => format!("{object} {name}"),
+            (Some(kind), None) => format!("{object} type {kind}"),
+            (None, None) => object.to_string(),
         }
     }
 
@@ -82,7 +95,8 @@ impl Model {
     pub fn stretches(&self, row: Row, scale: &Scale) -> Vec<Stretch> {
         match row {
             Row::Object(object) => {
-                let merged = self.summary(object).map_or(&[][..], |s| &s.merged);
+                let merged = self.summary(object);
+                let merged = merged.map_or(&[][..], |summary| summary.merged(self.history()));
                 folded(
                     merged,
                     |entry| &entry.0,
@@ -206,7 +220,7 @@ pub(crate) fn summaries(history: &History) -> Vec<Summary> {
             object: id,
             level: levels.get(&id).copied(),
             open: ends_open(object),
-            merged: merge(object),
+            merged: OnceLock::new(),
         })
         .collect();
     summaries.sort_by_key(|summary| {

@@ -69,23 +69,33 @@ impl Model {
     pub fn columns(&self) -> Vec<Column> {
         let mut columns = vec![Column::Number, Column::Time, Column::Link];
         let mut add = |column, is: bool| columns.extend(is.then_some(column));
-        let links = &self.history().links;
         add(Column::Messages, self.session().wire.is_some());
         add(Column::Objects, self.object_count() > 0);
-        add(Column::Sequence, self.index.has_sequences);
+        add(Column::Sequence, self.has_sequences());
         add(Column::Bytes, true);
-        add(
-            Column::Latency,
-            links.is_empty() || links.values().any(|link| link.latency_ns.is_some()),
-        );
+        add(Column::Latency, self.index.links.have_latency());
         add(Column::Fate, true);
         columns
+    }
+
+    /// Whether any packet has a sequence number; of a session that is not
+    /// [small](netreel_protocol::session::Session::is_small), whether the wire has any.
+    fn has_sequences(&self) -> bool {
+        let session = self.session();
+        *self.has_sequences.get_or_init(|| match &session.wire {
+            None => false,
+            Some(wire) if !session.is_small() => wire.has_field(None, Some("sequence")),
+            Some(_) => (0..session.packet_count()).any(|place| {
+                let said = session.said(PacketId(place as u32));
+                said.is_some_and(|said| said.sequence.is_some())
+            }),
+        })
     }
 
     /// What the latency of all links is measured between: `in proxy`; `None`: from node to node, or
     /// not the same for all.
     pub fn measured_alike(&self) -> Option<&'static str> {
-        let mut links = self.index.links.keys();
+        let mut links = self.session().links().iter();
         let of = |&(from, to)| self.session().measured(from, to);
         let first = of(links.next()?);
         links.all(|link| of(link) == first).then(|| first.words())?
@@ -98,10 +108,9 @@ impl Model {
 
     /// How many packets the filter takes.
     pub fn row_count(&self) -> usize {
-        if self.filter.is_narrow() {
-            self.filter.rows.len()
-        } else {
-            self.session().packets.len()
+        match self.filter.taken() {
+            Some(taken) => taken.len(),
+            None => self.session().packet_count(),
         }
     }
 
@@ -115,44 +124,43 @@ impl Model {
 
     /// The packet of a row of the filtered table.
     pub fn packet_at(&self, row: usize) -> Option<PacketId> {
-        if self.filter.is_narrow() {
-            self.filter.rows.get(row).copied()
-        } else {
-            (row < self.session().packets.len()).then_some(PacketId(row as u32))
+        match self.filter.taken() {
+            Some(taken) => taken.get(row),
+            None => (row < self.session().packet_count()).then_some(PacketId(row as u32)),
         }
     }
 
     /// Where a packet stands in the filtered table.
     pub fn row_of(&self, packet: PacketId) -> Option<usize> {
-        if self.filter.is_narrow() {
-            row_of(&self.filter.rows, packet)
-        } else {
-            let row = packet.0 as usize;
-            (row < self.session().packets.len()).then_some(row)
+        let row = packet.0 as usize;
+        match self.filter.taken() {
+            Some(taken) => taken.has(packet).then(|| taken.row(packet)),
+            None => (row < self.session().packet_count()).then_some(row),
         }
     }
 
     /// One packet as a row.
     pub fn packet_row(&self, id: PacketId) -> Option<PacketRow> {
         let packet = self.packet(id)?;
+        let said = self.session().said(id)?;
         let time = packet.first();
         Some(PacketRow {
             packet: id,
             time: time.map_or_else(|| "?".to_owned(), |stamp| text::seconds(stamp.time)),
-            link: self.short_link_name(packet),
+            link: self.short_link_name(&packet),
             kinds: self.kinds_text(id),
-            described: packet.protocol.is_some(),
-            lead: self.index.lead(id),
+            described: said.protocol.is_some(),
+            lead: self.lead(id),
             objects: self.objects_text(id),
-            sequence: packet
+            sequence: said
                 .sequence
                 .map_or_else(String::new, |s| s.value.to_string()),
             bytes: text::count(u64::from(packet.length)),
-            late: late(packet),
-            is_late: self.is_late(id),
-            fate: fate(packet),
+            late: late(&packet),
+            is_late: self.is_late(&packet),
+            fate: fate(&packet),
             missing: matches!(packet.fate, Fate::Lost | Fate::SendFailed),
-            level: self.index.worst.get(&id).copied(),
+            level: self.index.worst(id),
             selected: self.selection.packet == Some(id),
             evidence: self.story().iter().any(|piece| piece.packet == id),
         })
@@ -170,10 +178,10 @@ impl Model {
     /// The kinds of a packet's messages in wire order, counted: `create, 3 update`.
     pub fn kinds_text(&self, id: PacketId) -> String {
         let mut groups: Vec<(Option<KindId>, usize)> = Vec::new();
-        for message in self.messages_of(id) {
-            match groups.iter_mut().find(|group| group.0 == message.kind()) {
+        for (_, facts) in self.messages_of(id) {
+            match groups.iter_mut().find(|group| group.0 == facts.kind) {
                 Some(group) => group.1 += 1,
-                None => groups.push((message.kind(), 1)),
+                None => groups.push((facts.kind, 1)),
             }
         }
         let mut out = String::new();
@@ -190,31 +198,21 @@ impl Model {
     }
 
     /// Whether a packet's most telling message was sent before.
-    pub fn is_resend(&self, id: PacketId) -> bool {
-        let lead = self.index.lead(id);
-        let Some(packet) = self.packet(id) else {
-            return false;
-        };
-        self.messages_of(id)
-            .iter()
-            .zip(packet.messages.start..)
-            .find(|(message, _)| message.kind() == lead)
-            .and_then(|(_, place)| self.history().resends.get(place as usize))
-            .is_some_and(|earlier| earlier.is_some())
+    fn is_resend(&self, id: PacketId) -> bool {
+        let lead = self.lead(id);
+        let mut messages = self.messages_of(id);
+        let told = messages.find(|(_, facts)| facts.kind == lead);
+        told.is_some_and(|(message, _)| self.history().resend_of(message).is_some())
     }
 
     /// Whether a packet took much longer than the quickest one of its link.
-    pub fn is_late(&self, id: PacketId) -> bool {
-        let quickest = |packet: &Packet| {
-            let link = self.history().links.get(&(packet.from, packet.to))?;
-            Some(link.latency_ns?.0)
+    fn is_late(&self, packet: &Packet) -> bool {
+        let quickest = self.index.links.quickest_ns((packet.from, packet.to));
+        let took = match (packet.sent, packet.received) {
+            (Some(sent), Some(received)) => Some(received.time.0.saturating_sub(sent.time.0)),
+            _ => None,
         };
-        let took =
-            |packet: &Packet| Some(packet.received?.time.0.saturating_sub(packet.sent?.time.0));
-        let Some(packet) = self.packet(id) else {
-            return false;
-        };
-        match (took(packet), quickest(packet)) {
+        match (took, quickest) {
             (Some(took), Some(quickest)) => {
                 took > quickest.saturating_mul(3) && took.saturating_sub(quickest) > LATE_NS_MIN
             }
@@ -224,12 +222,11 @@ impl Model {
 
     /// A packet's most telling message in two words: `migrate 42`; `again` where it was sent before.
     pub fn lead_text(&self, id: PacketId) -> String {
-        let lead = self.index.lead(id);
+        let lead = self.lead(id);
         let object = self
             .messages_of(id)
-            .iter()
-            .find(|message| message.kind() == lead && message.facts.object.is_some())
-            .and_then(|message| message.facts.object);
+            .find(|(_, facts)| facts.kind == lead && facts.object.is_some())
+            .and_then(|(_, facts)| facts.object);
         let mut text = self.kind_name(lead).to_owned();
         if let Some(object) = object {
             text.push_str(&format!(" {object}"));
@@ -243,8 +240,7 @@ impl Model {
     fn objects_text(&self, id: PacketId) -> String {
         let objects: BTreeSet<u64> = self
             .messages_of(id)
-            .iter()
-            .filter_map(|message| message.facts.object)
+            .filter_map(|(_, facts)| facts.object)
             .collect();
         let mut out = String::new();
         for (place, object) in objects.iter().enumerate() {
@@ -259,11 +255,6 @@ impl Model {
         }
         out
     }
-}
-
-/// Where a packet stands in sorted rows.
-pub(crate) fn row_of(rows: &[PacketId], packet: PacketId) -> Option<usize> {
-    rows.binary_search(&packet).ok()
 }
 
 /// From send to first receive: `205 ms`; `?` where one of them is not known.

@@ -1,13 +1,15 @@
 //! The timeline of one frame: arrows while they can be told apart, above that density.
 
+use std::collections::BTreeMap;
+
 use netreel_protocol::history::Level;
 use netreel_protocol::session::{Fate, NodeId, PacketId, SessionTime};
 use netreel_wire::KindId;
 
-use crate::index::{Crowd, rank as rank_of, stretch};
-use crate::interval::count_in;
+use crate::Model;
+use crate::crowd::{Crowd, Lane};
+use crate::index::rank as rank_of;
 use crate::scale::Scale;
-use crate::{Model, row_of};
 
 /// Above so many packets in the visible time there is density instead of arrows.
 pub const ARROWS_MAX: usize = 3_000;
@@ -91,7 +93,8 @@ impl Model {
     /// What happened in the visible time, over `scale`'s pixels: at most [`ARROWS_MAX`] arrows beside
     /// those of the selection.
     pub fn traffic(&self, scale: &Scale) -> Traffic {
-        if let Some(arrows) = self.arrows(&self.index.all, scale) {
+        let all = |row| Some(PacketId(row as u32));
+        if let Some(arrows) = self.arrows(&self.index.all, all, scale) {
             return Traffic {
                 arrows,
                 ..Traffic::default()
@@ -99,18 +102,16 @@ impl Model {
         }
         let density = |crowd: &Crowd| {
             let lanes = crowd.lanes.iter();
-            lanes
-                .map(|lane| buckets(&lane.events, &lane.lost, scale))
-                .collect()
+            lanes.map(|lane| buckets(lane, scale)).collect()
         };
-        let Some(taken) = self.filter.crowd() else {
+        let (Some(crowd), Some(taken)) = (self.filter.crowd(), self.filter.taken()) else {
             return Traffic {
                 density: density(&self.index.all),
                 density_is_rest: false,
                 arrows: self.marked_arrows(),
             };
         };
-        match self.arrows(taken, scale) {
+        match self.arrows(crowd, |row| taken.get(row), scale) {
             Some(mut arrows) => {
                 arrows.extend(
                     self.marked_arrows()
@@ -124,19 +125,29 @@ impl Model {
                 }
             }
             None => Traffic {
-                density: density(taken),
+                density: density(crowd),
                 density_is_rest: false,
                 arrows: self.marked_arrows(),
             },
         }
     }
 
-    /// The arrows of a crowd that touch the visible time, unless there are too many.
-    fn arrows(&self, crowd: &Crowd, scale: &Scale) -> Option<Vec<Arrow>> {
-        let touching = crowd.arrows.touching(&scale.range(), ARROWS_MAX);
+    /// The arrows of a crowd that touch the visible time, unless there are too many. `packet` gives
+    /// the packet of a row.
+    fn arrows(
+        &self,
+        crowd: &Crowd,
+        packet: impl Fn(usize) -> Option<PacketId>,
+        scale: &Scale,
+    ) -> Option<Vec<Arrow>> {
+        let stretch = |row: usize| {
+            let (start, end) = self.index.links.stretch(&self.packet(packet(row)?)?);
+            Some((start.min(end), start.max(end)))
+        };
+        let touching = crowd.arrows.touching(&scale.range(), ARROWS_MAX, stretch);
         touching.complete.then(|| {
-            let ids = touching.ids.into_iter();
-            ids.filter_map(|id| self.arrow(PacketId(id))).collect()
+            let rows = touching.rows.into_iter();
+            rows.filter_map(|row| self.arrow(packet(row)?)).collect()
         })
     }
 
@@ -154,17 +165,15 @@ impl Model {
 
     /// Receipts beyond the first, in the visible time.
     pub fn duplicates(&self, scale: &Scale) -> Vec<(NodeId, SessionTime, PacketId)> {
-        let all = &self.index.duplicates;
+        let times = &self.index.duplicates;
         let range = scale.range();
-        let first = all.partition_point(|&(time, _)| time < range.start);
-        all.get(first..)
-            .unwrap_or_default()
-            .iter()
+        let (first, end) = (times.place(range.start), times.place(range.end));
+        (first..end)
             .take(DUPLICATES_MAX)
-            .take_while(|&&(time, _)| time < range.end)
-            .filter_map(|&(time, id)| {
-                let packet = self.packet(PacketId(id))?;
-                Some((packet.to, SessionTime(time), PacketId(id)))
+            .filter_map(|place| {
+                let packet = PacketId(self.index.duplicate_packets.get(place) as u32);
+                let (_, to) = self.session().link(packet)?;
+                Some((to, SessionTime(times.get(place)?), packet))
             })
             .collect()
     }
@@ -224,53 +233,84 @@ impl Model {
     /// The whole session over `width` columns.
     pub fn minimap(&self, width: f32) -> Vec<MinimapColumn> {
         let scale = Scale::new(&self.whole(), width);
-        buckets(&self.index.events, &self.index.lost, &scale)
+        let known = self.minimap.lock();
+        if let Ok(Some((drawn, columns))) = known.as_deref()
+            && *drawn == scale
+        {
+            return columns.clone();
+        }
+        let mut columns: BTreeMap<u32, Bucket> = BTreeMap::new();
+        for lane in &self.index.all.lanes {
+            for bucket in buckets(lane, &scale) {
+                let all = columns.entry(bucket.column).or_insert(Bucket {
+                    events: 0,
+                    lost: 0,
+                    ..bucket
+                });
+                all.events += bucket.events;
+                all.lost += bucket.lost;
+            }
+        }
+        let columns: Vec<Bucket> = columns.into_values().collect();
+        if let Ok(mut known) = known {
+            *known = Some((scale, columns.clone()));
+        }
+        columns
     }
 
     /// One packet as an arrow.
     pub fn arrow(&self, id: PacketId) -> Option<Arrow> {
         let packet = self.packet(id)?;
-        let (start, end) = stretch(packet, self.history());
+        let (start, end) = self.index.links.stretch(&packet);
         Some(Arrow {
             packet: id,
             from: packet.from,
             to: packet.to,
-            start,
-            end,
+            start: SessionTime(start),
+            end: SessionTime(end),
             start_known: packet.departed().is_some(),
             fate: packet.fate,
-            kind: self.index.lead(id),
-            matches: !self.filter.is_narrow() || row_of(&self.filter.rows, id).is_some(),
+            kind: self.lead(id),
+            matches: self.filter.taken().is_none_or(|taken| taken.has(id)),
             selected: self.selection.packet == Some(id),
             evidence: self.story().iter().any(|piece| piece.packet == id),
-            level: self.index.worst.get(&id).copied(),
+            level: self.index.worst(id),
         })
     }
 }
 
-fn buckets(events: &[i64], lost: &[i64], scale: &Scale) -> Vec<Bucket> {
+/// The columns of pixels of a lane in which something happened.
+fn buckets(lane: &Lane, scale: &Scale) -> Vec<Bucket> {
+    let events = [lane.sends(), lane.receipts()];
+    let from = |time: i64| events.map(|times| times.place(time));
     let mut buckets = Vec::new();
     let mut column = 0;
     let end = scale.range().end;
+    let mut first = from(scale.range().start);
     while column < scale.columns() {
         let range = scale.column(column);
-        let first = events.partition_point(|&time| time < range.start);
-        // Jump over columns in which nothing happened.
-        match events.get(first) {
-            Some(&next) if next < range.end => {
-                let last = events.partition_point(|&time| time < range.end);
-                buckets.push(Bucket {
-                    column: column as u32,
-                    events: (last - first) as u32,
-                    lost: count_in(lost, &range) as u32,
-                });
-                column += 1;
-            }
-            Some(&next) if next < end => {
-                let ahead = scale.x(SessionTime(next)).floor().max(0.0) as usize;
-                column = ahead.saturating_sub(1).max(column + 1);
-            }
-            _ => break,
+        let ahead = events
+            .iter()
+            .zip(first)
+            .filter_map(|(times, place)| times.get(place));
+        let Some(next) = ahead.min() else { break };
+        if next < range.end {
+            let last = from(range.end);
+            let count = last.iter().sum::<usize>() - first.iter().sum::<usize>();
+            buckets.push(Bucket {
+                column: column as u32,
+                events: count as u32,
+                lost: lane.lost().count_in(&range) as u32,
+            });
+            first = last;
+            column += 1;
+        } else if next < end {
+            // Jump over columns in which nothing happened.
+            let ahead = scale.x(SessionTime(next)).floor().max(0.0) as usize;
+            column = ahead.saturating_sub(1).max(column + 1);
+            first = from(scale.column(column).start);
+        } else {
+            break;
         }
     }
     buckets

@@ -7,11 +7,11 @@ use netreel_inspector_model::{
     ARROWS_MAX, Command, Hover, Model, Row, Scale, Shown, Step, Traffic, ticks,
 };
 use netreel_protocol::history::{Belief, Level};
-use netreel_protocol::session::{NodeId, PacketId, Session, SessionTime};
+use netreel_protocol::session::{Message, MessageId, NodeId, PacketId, Session, SessionTime};
 use netreel_wire::KindId;
 
 fn packet(model: &Model, kind: u16, from: u16, to: u16) -> PacketId {
-    let about = |message: &netreel_protocol::session::Message| {
+    let about = |message: &Message| {
         message.kind() == Some(KindId(kind)) && message.facts.object == Some(BOX)
     };
     let links = |id: PacketId| {
@@ -19,9 +19,8 @@ fn packet(model: &Model, kind: u16, from: u16, to: u16) -> PacketId {
             .packet(id)
             .is_some_and(|p| (p.from, p.to) == (NodeId(from), NodeId(to)))
     };
-    let messages = &model.session().messages;
+    let mut messages = model.session().messages();
     messages
-        .iter()
         .find(|message| about(message) && links(message.packet))
         .map(|message| message.packet)
         .expect("the script says it")
@@ -99,10 +98,8 @@ fn an_empty_session_can_be_shown() {
 
 #[test]
 fn the_longest_session_there_can_be_is_shown_and_zoomed() {
-    let session = Session {
-        span: SessionTime(0)..SessionTime::MAX,
-        ..Session::default()
-    };
+    let mut session = Session::default();
+    session.span = SessionTime(0)..SessionTime::MAX;
     let mut model = Model::new(session.into(), Default::default());
     for (at, factor) in [(SessionTime::MAX, 1e-9), (SessionTime(0), 1e9)] {
         model.apply(Command::Zoom { at, factor });
@@ -161,8 +158,7 @@ fn arrow_keys_stay_on_the_filter_and_on_the_link() {
         let id = model.selection().packet.expect("a packet");
         let about = model
             .messages_of(id)
-            .iter()
-            .any(|m| m.facts.object == Some(BOX));
+            .any(|(_, facts)| facts.object == Some(BOX));
         assert!(about, "{id:?} is not about the box");
         seen += 1;
         model.apply(Command::Step(Step::NextPacket));
@@ -320,15 +316,9 @@ fn a_field_and_its_byte_light_each_other() {
 fn the_selected_message_lights_its_bits() {
     let mut model = fixture::race_model();
     let create = packet(&model, CREATE, A, X);
-    let message = model.packet(create).expect("a packet").messages.start;
-    model.apply(Command::SelectMessage(
-        netreel_protocol::session::MessageId(message),
-    ));
-    let bits = model.session().messages[message as usize]
-        .facts
-        .bits
-        .clone();
-    assert_eq!(model.lit_bits(), Some(bits));
+    let (message, facts) = model.messages_of(create).next().expect("a message");
+    model.apply(Command::SelectMessage(message));
+    assert_eq!(model.lit_bits(), Some(facts.bits));
 }
 
 #[test]
@@ -367,8 +357,7 @@ fn the_table_says_what_is_late_and_what_is_lost() {
         lost,
         model
             .session()
-            .packets
-            .iter()
+            .packets()
             .filter(|p| p.received.is_none())
             .count()
     );
@@ -379,13 +368,9 @@ fn the_table_says_what_is_late_and_what_is_lost() {
 #[test]
 fn the_status_counts() {
     let model = fixture::race_model();
-    let lost = model
-        .session()
-        .packets
-        .iter()
-        .filter(|p| p.received.is_none())
-        .count();
-    let packets = model.session().packets.len();
+    let packets = model.session().packets();
+    let lost = packets.filter(|p| p.received.is_none()).count();
+    let packets = model.session().packet_count();
     assert_eq!(
         model.status(),
         format!("4 nodes · {packets} packets · {lost} lost")
@@ -464,6 +449,7 @@ fn a_filter_brings_arrows_back_where_there_was_density() {
     let mut model = Model::new(session, history);
     model.apply(Command::ShowAll);
     model.apply(Command::SetFilter("lost".to_owned()));
+    model.finish_filter();
     let traffic = model.traffic(&model.scale(1500.0));
     assert_eq!(traffic.arrows.len(), 1_000);
     assert!(traffic.density_is_rest);
@@ -556,7 +542,7 @@ fn no_order_of_commands_brings_the_model_out_of_step() {
         let number = draws.below(800) as u32;
         let command = match draws.below(14) {
             0 => Command::SelectPacket(PacketId(number)),
-            1 => Command::SelectMessage(netreel_protocol::session::MessageId(number)),
+            1 => Command::SelectMessage(MessageId(number)),
             2 => Command::PinField(Some(netreel_wire::TreeId(number))),
             3 => Command::SelectFinding(draws.below(4) as usize),
             4 => Command::SelectEvidence(draws.below(4) as usize, draws.below(4) as usize),
@@ -584,8 +570,8 @@ fn no_order_of_commands_brings_the_model_out_of_step() {
             assert!(model.packet(packet).is_some(), "{command:?}");
         }
         if let Some(message) = selection.message {
-            let of = model.session().messages[message.0 as usize].packet;
-            assert_eq!(Some(of), selection.packet, "{command:?}");
+            let of = model.session().carrier(message);
+            assert_eq!(of, selection.packet, "{command:?}");
         }
         assert_eq!(
             model.story().is_empty(),

@@ -6,12 +6,10 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-use fixture::ways::{model, observer, recorded, redacted, seen, talk};
+use fixture::ways::{exchange, model, recorded, redacted, seen, talk, talking};
 use netreel_inspector_model::{Column, Model};
 use netreel_protocol::history::{Finding, History, Level};
-use netreel_protocol::session::{
-    Fate, Hole, Node, NodeId, PacketId, Session, SessionTime, Triggered,
-};
+use netreel_protocol::session::{Hole, Node, NodeId, PacketId, Session, SessionTime, Triggered};
 use netreel_reel::{EventNumber, Removed, Trigger, TriggerCause};
 
 const ADDRESSES: [&str; 3] = ["10.0.0.31:49152", "10.0.0.5:7000", "10.0.0.31:49153"];
@@ -94,17 +92,14 @@ fn who_sent_nothing_has_no_lane() {
 
 #[test]
 fn without_packets_every_node_has_a_lane() {
-    let session = Session {
-        nodes: vec![recorded("A"), recorded("B")],
-        ..Session::default()
-    };
+    let mut session = Session::default();
+    session.nodes = vec![recorded("A"), recorded("B")];
     assert_eq!(model(session).lanes().len(), 2);
 }
 
 #[test]
 fn who_only_saw_packets_does_not_say_that_none_was_lost() {
-    let mut session = talk(ADDRESSES.map(seen).to_vec());
-    session.observers.push(observer("eth0"));
+    let session = talk(ADDRESSES.map(seen).to_vec());
     let status = model(session).status();
     assert_eq!(
         status,
@@ -115,7 +110,6 @@ fn who_only_saw_packets_does_not_say_that_none_was_lost() {
 #[test]
 fn what_an_observer_missed_is_counted() {
     let mut session = talk(ADDRESSES.map(seen).to_vec());
-    session.observers.push(observer("eth0"));
     session.observers[0].missed = 1_200;
     session.observers[0].window = true;
     let status = model(session).status();
@@ -128,7 +122,6 @@ fn what_an_observer_missed_is_counted() {
 #[test]
 fn a_trigger_of_an_observer_is_one_of_the_nodes_that_it_saw() {
     let mut session = talk(ADDRESSES.map(seen).to_vec());
-    session.observers.push(observer("eth0"));
     session.observers[0].triggers.push(trigger(false));
     let model = model(session);
     assert!(model.has_triggers());
@@ -159,9 +152,12 @@ fn a_trigger_of_somebody_unrecorded_is_told_once() {
 
 #[test]
 fn packets_of_unknown_fate_are_counted_beside_the_lost_ones() {
-    let mut session = talk(ADDRESSES.map(recorded).to_vec());
-    session.packets[0].fate = Fate::Unknown;
-    session.packets[1].fate = Fate::Lost;
+    let mut packets = talking(3);
+    packets[0].arrives = false;
+    // Its receiver's reel ends soon after it was sent.
+    packets[1].arrives = false;
+    packets[1].at = 950_000_000;
+    let session = exchange(ADDRESSES.map(recorded).to_vec(), &packets);
     let status = model(session).status();
     assert_eq!(status, "3 nodes · 4 packets · 1 lost, 1 unknown");
 }
@@ -248,9 +244,7 @@ fn the_gaps_of_a_time_are_found_among_all() {
 #[test]
 fn the_gaps_of_an_observer_are_those_of_the_nodes_that_it_saw() {
     let mut session = talk(ADDRESSES.map(seen).to_vec());
-    let mut observer = observer("eth0");
-    observer.holes.push(hole(3..4));
-    session.observers.push(observer);
+    session.observers[0].holes.push(hole(3..4));
     let model = model(session);
     assert_eq!(model.holes(NodeId(2), &ms(0..10)).count(), 1);
     assert!(model.has_holes());
@@ -286,9 +280,9 @@ fn a_redacted_payload_is_called_so() {
 
 #[test]
 fn a_packet_that_a_capture_cut_is_called_so() {
-    let mut session = talk(ADDRESSES.map(seen).to_vec());
-    session.packets[0].length = 1_200;
-    session.packets[0].cut = Some(64);
+    let mut packets = talking(3);
+    packets[0].cut = Some(1_200);
+    let session = exchange(ADDRESSES.map(seen).to_vec(), &packets);
     let note = model(session).payload_note(PacketId(0));
     let expected = "the capture kept the first 64 of 1 200 bytes";
     assert_eq!(note.as_deref(), Some(expected));
@@ -320,10 +314,8 @@ fn a_finding_without_packets_leaves_the_whole_session_in_view() {
         object: None,
         evidence: Vec::new(),
     };
-    let history = History {
-        findings: vec![finding],
-        ..History::default()
-    };
+    let mut history = History::default();
+    history.findings.push(finding);
     let model = Model::new(Arc::new(session), Arc::new(history));
     assert_eq!(model.selection().finding, Some(0));
     assert_eq!(model.visible(), model.whole());

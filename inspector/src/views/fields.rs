@@ -1,5 +1,7 @@
 //! The fields of the selected packet, as its wire names them.
 
+use std::ops::Range;
+
 use egui::{Align2, Color32, Rect, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
 use netreel_inspector_model::{Command, FieldRow, Hover, Model};
 
@@ -20,7 +22,7 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     };
     let link = model
         .packet(id)
-        .map_or_else(String::new, |packet| model.lane_link_name(packet));
+        .map_or_else(String::new, |packet| model.lane_link_name(&packet));
     let kinds = model.kinds_text(id);
     head::show(
         ui,
@@ -38,31 +40,30 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
         return;
     }
     let lit = model.lit_fields();
+    let message = model.selected_message();
+    let is_within = |row: &FieldRow| {
+        let bits = message.as_ref();
+        bits.is_some_and(|bits| within(bits, row))
+    };
     ui.spacing_mut().item_spacing.y = 0.0;
     let mut area = ScrollArea::vertical().id_salt("fields").auto_shrink(false);
     let told = model.selection().message.map(|message| message.0);
     if scroll::changed(ui.ctx(), "fields selection", (id.0, told)) {
-        let first = rows.iter().position(|row| within(model, row)).unwrap_or(0);
+        let first = rows.iter().position(is_within).unwrap_or(0);
         area = area.vertical_scroll_offset(scroll::offset(ui, first, 2.0, rows.len(), ROW));
     }
     area.show_rows(ui, ROW, rows.len(), |ui, range| {
         let values = values_left(ui, &rows);
         for row in rows.get(range).unwrap_or_default() {
-            line(ui, model, row, values, lit.contains(&row.id), commands);
+            let lights = (lit.contains(&row.id), is_within(row));
+            line(ui, model, row, values, lights, commands);
         }
     });
 }
 
-/// Whether a field is a part of the selected message.
-fn within(model: &Model, row: &FieldRow) -> bool {
-    let message = model
-        .selection()
-        .message
-        .and_then(|message| model.session().messages.get(message.0 as usize));
-    message.is_some_and(|message| {
-        let bits = &message.facts.bits;
-        bits.start <= row.bits.start && row.bits.end <= bits.end && row.bits.start < row.bits.end
-    })
+/// Whether a field is a part of these bits.
+fn within(bits: &Range<u32>, row: &FieldRow) -> bool {
+    bits.start <= row.bits.start && row.bits.end <= bits.end && row.bits.start < row.bits.end
 }
 
 /// What the nodes did with the packet's messages.
@@ -119,7 +120,7 @@ fn line(
     model: &Model,
     row: &FieldRow,
     values: f32,
-    lit: bool,
+    (lit, within): (bool, bool),
     commands: &mut Vec<Command>,
 ) {
     let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), ROW), Sense::hover());
@@ -138,7 +139,7 @@ fn line(
     } else if lit || response.hovered() {
         painter.rect_filled(rect, 0.0, theme::RELATED);
     }
-    if within(model, row) {
+    if within {
         let bar = Rect::from_min_size(rect.min, vec2(2.0, rect.height()));
         painter.rect_filled(bar, 0.0, theme::faded(theme::ACCENT, 0.7));
     }

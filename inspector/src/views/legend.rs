@@ -57,7 +57,7 @@ pub fn show(ui: &mut Ui, model: &Model) {
 
 fn kinds(model: &Model) -> Vec<Sign<'_>> {
     let mut signs: Vec<Sign<'_>> = Vec::new();
-    for &id in model.kinds_that_lead() {
+    for id in model.kinds_that_lead() {
         let Some(kind) = model.kinds().get(usize::from(id.0)) else {
             continue;
         };

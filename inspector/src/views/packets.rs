@@ -84,23 +84,21 @@ fn head(column: Column, model: &Model) -> &'static str {
 
 /// Draws the table. A click selects a packet.
 pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
-    let total = model.session().packets.len();
+    let total = model.session().packet_count();
     let rows = model.row_count();
-    let more = if model.filter().is_narrow() {
-        format!(
-            "{} of {}",
-            text::count(rows as u64),
-            text::count(total as u64)
-        )
-    } else {
-        text::count(total as u64)
+    let looked_at = model.filter().looked_at();
+    let count = |packets: usize| text::count(packets as u64);
+    let more = match looked_at {
+        Some(looked_at) => format!("{} of so far {}", count(rows), count(looked_at)),
+        None if model.filter().is_narrow() => format!("{} of {}", count(rows), count(total)),
+        None => count(total),
     };
     head::show(ui, "packets", &more);
     if rows == 0 {
-        let sentence = if total == 0 {
-            "The session has no packets."
-        } else {
-            "The filter takes no packet."
+        let sentence = match looked_at {
+            _ if total == 0 => "The session has no packets.",
+            Some(_) => "The filter has taken no packet so far.",
+            None => "The filter takes no packet.",
         };
         findings::empty(ui, sentence);
         return;

@@ -63,7 +63,7 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
             let keys = RichText::new("keys").font(theme::mono()).color(theme::WEAK);
             ui.label(keys)
                 .on_hover_text(RichText::new(KEYS).font(theme::mono()));
-            let warnings = &model.session().warnings;
+            let warnings = model.session().warnings();
             if !warnings.is_empty() {
                 let noun = if warnings.len() == 1 { "note" } else { "notes" };
                 let text = RichText::new(format!("{} {noun} on the recording", warnings.len()))

@@ -90,11 +90,11 @@ fn filter_box(ui: &mut Ui, model: &Model, filter: &mut String, commands: &mut Ve
         });
     } else if model.filter().is_narrow() {
         let rows = text::count(model.row_count() as u64);
-        ui.label(
-            RichText::new(format!("{rows} packets"))
-                .font(theme::mono())
-                .color(theme::WEAK),
-        );
+        let said = match model.filter().looked_at() {
+            Some(looked_at) => format!("{rows} of so far {}", text::count(looked_at as u64)),
+            None => format!("{rows} packets"),
+        };
+        ui.label(RichText::new(said).font(theme::mono()).color(theme::WEAK));
         if small(ui, "clear", "clear the filter") {
             filter.clear();
             commands.push(Command::SetFilter(String::new()));

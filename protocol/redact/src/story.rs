@@ -78,17 +78,17 @@ impl Story {
 
     /// The messages that came in fragments, of which none is missing.
     pub(crate) fn wholes(&self) -> Vec<Whole> {
-        let fragments = &self.session.fragments;
-        if fragments.is_empty() {
+        if self.session.fragments().next().is_none() {
             return Vec::new();
         }
-        let joined = History::build(&self.session).joined.into_iter();
-        let whole = joined.map(|joined| {
+        let history = History::build(&self.session);
+        let whole = history.joined.iter().map(|joined| {
             let of_it = joined.fragments.iter();
+            let fragments = of_it.filter_map(|&it| self.session.fragment(it));
             Whole {
                 protocol: joined.protocol,
-                bytes: joined.payload,
-                fragments: of_it.filter_map(|it| fragments.get(it).cloned()).collect(),
+                bytes: history.payload(&self.session, joined),
+                fragments: fragments.map(<[u8]>::to_vec).collect(),
             }
         });
         whole.collect()

@@ -92,7 +92,7 @@ pub fn check(session: &Session, history: &History, judgement: &Judgement) -> Che
             .iter()
             .map(|each| finding(session, each))
             .collect(),
-        warnings: session.warnings.clone(),
+        warnings: session.warnings(),
     }
 }
 

@@ -1,13 +1,12 @@
 //! `info`: who took part, and what happened in numbers.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use netreel_reel::EventNumber;
 use serde::Serialize;
 
 use super::check::Counts;
-use crate::history::{History, Link};
-use crate::session::{Fate, Hole, Interface, Node, NodeId, Observer, Session, Triggered, Way};
+use crate::history::History;
+use crate::session::{Fate, Hole, Interface, Node, NodeId, Observer, Session, Triggered};
 
 /// The answer of `netreel info --json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -24,18 +23,18 @@ pub struct Info {
     pub observers: Vec<ObserverJson>,
     /// How many packets there are.
     pub packets: u64,
-    /// How many messages there are.
-    pub messages: u64,
+    /// How many messages there are; `null` where that was not asked for.
+    pub messages: Option<u64>,
     /// What became of the packets.
     pub fates: Fates,
-    /// How many messages there are of each kind that occurs.
-    pub kinds: BTreeMap<String, u64>,
+    /// How many messages there are of each kind that occurs; `null` where that was not asked for.
+    pub kinds: Option<BTreeMap<String, u64>>,
     /// Ordered by sender, then receiver.
     pub links: Vec<LinkJson>,
-    /// How many objects were heard of.
-    pub objects: u64,
-    /// How many findings there are.
-    pub findings: Counts,
+    /// How many objects were heard of; `null` where that was not asked for.
+    pub objects: Option<u64>,
+    /// How many findings there are; `null` where that was not asked for.
+    pub findings: Option<Counts>,
     /// What could not be read or is not certain.
     pub warnings: Vec<String>,
 }
@@ -181,7 +180,7 @@ pub struct LinkJson {
     pub lost: u64,
     pub duplicated: u64,
     pub reordered: u64,
-    pub resent: u64,
+    pub resent: Option<u64>,
     pub latency_ns: Option<Spread>,
     /// Where a proxy tells of one end or both, what `latency_ns` is the time of.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -200,55 +199,66 @@ pub struct Spread {
 
 /// A session in numbers.
 pub fn info(session: &Session, history: &History) -> Info {
-    let mut fates = Fates::default();
-    for packet in &session.packets {
-        *match packet.fate {
-            Fate::Received => &mut fates.received,
-            Fate::Lost => &mut fates.lost,
-            Fate::SendFailed => &mut fates.send_failed,
-            Fate::Unknown => &mut fates.unknown,
-        } += 1;
+    let links = history
+        .links(session)
+        .iter()
+        .map(|(&(from, to), each)| LinkJson {
+            resent: Some(each.resent),
+            rtt_ns: each.rtt_ns.map(spread),
+            ..link(session, from, to)
+        });
+    Info {
+        messages: Some(session.message_count() as u64),
+        kinds: Some(kinds(session)),
+        objects: Some(history.objects.len() as u64),
+        findings: Some(Counts::of(&history.findings)),
+        links: links.collect(),
+        ..info_of_packets(session)
     }
-    let kinds = session.wire.as_ref().map_or(&[][..], |wire| wire.kinds());
-    let mut counts = vec![0u64; kinds.len()];
-    for message in &session.messages {
-        if let Some(count) = message
-            .kind()
-            .and_then(|kind| counts.get_mut(usize::from(kind.0)))
-        {
-            *count += 1;
-        }
-    }
-    let named = kinds.iter().zip(counts).filter(|(_, count)| *count > 0);
+}
+
+/// A session in numbers, as far as its packets tell without what the wire says of them: nothing of
+/// messages, objects, findings, of what was resent, and of round trips.
+pub fn info_of_packets(session: &Session) -> Info {
+    let count = |fate: Fate| session.traffic().values().map(|it| it.fate(fate)).sum();
+    let nodes = (0..).map(NodeId).zip(&session.nodes);
+    let links = session.traffic().keys();
     Info {
         wire: session.wire.as_ref().map(|wire| wire.name().to_owned()),
         start_utc_ns: session.start_utc_ns.to_string(),
         duration_ns: session.span.end.0.saturating_sub(session.span.start.0),
-        nodes: session
-            .nodes
-            .iter()
-            .enumerate()
-            .map(|(place, each)| node(session, NodeId(place as u16), each))
-            .collect(),
+        nodes: nodes.map(|(id, each)| node(session, id, each)).collect(),
         observers: session.observers.iter().map(observer).collect(),
-        packets: session.packets.len() as u64,
-        messages: session.messages.len() as u64,
-        fates,
-        kinds: named
-            .map(|(kind, count)| (kind.name.clone(), count))
-            .collect(),
-        links: history
-            .links
-            .iter()
-            .map(|(&(from, to), each)| LinkJson {
-                latency: session.measured(from, to).words(),
-                ..link(session.name(from), session.name(to), each)
-            })
-            .collect(),
-        objects: history.objects.len() as u64,
-        findings: Counts::of(&history.findings),
-        warnings: session.warnings.clone(),
+        packets: session.packet_count() as u64,
+        messages: None,
+        fates: Fates {
+            received: count(Fate::Received),
+            lost: count(Fate::Lost),
+            send_failed: count(Fate::SendFailed),
+            unknown: count(Fate::Unknown),
+        },
+        kinds: None,
+        links: links.map(|&(from, to)| link(session, from, to)).collect(),
+        objects: None,
+        findings: None,
+        warnings: session.warnings(),
     }
+}
+
+/// How many messages there are of each kind that occurs.
+fn kinds(session: &Session) -> BTreeMap<String, u64> {
+    let kinds = session.wire.as_ref().map_or(&[][..], |wire| wire.kinds());
+    let mut counts = vec![0u64; kinds.len()];
+    for message in session.messages() {
+        let kind = message.kind().map(|kind| usize::from(kind.0));
+        if let Some(count) = kind.and_then(|kind| counts.get_mut(kind)) {
+            *count += 1;
+        }
+    }
+    let named = kinds.iter().zip(counts).filter(|(_, count)| *count > 0);
+    named
+        .map(|(kind, count)| (kind.name.clone(), count))
+        .collect()
 }
 
 fn node(session: &Session, id: NodeId, node: &Node) -> NodeJson {
@@ -262,15 +272,7 @@ fn node(session: &Session, id: NodeId, node: &Node) -> NodeJson {
     });
     // Of a node without a reel nothing is known but what the others say.
     let recorded = node.recorded.then_some(node);
-    let count = |way| {
-        let crossings = session.crossings(id);
-        let numbers = crossings
-            .filter(|(crossing, _)| crossing.way == way)
-            .map(|(crossing, _)| crossing.number);
-        // What went to a group is a packet for each who heard it, and was sent once.
-        let once: BTreeSet<EventNumber> = numbers.collect();
-        recorded.map(|_| once.len() as u64)
-    };
+    let counts = session.counts(id);
     NodeJson {
         name: node.name.clone(),
         peer: node.peer,
@@ -285,8 +287,8 @@ fn node(session: &Session, id: NodeId, node: &Node) -> NodeJson {
         clock_error_ns: recorded
             .map(|node| node.clock_error_ns)
             .filter(|&error| error != u64::MAX),
-        sent: count(Way::Out),
-        received: count(Way::In),
+        sent: counts.map(|(sent, _)| sent),
+        received: counts.map(|(_, received)| received),
         holes: holes(&node.holes),
         window: node.window,
         limit: node.limit.clone(),
@@ -348,19 +350,28 @@ fn holes(holes: &[Hole]) -> Vec<HoleJson> {
     holes.iter().map(hole).collect()
 }
 
-fn link(from: String, to: String, link: &Link) -> LinkJson {
-    let spread = |(min, median, max)| Spread { min, median, max };
+fn spread((min, median, max): (i64, i64, i64)) -> Spread {
+    Spread { min, median, max }
+}
+
+/// What is told of a link without a history.
+fn link(session: &Session, from: NodeId, to: NodeId) -> LinkJson {
+    let traffic = session
+        .traffic()
+        .get(&(from, to))
+        .cloned()
+        .unwrap_or_default();
     LinkJson {
-        from,
-        to,
-        packets: link.packets,
-        bytes: link.bytes,
-        lost: link.lost,
-        duplicated: link.duplicated,
-        reordered: link.reordered,
-        resent: link.resent,
-        latency_ns: link.latency_ns.map(spread),
-        latency: None,
-        rtt_ns: link.rtt_ns.map(spread),
+        from: session.name(from),
+        to: session.name(to),
+        packets: traffic.packets,
+        bytes: traffic.bytes,
+        lost: traffic.fate(Fate::Lost),
+        duplicated: traffic.duplicated,
+        reordered: traffic.reordered,
+        resent: None,
+        latency_ns: traffic.latency_ns.map(spread),
+        latency: session.measured(from, to).words(),
+        rtt_ns: None,
     }
 }

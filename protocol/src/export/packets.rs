@@ -110,6 +110,7 @@ pub struct EffectJson {
 /// A packet in plain fields; `None` where there is no such packet.
 pub fn packet(session: &Session, history: &History, id: PacketId) -> Option<PacketJson> {
     let packet = session.packet(id)?;
+    let said = session.said(id)?;
     let sent_ns = packet.sent.map(|stamp| stamp.time.0);
     let received_ns = packet.received.map(|stamp| stamp.time.0);
     Some(PacketJson {
@@ -131,12 +132,7 @@ pub fn packet(session: &Session, history: &History, id: PacketId) -> Option<Pack
                 time_ns: seen.stamp.time.0,
             })
             .collect(),
-        acked_ns: history
-            .acked
-            .get(id.0 as usize)
-            .copied()
-            .flatten()
-            .map(|stamp| stamp.time.0),
+        acked_ns: history.acked(session, id).map(|stamp| stamp.time.0),
         fate: match packet.fate {
             Fate::Received => "received",
             Fate::Lost => "lost",
@@ -150,23 +146,25 @@ pub fn packet(session: &Session, history: &History, id: PacketId) -> Option<Pack
             .collect(),
         length: packet.length,
         cut: packet.cut,
-        sequence: packet.sequence.map(|sequence| sequence.value),
-        ack: packet.ack.map(|ack| ack.value),
-        diagnostics: packet.diagnostics,
-        messages: packet
-            .messages
-            .clone()
-            .filter_map(|message| self::message(session, history, MessageId(message)))
+        sequence: said.sequence.map(|sequence| sequence.value),
+        ack: said.ack.map(|ack| ack.value),
+        diagnostics: said.diagnostics,
+        messages: session
+            .messages_of(id)
+            .map(|(id, facts)| message(session, history, id, &facts))
             .collect(),
     })
 }
 
-fn message(session: &Session, history: &History, id: MessageId) -> Option<MessageJson> {
-    let facts: &MessageFacts = &session.message(id)?.facts;
-    let resend_of = history.resends.get(id.0 as usize).copied().flatten();
-    Some(MessageJson {
+fn message(
+    session: &Session,
+    history: &History,
+    id: MessageId,
+    facts: &MessageFacts,
+) -> MessageJson {
+    MessageJson {
         message: id.0,
-        kind: session.kind(id).map(|kind| kind.name.clone()),
+        kind: session.kind_of(facts).map(|kind| kind.name.clone()),
         reliable: facts.reliable,
         reliable_sequence: facts.reliable_sequence.map(|sequence| sequence.value),
         origin: facts.origin.map(|peer| session.peer_name(peer)),
@@ -176,16 +174,16 @@ fn message(session: &Session, history: &History, id: MessageId) -> Option<Messag
             .or(facts.new_owner)
             .map(|peer| session.peer_name(peer)),
         counter: facts.migration_counter,
-        resend_of: resend_of.map(|message| message.0),
+        resend_of: history.resend_of(id).map(|message| message.0),
         fragment: facts.fragment,
         effects: effects(session, history, id),
-    })
+    }
 }
 
 fn effects(session: &Session, history: &History, id: MessageId) -> Vec<EffectJson> {
     history
         .deliveries_of(id)
-        .filter_map(|&place| history.deliveries.get(place as usize))
+        .filter_map(|place| history.deliveries.get(place as usize))
         .map(|delivery| EffectJson {
             node: session.name(delivery.node),
             time_ns: delivery.at.time.0,

@@ -69,14 +69,14 @@ pub fn show(session: &Session, history: &History, id: PacketId) -> Option<Show> 
         Some(_) => session.decode(id)?,
         None => Decoded::default(),
     };
-    let joined = session.packet(id)?.messages.clone().filter_map(|message| {
+    let joined = session.said(id)?.messages.filter_map(|message| {
         let whole = history.joined_of.get(&MessageId(message))?;
         let joined = history.joined.get(*whole as usize)?;
         Some(fields(
             &session
                 .wire
                 .as_ref()?
-                .decode_message(joined.protocol, &joined.payload)
+                .decode_message(joined.protocol, &history.payload(session, joined))
                 .tree,
         ))
     });

@@ -2,256 +2,307 @@
 
 use std::collections::BTreeMap;
 
+use netreel_table::Column;
 use netreel_wire::Sequence;
 
+use super::line::Line;
 use super::sequence::{span, unwrap};
-use super::streams::Stream;
-use super::streams::{Streams, reliable};
-use crate::session::{MessageId, NodeId, Packet, PacketId, Session, Stamp, Way};
+use super::streams::{Stream, Streams, reliable};
+use crate::session::{EndId, NodeId, PacketId, Session, Stamp, Way, parallel};
 
-/// The packets of each directed link by their place on the line of sequence numbers.
+/// What senders learnt.
 pub(super) struct Acks {
-    /// See [`super::History::acked`].
-    pub acked: Vec<Option<Stamp>>,
-    /// For each packet its place on its link's line; `None` where it has no sequence.
-    pub places: Vec<Option<i64>>,
+    /// For each packet the receipt that told its sender of its arrival; of a sender that was not
+    /// recorded, the sighting of it.
+    pub acked: Column,
 }
 
 impl Acks {
-    pub fn new(session: &Session, streams: &Streams) -> Acks {
-        let (places, lines) = lines(session);
-        let mut acked = vec![None; session.packets.len()];
-        for node in (0..session.nodes.len()).map(|place| NodeId(place as u16)) {
-            let mut newest: BTreeMap<NodeId, i64> = BTreeMap::new();
-            let mut newest_messages: BTreeMap<Stream, i64> = BTreeMap::new();
-            for (crossing, stamp) in session.crossings(node) {
+    pub fn new(session: &Session, streams: &Streams, workers: usize) -> Acks {
+        let nodes: Vec<NodeId> = (0..session.nodes.len())
+            .map(|it| NodeId(it as u16))
+            .collect();
+        let told = parallel::map(nodes, workers, |node| {
+            let mut learning = Learning {
+                session,
+                streams,
+                node,
+                acks: BTreeMap::new(),
+                newest_messages: BTreeMap::new(),
+                learnt: Learnt::default(),
+            };
+            for (end, crossing, stamp) in session.ends(node) {
                 // A node that was not recorded learns what it is seen being told.
-                if !matches!(crossing.way, Way::In | Way::Passing) {
-                    continue;
-                }
-                let Some(packet) = session.packet(crossing.packet) else {
-                    continue;
-                };
-                learn_messages(
-                    session,
-                    streams,
-                    packet,
-                    stamp,
-                    &mut newest_messages,
-                    &mut acked,
-                );
-                if packet.ack.is_none() && packet.ack_ranges.is_empty() {
-                    continue;
-                }
-                let Some(line) = lines.get(&(node, packet.from)) else {
-                    continue;
-                };
-                let first = line.first().map_or(0, |&(place, _)| place);
-                let near = newest.entry(packet.from).or_insert(first);
-                if let Some(ack) = packet.ack {
-                    let ack = unwrap(ack, *near);
-                    *near = ack.max(*near);
-                    let bits = packet.ack_bits;
-                    learn(&session.packets, line, ack, bits, stamp, &mut acked);
-                }
-                for &(first, value) in &packet.ack_ranges {
-                    let bits = packet.range_bits;
-                    let last = unwrap(Sequence { value, bits }, *near);
-                    *near = last.max(*near);
-                    let before = span(first, value, bits);
-                    learn_range(&session.packets, line, last, before, stamp, &mut acked);
+                if matches!(crossing.way, Way::In | Way::Passing) {
+                    learning.hears(crossing.packet, end, stamp);
                 }
             }
+            learning.learnt
+        });
+        let mut acked = vec![0; session.packet_count()];
+        for (packet, end) in told.into_iter().flat_map(|learnt| learnt.acked) {
+            if let Some(slot) = acked.get_mut(packet.0 as usize) {
+                *slot = end.0 + 1;
+            }
         }
-        Acks { acked, places }
+        let mut acked: Column = acked.into_iter().map(u64::from).collect();
+        acked.shrink();
+        Acks { acked }
     }
 }
 
-/// Marks the packets that carried the messages that messages of this packet acknowledge.
-fn learn_messages(
-    session: &Session,
-    streams: &Streams,
-    packet: &Packet,
-    stamp: Stamp,
-    newest: &mut BTreeMap<Stream, i64>,
-    acked: &mut [Option<Stamp>],
-) {
-    for message in packet.messages.clone().map(MessageId) {
-        let Some(message) = session.message(message) else {
-            continue;
-        };
-        let Some(sequence) = message.facts.acknowledges else {
-            continue;
-        };
-        let stream = reliable(packet.to, packet.from, &message.facts);
-        let Some(copies) = streams.copies.get(&stream) else {
-            continue;
-        };
-        let first = copies.first().map_or(0, |&(place, _)| place);
-        let near = newest.entry(stream).or_insert(first);
-        let place = unwrap(sequence, *near);
-        *near = place.max(*near);
-        learn(&session.packets, copies, place, None, stamp, acked);
-    }
+/// What a node learns of the arrival of its packets.
+struct Learning<'a> {
+    session: &'a Session,
+    streams: &'a Streams,
+    node: NodeId,
+    acks: BTreeMap<NodeId, Acked>,
+    newest_messages: BTreeMap<Stream, i64>,
+    learnt: Learnt,
 }
 
-/// Marks the packets of a range, which ends with `last` and has `before` more: of packets with the
-/// same number, the latest that had been sent.
-fn learn_range(
-    packets: &[Packet],
-    line: &[(i64, PacketId)],
+/// What acks of one peer said so far.
+struct Acked {
+    /// The highest place.
+    near: i64,
+    /// The place of the ack before, and which of it and of the 64 places before it are settled: what
+    /// the same ack says again is nothing new.
     last: i64,
-    before: u64,
-    stamp: Stamp,
-    acked: &mut [Option<Stamp>],
-) {
-    let first = last.saturating_sub_unsigned(before);
-    let from = line.partition_point(|&(place, _)| place < first);
-    let to = line.partition_point(|&(place, _)| place <= last);
-    let mut place = None;
-    for &(each, _) in line.get(from..to).unwrap_or_default() {
-        if place.replace(each) != Some(each) {
-            learn(packets, line, each, None, stamp, acked);
+    settled: u64,
+}
+
+/// Packets that are known to have arrived, each with the end that told of it.
+#[derive(Default)]
+struct Learnt {
+    acked: Vec<(PacketId, EndId)>,
+    known: super::bits::Bits,
+}
+
+impl Learnt {
+    fn note(&mut self, packet: PacketId, end: EndId) {
+        if self.known.insert(packet.0) {
+            self.acked.push((packet, end));
         }
     }
 }
 
-/// Marks what one ack names: of packets with the same number, the latest that had been sent.
-fn learn(
-    packets: &[Packet],
-    line: &[(i64, PacketId)],
-    ack: i64,
-    bits: Option<(u64, u8)>,
-    stamp: Stamp,
-    acked: &mut [Option<Stamp>],
-) {
-    let (bits, count) = bits.unwrap_or((0, 0));
-    let oldest = ack.saturating_sub(i64::from(count));
-    let had_been_sent = |packet: PacketId| {
-        let Some(packet) = packets.get(packet.0 as usize) else {
-            return true;
+impl Learning<'_> {
+    /// The node is told of packets by another one.
+    fn hears(&mut self, id: PacketId, end: EndId, stamp: Stamp) {
+        let Some(from) = self.session.link(id).map(|(from, _)| from) else {
+            return;
         };
-        match (packet.sent, packet.departed()) {
-            (Some(sent), _) => sent.number < stamp.number,
-            (None, Some(seen)) => seen.time <= stamp.time,
-            (None, None) => true,
+        if self.streams.acknowledges {
+            self.hears_of_messages(id, from, end, stamp);
         }
-    };
-    let (mut rest, _) = line.split_at(line.partition_point(|&(place, _)| place <= ack));
-    while let Some(&(place, _)) = rest.last().filter(|&&(place, _)| place >= oldest) {
-        let (before, same) = rest.split_at(rest.partition_point(|&(each, _)| each < place));
-        rest = before;
-        let named = match ack.saturating_sub(place).checked_sub(1) {
-            Some(-1) => true,
-            Some(bit) => {
-                u32::try_from(bit).is_ok_and(|bit| bits.checked_shr(bit).unwrap_or(0) & 1 == 1)
+        let Some(line) = self.streams.packets.get(&(self.node, from)) else {
+            return;
+        };
+        let Some(said) = self.session.said(id) else {
+            return;
+        };
+        if said.ack.is_none() && said.ack_ranges.is_empty() {
+            return;
+        }
+        let acks = self.acks.entry(from).or_insert_with(|| Acked {
+            near: line.start().unwrap_or(0),
+            last: i64::MIN,
+            settled: 0,
+        });
+        if let Some(ack) = said.ack {
+            let ack = unwrap(ack, acks.near);
+            acks.near = ack.max(acks.near);
+            acks.learn(
+                self.session,
+                line,
+                (ack, said.ack_bits),
+                (end, stamp),
+                &mut self.learnt,
+            );
+        }
+        for &(first, value) in &said.ack_ranges {
+            let bits = said.range_bits;
+            let last = unwrap(Sequence { value, bits }, acks.near);
+            acks.near = last.max(acks.near);
+            let first = last.saturating_sub_unsigned(span(first, value, bits));
+            let places = line.from(first).take_while(|&(place, _)| place <= last);
+            for (place, _) in places {
+                learn(self.session, line, place, (end, stamp), &mut self.learnt);
             }
-            None => false,
-        };
-        let sent = same.partition_point(|&(_, packet)| had_been_sent(packet));
-        let latest = same.get(..sent).and_then(<[_]>::last);
-        if let (true, Some(&(_, packet))) = (named, latest)
-            && let Some(known) = acked.get_mut(packet.0 as usize)
-        {
-            *known = known.or(Some(stamp));
+        }
+    }
+
+    /// Marks the packets that carried the messages that messages of this packet acknowledge.
+    fn hears_of_messages(&mut self, id: PacketId, from: NodeId, end: EndId, stamp: Stamp) {
+        for (_, facts) in self.session.messages_of(id) {
+            let Some(sequence) = facts.acknowledges else {
+                continue;
+            };
+            let stream = reliable((self.node, from), &facts);
+            let Some(line) = self.streams.links.get(&stream) else {
+                continue;
+            };
+            let first = || line.start().unwrap_or(0);
+            let near = self.newest_messages.entry(stream).or_insert_with(first);
+            let place = unwrap(sequence, *near);
+            *near = place.max(*near);
+            let copies = self.streams.copies_at(line, place);
+            let carriers = copies.filter_map(|copy| self.session.carrier(copy));
+            let sent = carriers.take_while(|&packet| had_been_sent(self.session, packet, stamp));
+            if let Some(latest) = sent.last() {
+                self.learnt.note(latest, end);
+            }
         }
     }
 }
 
-type Lines = BTreeMap<(NodeId, NodeId), Vec<(i64, PacketId)>>;
-
-fn lines(session: &Session) -> (Vec<Option<i64>>, Lines) {
-    let mut places = vec![None; session.packets.len()];
-    let mut lines: Lines = BTreeMap::new();
-    let mut newest: BTreeMap<(NodeId, NodeId), i64> = BTreeMap::new();
-    for (index, packet) in session.packets.iter().enumerate() {
-        let Some(sequence) = packet.sequence else {
-            continue;
+impl Acked {
+    /// Marks what one ack names.
+    fn learn(
+        &mut self,
+        session: &Session,
+        line: &Line,
+        (ack, bits): (i64, Option<(u64, u8)>),
+        told: (EndId, Stamp),
+        learnt: &mut Learnt,
+    ) {
+        let (bits, count) = bits.unwrap_or((0, 0));
+        let count = u32::from(count).min(64);
+        // What the ack before said, seen from this one.
+        let before = match ack.checked_sub(self.last) {
+            Some(0) => self.settled,
+            Some(ahead @ 1..=63) => self.settled << ahead,
+            _ => 0,
         };
-        let link = (packet.from, packet.to);
-        let first = i64::try_from(sequence.value).unwrap_or(i64::MAX);
-        let near = newest.entry(link).or_insert(first);
-        let place = unwrap(sequence, *near);
-        *near = place.max(*near);
-        places[index] = Some(place);
-        lines
-            .entry(link)
-            .or_default()
-            .push((place, PacketId(index as u32)));
+        let mut settled = before;
+        let mut name = |back: u32| {
+            if line.is_plain() && back < 64 && before >> back & 1 == 1 {
+                return;
+            }
+            let Some(place) = ack.checked_sub(i64::from(back)) else {
+                return;
+            };
+            if learn(session, line, place, told, learnt) && back < 64 {
+                settled |= 1 << back;
+            }
+        };
+        name(0);
+        let mut left = match count {
+            64 => bits,
+            count => bits & ((1 << count) - 1),
+        };
+        while left != 0 {
+            name(left.trailing_zeros() + 1);
+            left &= left - 1;
+        }
+        (self.last, self.settled) = (ack, settled);
     }
-    for line in lines.values_mut() {
-        line.sort_unstable();
+}
+
+/// Marks the packet at a place: of several with the same number, the latest that had been sent.
+/// Whether there is nothing more to learn of the place.
+fn learn(
+    session: &Session,
+    line: &Line,
+    place: i64,
+    (end, stamp): (EndId, Stamp),
+    learnt: &mut Learnt,
+) -> bool {
+    let Some(first) = line.first(place).map(PacketId) else {
+        return true;
+    };
+    let others = line.others(place);
+    if others.is_empty() && learnt.known.contains(first.0) {
+        return true;
     }
-    (places, lines)
+    let sent = others.partition_point(|&packet| had_been_sent(session, PacketId(packet), stamp));
+    let latest = match sent.checked_sub(1).and_then(|last| others.get(last)) {
+        Some(&latest) => PacketId(latest),
+        None if had_been_sent(session, first, stamp) => first,
+        None => return false,
+    };
+    learnt.note(latest, end);
+    true
+}
+
+/// Whether a packet had left its sender when that one was told something.
+fn had_been_sent(session: &Session, packet: PacketId, stamp: Stamp) -> bool {
+    let Some(departed) = session.departed(packet) else {
+        return true;
+    };
+    match departed {
+        (true, sent) => sent.number < stamp.number,
+        (false, seen) => seen.time <= stamp.time,
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use netreel_reel::EventNumber;
-    use netreel_wire::Sequence;
+    use std::sync::Arc;
+
+    use netreel_reel::{Event, EventNumber, Header, Record, Reel, ReelWriter, SocketId};
+    use netreel_reel::{ThreadId, Time};
+    use netreel_wire::Wire;
 
     use super::*;
-    use crate::session::{Crossing, Node, SessionTime};
+    use crate::session::ReelInput;
 
-    fn sequence(value: u64) -> Option<Sequence> {
-        Some(Sequence {
-            value: value & 0xffff,
-            bits: 16,
-        })
-    }
+    const WIRE: &str = "wire w { byte_order = little; bit_order = lsb; root = P; }
+        struct P { sequence: u16 @sequence; ack: u16 @ack; bits: u32 @ack_bits; }";
 
-    fn stamp(number: u64) -> Option<Stamp> {
-        Some(Stamp {
-            number: EventNumber(number),
-            time: SessionTime(number as i64),
-        })
+    /// The reel of a node that sends packets with these sequences and then gets one ack.
+    fn reel(sent: &[u64], ack: u64, bits: u64) -> Reel {
+        let mut writer = ReelWriter::create(Vec::new(), &Header::default()).expect("a reel");
+        let (socket, peer) = (SocketId(0), ([127, 0, 0, 1], 2).into());
+        let packet = |sequence: u64, ack: u64, bits: u64| {
+            let mut packet = Vec::new();
+            packet.extend((sequence as u16).to_le_bytes());
+            packet.extend((ack as u16).to_le_bytes());
+            packet.extend((bits as u32).to_le_bytes());
+            packet
+        };
+        let mut number = 0;
+        let mut push = |event: Event<'_>| {
+            let record = Record {
+                number: EventNumber(number),
+                time: Time(number),
+                thread: ThreadId(0),
+                event,
+            };
+            number += 1;
+            writer.push(&record).expect("an event");
+        };
+        let local = ([127, 0, 0, 1], 1).into();
+        push(Event::SocketOpened { socket, local });
+        for &sequence in sent {
+            push(Event::Sent {
+                socket,
+                to: peer,
+                payload: &packet(sequence, 0, 0),
+            });
+        }
+        push(Event::Received {
+            socket,
+            from: peer,
+            payload: &packet(0, ack, bits),
+        });
+        Reel::from_bytes(writer.finish().expect("its bytes")).expect("the reel opens")
     }
 
     /// A node sends packets with these sequences and then gets one ack; which of them are acked?
     fn check(sent: &[u64], ack: u64, bits: u64, expected: &[u64]) {
-        let mut session = Session {
-            nodes: vec![Node::default(); 2],
-            ..Session::default()
+        let wire = Wire::compile("w.wire", WIRE).unwrap_or_else(|error| panic!("{error}"));
+        let input = ReelInput {
+            name: "a.reel".to_owned(),
+            reel: Arc::new(reel(sent, ack, bits)),
         };
-        let (me, peer) = (NodeId(0), NodeId(1));
-        let mut crossings = Vec::new();
-        for (place, &value) in sent.iter().enumerate() {
-            let (id, number) = (PacketId(place as u32), EventNumber(place as u64));
-            session.packets.push(Packet {
-                from: me,
-                to: peer,
-                sent: stamp(number.0),
-                sequence: sequence(value),
-                ..Packet::default()
-            });
-            crossings.push(Crossing {
-                number,
-                packet: id,
-                way: Way::Out,
-            });
-        }
-        session.packets.push(Packet {
-            from: peer,
-            to: me,
-            received: stamp(1000),
-            sequence: sequence(0),
-            ack: sequence(ack),
-            ack_bits: Some((bits, 32)),
-            ..Packet::default()
-        });
-        let packet = PacketId(sent.len() as u32);
-        crossings.push(Crossing {
-            number: EventNumber(1000),
-            packet,
-            way: Way::In,
-        });
-        session.crossings = vec![crossings, Vec::new()];
-        let acks = Acks::new(&session, &Streams::new(&session));
+        let session = Session::build(vec![input], Some(Arc::new(wire))).expect("a session");
+        let acks = Acks::new(&session, &Streams::new(&session), 1);
         let found: Vec<u64> = sent
             .iter()
-            .zip(&acks.acked)
-            .filter(|(_, acked)| acked.is_some())
-            .map(|(&value, _)| value)
+            .enumerate()
+            .filter(|&(place, _)| acks.acked.get_some(place).is_some())
+            .map(|(_, &value)| value)
             .collect();
         assert_eq!(found, expected);
     }

@@ -11,43 +11,43 @@ use super::nodes::Facts;
 use crate::session::{MessageId, Node, NodeId, Session, Stamp, Way};
 
 /// Something that a node did.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Act<'a> {
+#[derive(Clone, Debug)]
+pub(super) struct Act {
     pub at: Stamp,
     /// When anybody was first told.
     pub sent: Stamp,
     /// The message that first told of it.
     pub message: MessageId,
-    pub facts: &'a MessageFacts,
+    pub facts: Box<MessageFacts>,
     pub role: Role,
 }
 
 /// All that a node did, in the order in which it did it.
-pub(super) fn acts<'a>(facts: &Facts<'a>, id: NodeId, node: &Node) -> Vec<Act<'a>> {
+pub(super) fn acts(facts: &Facts<'_>, id: NodeId, node: &Node) -> Vec<Act> {
     let orders = orders(facts.session, id);
     let mut done: BTreeMap<(u64, Role, Option<u64>), Told> = BTreeMap::new();
-    let mut acts: Vec<Act<'a>> = Vec::new();
+    let mut acts: Vec<Act> = Vec::new();
     // The tick in which the node dropped a peer: what it does then is its own doing.
     let mut dropped_in = None;
-    for (crossing, sent) in facts.session.crossings(id) {
-        let Some(packet) = facts.session.packet(crossing.packet) else {
-            continue;
-        };
+    for (_, crossing, sent) in facts.session.ends(id) {
         if crossing.way != Way::Out {
             continue;
         }
-        let turn = facts.session.turn_at(id, crossing.number);
-        for message in packet.messages.clone().map(MessageId) {
-            let Some((message_facts, role)) = told_first(facts, message) else {
+        let Some((_, to)) = facts.session.link(crossing.packet) else {
+            continue;
+        };
+        let turn = || facts.session.turn_at(id, crossing.number);
+        for (message, known) in facts.session.messages_of(crossing.packet) {
+            let Some((message_facts, role)) = told_first(facts, message, known) else {
                 continue;
             };
             let own = message_facts.origin.is_none() || message_facts.origin == node.peer;
             if role == Role::Disconnect && !own {
-                dropped_in = turn.map(|turn| turn.begins);
+                dropped_in = turn().map(|turn| turn.begins);
             }
             let is_act = match role {
                 Role::Disconnect => true,
-                _ => own && is_new(&mut done, packet.to, role, message_facts),
+                _ => own && is_new(&mut done, to, role, &message_facts),
             };
             if !is_act {
                 continue;
@@ -58,6 +58,7 @@ pub(super) fn acts<'a>(facts: &Facts<'a>, id: NodeId, node: &Node) -> Vec<Act<'a
                 }
                 _ => false,
             };
+            let turn = turn();
             let by_itself = !own
                 || answers
                 || dropped_in.is_some_and(|begins| turn.is_some_and(|turn| turn.begins == begins));
@@ -67,7 +68,7 @@ pub(super) fn acts<'a>(facts: &Facts<'a>, id: NodeId, node: &Node) -> Vec<Act<'a
                 at,
                 sent,
                 message,
-                facts: message_facts,
+                facts: Box::new(message_facts),
                 role,
             });
         }
@@ -117,35 +118,36 @@ fn is_new(
 
 /// What a message says, if it says it for the first time on its link; of a message in fragments the
 /// first fragment says all.
-fn told_first<'a>(facts: &Facts<'a>, message: MessageId) -> Option<(&'a MessageFacts, Role)> {
+fn told_first(
+    facts: &Facts<'_>,
+    message: MessageId,
+    known: MessageFacts,
+) -> Option<(MessageFacts, Role)> {
     if facts.streams.is_resend(message) {
         return None;
     }
-    let part = facts.joins.part(message);
-    let said = match part {
-        Some(part) if part.is_first => &facts.joins.joined.get(part.whole as usize)?.facts,
+    let said = match facts.joins.part(message) {
+        Some(part) if part.is_first => facts.joins.joined.get(part.whole as usize)?.facts.clone(),
         Some(_) => return None,
-        None => &facts.session.message(message)?.facts,
+        None => known,
     };
-    Some((said, facts.session.role(said)))
+    let role = facts.session.role(&said);
+    Some((said, role))
 }
 
 /// The objects, and at which counter, that a node was ordered to take over.
 fn orders(session: &Session, id: NodeId) -> BTreeSet<(Option<u64>, Option<u64>)> {
     let mut orders = BTreeSet::new();
-    for (crossing, _) in session
-        .crossings(id)
-        .filter(|(crossing, _)| crossing.way == Way::In)
-    {
-        let Some(packet) = session.packet(crossing.packet) else {
+    if !session.has_role(Role::MigrateOrder) {
+        return orders;
+    }
+    for (_, crossing, _) in session.ends(id) {
+        if crossing.way != Way::In {
             continue;
-        };
-        for message in packet.messages.clone().map(MessageId) {
-            let Some(message) = session.message(message) else {
-                continue;
-            };
-            if session.role(&message.facts) == Role::MigrateOrder {
-                orders.insert((message.facts.object, message.facts.migration_counter));
+        }
+        for (_, facts) in session.messages_of(crossing.packet) {
+            if session.role(&facts) == Role::MigrateOrder {
+                orders.insert((facts.object, facts.migration_counter));
             }
         }
     }

@@ -2,56 +2,58 @@
 
 use std::collections::BTreeMap;
 
+use netreel_table::Column;
 use netreel_wire::MessageFacts;
 
 use super::acks::Acks;
+use super::delivered::Deliveries;
 use super::join::Joins;
 use super::nodes::{Facts, NodeHistory};
 use super::streams::{Stream, Streams};
-use super::{Belief, Finding, History, Span, finding, lanes, links};
-use crate::session::{MessageId, NodeId, PacketId, Session, SessionTime};
+use super::{Belief, Finding, History, Joined, Link, Object, Span, finding, lanes, links};
+use crate::session::{EndId, MessageId, NodeId, PacketId, Session, SessionTime, Stamp, parallel};
 
 impl History {
     /// Works out what followed from the packets of a session.
     pub fn build(session: &Session) -> History {
-        let streams = Streams::new(session);
-        let acks = Acks::new(session, &streams);
+        let workers = session.workers();
+        let mut streams = Streams::new(session);
         let joins = Joins::new(session, &streams);
-        let born = born(session, &joins);
-        let facts = Facts {
-            session,
-            acks: &acks,
-            streams: &streams,
-            joins: &joins,
-            born: &born,
-        };
-        let mut nodes: Vec<(NodeId, NodeHistory)> = Vec::new();
-        for (place, node) in session.nodes.iter().enumerate() {
-            let id = NodeId(place as u16);
-            if node.recorded {
-                nodes.push((id, facts.node(id, node)));
+        for joined in &joins.joined {
+            let first = joined.fragments.first();
+            let packet = first.and_then(|&first| session.carrier(first));
+            let stamp = packet.and_then(|packet| session.packet(packet)?.first());
+            if let (Some(object), Some(stamp)) = (joined.facts.object, stamp) {
+                streams.was_born(object, stamp.time);
             }
         }
+        let acks = Acks::new(session, &streams, workers);
+        let facts = Facts {
+            session,
+            streams: &streams,
+            joins: &joins,
+        };
+        let recorded = session
+            .nodes
+            .iter()
+            .enumerate()
+            .filter(|(_, node)| node.recorded);
+        let recorded = recorded.map(|(place, node)| (NodeId(place as u16), node));
+        let nodes = parallel::map(recorded.collect(), workers, |(id, node)| {
+            (id, facts.node(id, node))
+        });
         let undelivered = undelivered(session, &streams, &nodes);
         let joined_of = joins.of_messages(session, &streams);
-        let links = links::links(session, &acks.acked, |message| {
-            streams.is_resend(MessageId(message))
-        });
         let mut history = History {
             acked: acks.acked,
-            resends: streams.resends,
-            links,
             joined: joins.joined,
             joined_of,
             undelivered,
+            parting_messages: std::mem::take(&mut streams.partings),
             ..History::default()
         };
-        lanes::merge(session, nodes, &mut history);
-        let places = (0u32..).zip(&history.deliveries);
-        history.delivered = places
-            .map(|(place, delivery)| (delivery.message, place))
-            .collect();
-        history.delivered.sort_unstable();
+        history.resends = streams.into_resends();
+        lanes::merge(nodes, &mut history);
         lanes::orphan(session, &mut history);
         history.findings = finding::all(session, &history);
         history.proofs = proofs(&history.findings);
@@ -60,25 +62,71 @@ impl History {
 
     /// What the wire says of a message; of a fragment, what it says of the whole, once all of it
     /// was sent.
-    pub fn facts<'a>(
-        &'a self,
-        session: &'a Session,
-        message: MessageId,
-    ) -> Option<&'a MessageFacts> {
+    pub fn facts(&self, session: &Session, message: MessageId) -> Option<MessageFacts> {
         match self.joined_of.get(&message) {
-            Some(&whole) => self.joined.get(whole as usize).map(|joined| &joined.facts),
-            None => session.message(message).map(|message| &message.facts),
+            Some(&whole) => self.joined.get(whole as usize).map(|it| it.facts.clone()),
+            None => session.message(message).map(|message| message.facts),
         }
     }
 
-    /// The deliveries of a message: places in [`History::deliveries`].
-    pub fn deliveries_of(&self, message: MessageId) -> impl Iterator<Item = &u32> {
-        let start = self.delivered.partition_point(|&(each, _)| each < message);
-        self.delivered
-            .iter()
-            .skip(start)
-            .take_while(move |&&(each, _)| each == message)
-            .map(|(_, place)| place)
+    /// When a packet's sender learnt that it had arrived; of a sender that was not recorded, when
+    /// the word of it was seen on its way there.
+    pub fn acked(&self, session: &Session, packet: PacketId) -> Option<Stamp> {
+        let end = self.acked.get_some(packet.0 as usize)?;
+        session.stamp(EndId(end as u32))
+    }
+
+    /// The earlier message that a message repeats (same link, same place in the stream).
+    pub fn resend_of(&self, message: MessageId) -> Option<MessageId> {
+        let place = self
+            .resends
+            .binary_search_by_key(&message, |&(copy, _)| copy);
+        self.resends.get(place.ok()?).map(|&(_, first)| first)
+    }
+
+    /// The messages that repeat an earlier one, in order, each with that one.
+    pub fn resends(&self) -> impl ExactSizeIterator<Item = (MessageId, MessageId)> + '_ {
+        self.resends.iter().copied()
+    }
+
+    /// What each link did, for each ordered pair of nodes that sent packets. Worked out when it is
+    /// first asked for.
+    pub fn links(&self, session: &Session) -> &BTreeMap<(NodeId, NodeId), Link> {
+        self.links.get_or_init(|| links::links(session, self))
+    }
+
+    /// How many bytes of memory its rows take, by what they are for.
+    pub fn memory(&self) -> Vec<(&'static str, usize)> {
+        let objects = self.objects.values();
+        let told = |object: &Object| {
+            let spans = object
+                .lanes
+                .values()
+                .map(|lane| size_of::<Span>() * lane.capacity());
+            size_of::<u32>() * object.deliveries.capacity() + spans.sum::<usize>()
+        };
+        vec![
+            ("acked", self.acked.memory()),
+            (
+                "resends",
+                self.resends.capacity() * size_of::<(MessageId, MessageId)>(),
+            ),
+            ("deliveries", self.deliveries.memory()),
+            ("objects", objects.map(told).sum()),
+        ]
+    }
+
+    /// The bytes of a message that travelled in fragments.
+    pub fn payload(&self, session: &Session, joined: &Joined) -> Vec<u8> {
+        super::join::carried(session, &joined.fragments)
+    }
+
+    /// The deliveries of a message: places in [`History::deliveries`], in order.
+    pub fn deliveries_of(&self, message: MessageId) -> impl Iterator<Item = u32> + '_ {
+        let index = self
+            .delivered
+            .get_or_init(|| Delivered::new(&self.deliveries));
+        index.of(message)
     }
 
     /// The findings that a packet is evidence of, in their order.
@@ -118,28 +166,45 @@ fn proofs(findings: &[Finding]) -> Vec<(PacketId, u32)> {
     proofs
 }
 
-/// When each object was first spoken of: sent, or received where the send is not recorded.
-fn born(session: &Session, joins: &Joins) -> BTreeMap<u64, SessionTime> {
-    let mut born: BTreeMap<u64, SessionTime> = BTreeMap::new();
-    let whole = joins.joined.iter().filter_map(|joined| {
-        Some((
-            &joined.facts,
-            session.message(*joined.fragments.first()?)?.packet,
-        ))
-    });
-    let plain = session
-        .messages
-        .iter()
-        .map(|message| (&message.facts, message.packet));
-    for (facts, packet) in whole.chain(plain) {
-        let packet = session.packet(packet);
-        let stamp = packet.and_then(|packet| packet.first());
-        if let (Some(object), Some(stamp)) = (facts.object, stamp) {
-            let first = born.entry(object).or_insert(stamp.time);
-            *first = stamp.time.min(*first);
+/// The deliveries of each message.
+#[derive(Debug, Default)]
+pub(super) struct Delivered {
+    /// For each message where its deliveries begin in [`Delivered::places`].
+    starts: Column,
+    places: Column,
+}
+
+impl Delivered {
+    fn new(deliveries: &Deliveries) -> Delivered {
+        let last = deliveries.messages().max();
+        let mut starts = vec![0u32; last.map_or(0, |last| last.0 as usize + 1) + 1];
+        for message in deliveries.messages() {
+            starts[message.0 as usize + 1] += 1;
+        }
+        for place in 1..starts.len() {
+            starts[place] += starts[place - 1];
+        }
+        let mut places = vec![0u32; deliveries.len()];
+        let mut next = starts.clone();
+        for (place, message) in deliveries.messages().enumerate() {
+            let at = &mut next[message.0 as usize];
+            places[*at as usize] = place as u32;
+            *at += 1;
+        }
+        Delivered {
+            starts: starts.into_iter().map(u64::from).collect(),
+            places: places.into_iter().map(u64::from).collect(),
         }
     }
-    born
+
+    fn of(&self, message: MessageId) -> impl Iterator<Item = u32> + '_ {
+        let row = message.0 as usize;
+        let range = match row + 1 < self.starts.len() {
+            true => self.starts.get(row) as usize..self.starts.get(row + 1) as usize,
+            false => 0..0,
+        };
+        range.map(|at| self.places.get(at) as u32)
+    }
 }
 
 /// See [`History::undelivered`]. What was sent to or by a node that left is not under way, unless
@@ -169,8 +234,9 @@ fn undelivered(
         })
     };
     let mut undelivered = Vec::new();
-    for (&key, stream) in &streams.links {
+    for (&key, line) in &streams.links {
         let Stream { from, to, .. } = key;
+        let from_place = |floor| line.from(floor).map(|(place, id)| (place, MessageId(id)));
         let Some(receiver) = history(to) else {
             continue;
         };
@@ -179,17 +245,17 @@ fn undelivered(
         }
         if streams.unordered.contains(&key) {
             if !receiver.is_blind {
-                let missing = stream.values().filter(|id| !receiver.seen.contains(id));
-                undelivered.extend(missing);
+                let all = from_place(i64::MIN).map(|(_, id)| id);
+                undelivered.extend(all.filter(|id| !receiver.seen.contains(id.0)));
             }
             continue;
         }
-        let missing = match receiver.waits_for.get(&key) {
-            Some(&next) => stream.range(next..),
+        let floor = match receiver.waits_for.get(&key) {
+            Some(&next) => next,
             None if receiver.is_blind => continue,
-            None => stream.range(..),
+            None => i64::MIN,
         };
-        undelivered.extend(missing.map(|(_, &message)| message));
+        undelivered.extend(from_place(floor).map(|(_, message)| message));
     }
     undelivered.sort_unstable();
     undelivered

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use netreel_wire::{MessageFacts, PacketFacts, Role};
 
 use super::Joined;
+use super::line::Line;
 use super::streams::Streams;
 use crate::session::{MessageId, NodeId, Session};
 
@@ -39,20 +40,21 @@ type GroupKey = (NodeId, NodeId, Option<u64>, u64, u64);
 impl Joins {
     pub fn new(session: &Session, streams: &Streams) -> Joins {
         let mut joins = Joins::default();
-        if session.fragments.is_empty() {
+        if session.fragments().next().is_none() {
             return joins;
         }
-        for stream in streams.links.values() {
-            joins.runs(session, stream);
+        for line in streams.links.values() {
+            joins.runs(session, line);
         }
         joins.groups(session, streams);
         joins
     }
 
     /// Fragments without an id stand next to each other.
-    fn runs(&mut self, session: &Session, stream: &BTreeMap<i64, MessageId>) {
+    fn runs(&mut self, session: &Session, line: &Line) {
         let mut run: Vec<(i64, MessageId)> = Vec::new();
-        for (&place, &message) in stream {
+        for (place, message) in line.from(i64::MIN) {
+            let message = MessageId(message);
             let found = fragment(session, message);
             let Some((_, index, count)) = found.filter(|(id, ..)| id.is_none()) else {
                 run.clear();
@@ -75,7 +77,7 @@ impl Joins {
     /// Fragments with an id belong to the others with that id, wherever they stand.
     fn groups(&mut self, session: &Session, streams: &Streams) {
         let mut groups: BTreeMap<GroupKey, Group> = BTreeMap::new();
-        for &message in session.fragments.keys() {
+        for message in session.fragments() {
             if streams.is_resend(message) {
                 continue;
             }
@@ -85,13 +87,13 @@ impl Joins {
             let Some(known) = session.message(message) else {
                 continue;
             };
-            let Some(packet) = session.packet(known.packet) else {
+            let Some((from, to)) = session.link(known.packet) else {
                 continue;
             };
             if index >= count || count > FRAGMENTS_MAX {
                 continue;
             }
-            let key = (packet.from, packet.to, known.facts.channel, id, count);
+            let key = (from, to, known.facts.channel, id, count);
             let group = groups.entry(key).or_default();
             group.entry(index).or_insert(message);
             if group.len() as u64 == count {
@@ -110,9 +112,8 @@ impl Joins {
     /// See [`super::History::joined_of`].
     pub fn of_messages(&self, session: &Session, streams: &Streams) -> BTreeMap<MessageId, u32> {
         session
-            .fragments
-            .keys()
-            .filter_map(|&message| {
+            .fragments()
+            .filter_map(|message| {
                 let part = self.part(streams.first_copy(message))?;
                 Some((message, part.whole))
             })
@@ -121,14 +122,11 @@ impl Joins {
 
     fn join(&mut self, session: &Session, fragments: Vec<MessageId>, any_order: Option<usize>) {
         let Some(wire) = &session.wire else { return };
-        let mut payload = Vec::new();
-        for fragment in &fragments {
-            payload.extend(session.fragments.get(fragment).into_iter().flatten());
-        }
+        let payload = carried(session, &fragments);
         let mut facts = PacketFacts::default();
-        let first = fragments.first().and_then(|&first| session.message(first));
-        let packet = first.and_then(|message| session.packet(message.packet));
-        let protocol = packet.and_then(|packet| packet.protocol);
+        let packet = fragments.first().and_then(|&first| session.carrier(first));
+        let said = packet.and_then(|packet| session.said(packet));
+        let protocol = said.and_then(|said| said.protocol);
         wire.message_facts(protocol, &payload, &mut facts);
         // What is no message of this wire says nothing.
         let facts = match (facts.messages.pop(), facts.diagnostics) {
@@ -149,15 +147,20 @@ impl Joins {
             protocol,
             fragments,
             facts,
-            payload,
         });
     }
 }
 
+/// The bytes that fragments carry, joined.
+pub(super) fn carried(session: &Session, fragments: &[MessageId]) -> Vec<u8> {
+    let parts = fragments.iter().filter_map(|&each| session.fragment(each));
+    parts.flatten().copied().collect()
+}
+
 /// The id of the split message, where it has one, the fragment's index and how many there are.
 fn fragment(session: &Session, message: MessageId) -> Option<(Option<u64>, u64, u64)> {
-    let facts: &MessageFacts = &session.message(message)?.facts;
-    let is_fragment = session.kind(message)?.role == Role::Fragment;
+    let facts: MessageFacts = session.message(message)?.facts;
+    let is_fragment = session.kind_of(&facts)?.role == Role::Fragment;
     let (index, count) = facts
         .fragment
         .filter(|_| is_fragment && facts.fragment_data.is_some())?;

@@ -1,61 +1,82 @@
 //! The ownership lanes of all nodes, side by side.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::cmp::Reverse;
+use std::collections::binary_heap::PeekMut;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
-use netreel_wire::Role;
+use netreel_table::Column;
 
-use super::nodes::{NodeHistory, is_about_object};
+use super::nodes::NodeHistory;
 use super::settled::unrecorded;
-use super::{Belief, History, Span};
-use crate::session::{NodeId, Session, SessionTime, Way};
+use super::{Belief, History, Parting, Span};
+use crate::session::{NodeId, Session, SessionTime};
 
 /// Brings the nodes' deliveries into one order and their lanes together.
-pub(super) fn merge(session: &Session, nodes: Vec<(NodeId, NodeHistory)>, history: &mut History) {
-    let mut places: Vec<Vec<u32>> = Vec::with_capacity(nodes.len());
-    let mut order: Vec<(SessionTime, usize, usize)> = Vec::new();
+pub(super) fn merge(nodes: Vec<(NodeId, NodeHistory)>, history: &mut History) {
+    let mut places: Vec<Column> = vec![Column::new(); nodes.len()];
+    let mut types: BTreeMap<u64, (u32, u64)> = BTreeMap::new();
+    // A node's own order holds even where its clock does not.
+    let mut heap: BinaryHeap<Reverse<(SessionTime, usize)>> = BinaryHeap::new();
+    let mut next = vec![0; nodes.len()];
     for (index, (_, node)) in nodes.iter().enumerate() {
-        places.push(vec![0; node.deliveries.len()]);
-        // A node's own order holds even where its clock does not.
-        let mut latest = SessionTime(i64::MIN);
-        for (place, delivery) in node.deliveries.iter().enumerate() {
-            latest = latest.max(delivery.at.time);
-            order.push((latest, index, place));
+        if !node.deliveries.is_empty() {
+            heap.push(Reverse((node.deliveries.time(0), index)));
         }
     }
-    order.sort_unstable();
-    history.deliveries.reserve_exact(order.len());
-    for (global, &(_, index, place)) in order.iter().enumerate() {
-        places[index][place] = global as u32;
-        history
-            .deliveries
-            .push(nodes[index].1.deliveries[place].clone());
+    while let Some(mut top) = heap.peek_mut() {
+        let Reverse((latest, index)) = *top;
+        let Some((_, node)) = nodes.get(index) else {
+            break;
+        };
+        let place = next[index];
+        next[index] += 1;
+        match next[index] < node.deliveries.len() {
+            true => *top = Reverse((latest.max(node.deliveries.time(next[index])), index)),
+            false => drop(PeekMut::pop(top)),
+        }
+        let global = history.deliveries.len() as u32;
+        places[index].push(u64::from(global));
+        if let Some(delivery) = node.deliveries.get(place) {
+            history.deliveries.push(&delivery);
+        }
+        if let Some(object) = node.about.get_some(place) {
+            let known = history.objects.entry(object).or_default();
+            known.deliveries.push(global);
+        }
     }
+    history.deliveries.shrink();
     for ((id, node), places) in nodes.into_iter().zip(&places) {
+        let global = |place: u32| places.get(place as usize) as u32;
         for (object, mut lane) in node.lanes {
             for span in &mut lane {
-                span.because = places.get(span.because as usize).copied().unwrap_or(0);
+                span.because = global(span.because);
             }
-            history
-                .objects
-                .entry(object)
-                .or_default()
-                .lanes
-                .insert(id, lane);
+            lane.shrink_to_fit();
+            let known = history.objects.entry(object).or_default();
+            known.lanes.insert(id, lane);
+        }
+        for (object, (place, object_type)) in node.types {
+            let told = (global(place), object_type);
+            let first = types.entry(object).or_insert(told);
+            *first = told.min(*first);
+        }
+        let partings = node.partings.into_iter();
+        history.partings.extend(partings.map(|parting| Parting {
+            delivery: global(parting.delivery),
+            ..parting
+        }));
+    }
+    history
+        .partings
+        .sort_unstable_by_key(|parting| parting.delivery);
+    for (object, (_, object_type)) in types {
+        if let Some(object) = history.objects.get_mut(&object) {
+            object.object_type = Some(object_type);
         }
     }
-    let deliveries = std::mem::take(&mut history.deliveries);
-    for (place, delivery) in deliveries.iter().enumerate() {
-        let Some(facts) = history.facts(session, delivery.message) else {
-            continue;
-        };
-        let (object, object_type) = (facts.object, facts.object_type);
-        if let (true, Some(object)) = (is_about_object(session.role(facts)), object) {
-            let object = history.objects.entry(object).or_default();
-            object.object_type = object.object_type.or(object_type);
-            object.deliveries.push(place as u32);
-        }
+    for object in history.objects.values_mut() {
+        object.deliveries.shrink_to_fit();
     }
-    history.deliveries = deliveries;
 }
 
 /// Marks the ends of lanes in which a node believes in an owner that destroyed the object or left:
@@ -65,7 +86,7 @@ pub(super) fn orphan(session: &Session, history: &mut History) {
         return; // what is under way from whoever was not recorded cannot be seen
     }
     let awaited = awaited(session, history);
-    let left = departures(session, history);
+    let left = departures(history);
     let mut objects = std::mem::take(&mut history.objects);
     for (&id, object) in &mut objects {
         let mut orphaned: Vec<(NodeId, SessionTime, u32)> = Vec::new();
@@ -132,37 +153,25 @@ fn end_in_orphan(lane: &mut Vec<Span>, time: SessionTime, because: u32) {
 pub(super) fn awaited(session: &Session, history: &History) -> BTreeSet<(NodeId, u64)> {
     let mut awaited = BTreeSet::new();
     for &message in &history.undelivered {
-        let Some(facts) = history.facts(session, message) else {
-            continue;
-        };
-        let packet = session
-            .message(message)
-            .and_then(|message| session.packet(message.packet));
-        if let (Some(object), Some(packet)) = (facts.object, packet) {
-            awaited.insert((packet.to, object));
+        let object = history
+            .facts(session, message)
+            .and_then(|facts| facts.object);
+        let packet = session.carrier(message);
+        let link = packet.and_then(|packet| session.link(packet));
+        if let (Some(object), Some((_, to))) = (object, link) {
+            awaited.insert((to, object));
         }
     }
     awaited
 }
 
 /// For each node and each peer whose leaving it was told, when, and the delivery.
-fn departures(session: &Session, history: &History) -> BTreeMap<(NodeId, u64), (SessionTime, u32)> {
+fn departures(history: &History) -> BTreeMap<(NodeId, u64), (SessionTime, u32)> {
     let mut left = BTreeMap::new();
-    for (place, delivery) in history.deliveries.iter().enumerate() {
-        let Some(facts) = history.facts(session, delivery.message) else {
-            continue;
-        };
-        if session.role(facts) != Role::Disconnect {
-            continue;
-        }
-        let sender = session
-            .message(delivery.message)
-            .and_then(|message| session.packet(message.packet))
-            .and_then(|packet| session.nodes.get(usize::from(packet.from.0)))
-            .and_then(|node| node.peer);
-        if let Some(peer) = facts.origin.or(sender) {
-            left.entry((delivery.node, peer))
-                .or_insert((delivery.at.time, place as u32));
+    for parting in &history.partings {
+        if let Some(delivery) = history.deliveries.get(parting.delivery as usize) {
+            left.entry((delivery.node, parting.peer))
+                .or_insert((delivery.at.time, parting.delivery));
         }
     }
     left
@@ -187,26 +196,23 @@ pub(super) fn departures_of_nodes(
             .get(usize::from(node.0))
             .and_then(|node| node.peer)
     };
-    for message in &session.messages {
-        if session.role(&message.facts) != Role::Disconnect {
-            continue;
-        }
-        let Some(packet) = session.packet(message.packet) else {
+    for &message in &history.parting_messages {
+        let Some(message) = session.message(message) else {
             continue;
         };
         let origin = message.facts.origin;
-        if let Some(sent) = packet.sent
-            && (origin.is_none() || origin == peer(packet.from))
+        if let Some((from, _)) = session.link(message.packet)
+            && let Some((true, sent)) = session.departed(message.packet)
+            && (origin.is_none() || origin == peer(from))
         {
-            leaves(packet.from, sent.time);
+            leaves(from, sent.time);
         }
     }
-    for delivery in &history.deliveries {
-        let Some(facts) = history.facts(session, delivery.message) else {
+    for parting in history.partings.iter().filter(|parting| parting.is_named) {
+        let Some(delivery) = history.deliveries.get(parting.delivery as usize) else {
             continue;
         };
-        let is_own = facts.origin.is_some() && facts.origin == peer(delivery.node);
-        if is_own && session.role(facts) == Role::Disconnect {
+        if Some(parting.peer) == peer(delivery.node) {
             leaves(delivery.node, delivery.at.time);
         }
     }
@@ -230,10 +236,7 @@ fn fallen_silent(session: &Session) -> Vec<(NodeId, SessionTime)> {
         .collect();
     let mut lasts: Vec<(NodeId, SessionTime, i64)> = Vec::new();
     for &node in &recorded {
-        let sends = session
-            .crossings(node)
-            .filter(|(crossing, _)| crossing.way == Way::Out)
-            .map(|(_, stamp)| stamp.time);
+        let sends = session.sent_times(node);
         let mut last: Option<SessionTime> = None;
         let mut longest = 0;
         for time in sends {

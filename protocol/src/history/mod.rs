@@ -3,50 +3,55 @@
 mod acks;
 mod acts;
 mod belief;
+mod bits;
 mod build;
+mod delivered;
 mod finding;
 mod join;
 mod lanes;
+mod line;
 mod links;
 mod nodes;
 mod sequence;
 mod settled;
 mod streams;
 
+pub use delivered::Deliveries;
 pub use finding::RULES;
 pub(crate) use finding::length;
 pub(crate) use settled::took_part_unrecorded;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use netreel_reel::EventNumber;
+use netreel_table::Column;
 use netreel_wire::{MessageFacts, ProtocolId};
+
+use build::Delivered;
 
 use crate::session::{MessageId, NodeId, PacketId, SessionTime, Stamp};
 
 /// The whole history of a session.
 #[derive(Debug, Default)]
 pub struct History {
-    /// For each packet, when its sender learnt that it had arrived; of a sender that was not
-    /// recorded, when the word of it was seen on its way there.
-    pub acked: Vec<Option<Stamp>>,
-    /// For each message, the earlier message that it repeats (same link, same place in the stream).
-    pub resends: Vec<Option<MessageId>>,
+    /// For each packet the end that told its sender of its arrival.
+    acked: Column,
+    /// Messages that repeat an earlier one, each with that one, in order.
+    resends: Vec<(MessageId, MessageId)>,
     /// What each node's engine was handed and did itself, ordered by time, then node, then number.
-    pub deliveries: Vec<Delivery>,
-    /// For each message that was delivered, the deliveries: places in [`History::deliveries`],
-    /// ordered by message.
-    pub delivered: Vec<(MessageId, u32)>,
+    pub deliveries: Deliveries,
+    /// The deliveries of each message, once somebody has asked for them.
+    delivered: OnceLock<Delivered>,
     /// What every node believed of every object, by object id.
     pub objects: BTreeMap<u64, Object>,
-    /// For each ordered pair of nodes that sent packets.
-    pub links: BTreeMap<(NodeId, NodeId), Link>,
+    links: OnceLock<BTreeMap<(NodeId, NodeId), Link>>,
     /// Ordered by time, then node, then rule.
     pub findings: Vec<Finding>,
     /// For each packet that is a finding's evidence, the findings: places in
     /// [`History::findings`], ordered by packet.
-    pub proofs: Vec<(PacketId, u32)>,
+    proofs: Vec<(PacketId, u32)>,
     /// Messages that travelled in fragments, ordered by link, then by place in the stream.
     pub joined: Vec<Joined>,
     /// For each copy of each fragment, what it is a part of: a place in [`History::joined`].
@@ -54,6 +59,21 @@ pub struct History {
     /// Reliable messages that never reached the engine that they were sent to, as far as the reels
     /// tell; by the copy that was sent first.
     pub undelivered: Vec<MessageId>,
+    /// Deliveries that say that somebody leaves, in order.
+    partings: Vec<Parting>,
+    /// All messages that say that somebody leaves.
+    parting_messages: Vec<MessageId>,
+}
+
+/// A delivery that says that somebody leaves.
+#[derive(Clone, Copy, Debug)]
+struct Parting {
+    /// A place in [`History::deliveries`].
+    delivery: u32,
+    /// The protocol's number of who leaves.
+    peer: u64,
+    /// Whether the message names it, or else its sender is meant.
+    is_named: bool,
 }
 
 /// A message that travelled in fragments.
@@ -63,14 +83,12 @@ pub struct Joined {
     pub protocol: Option<ProtocolId>,
     /// Its fragments, in order, each by the copy that was sent first.
     pub fragments: Vec<MessageId>,
-    /// What the wire says of it. The bit ranges are in [`Joined::payload`].
+    /// What the wire says of it. The bit ranges are in the joined bytes ([`History::payload`]).
     pub facts: MessageFacts,
-    /// The joined bytes.
-    pub payload: Vec<u8>,
 }
 
 /// A message handed to a node's engine, in the order of the stream, or done by the node itself.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Delivery {
     /// Where.
     pub node: NodeId,

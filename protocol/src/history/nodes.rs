@@ -1,22 +1,21 @@
 //! One node's history: what its engine was handed, in which order, and what it made of it.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::iter::Peekable;
-use std::ops::Range;
 use std::slice::Iter;
 
 use netreel_reel::EventNumber;
+use netreel_table::Column;
 use netreel_wire::{MessageFacts, Role, Rules};
 
-use super::acks::Acks;
 use super::acts::{Act, acts};
 use super::belief::{Believer, Speaker};
+use super::bits::Bits;
+use super::delivered::Deliveries;
 use super::join::{Joins, Part};
-use super::streams::{Stream, Streams, Turn};
-use super::{Belief, Delivery, Effect, Span};
-use crate::session::{
-    Hole, MessageId, Node, NodeId, Packet, PacketId, Session, SessionTime, Stamp, Way,
-};
+use super::streams::{Sent, Stream, Streams, Turn};
+use super::{Belief, Delivery, Effect, Parting, Span};
+use crate::session::{Hole, MessageId, Node, NodeId, PacketId, Session, SessionTime, Stamp, Way};
 
 /// For so long after a hole, what is sent may be a repetition of what was sent in the hole.
 const DOUBT_NS: i64 = 1_000_000_000;
@@ -24,25 +23,28 @@ const DOUBT_NS: i64 = 1_000_000_000;
 /// What the packets of all nodes say together.
 pub(super) struct Facts<'a> {
     pub session: &'a Session,
-    pub acks: &'a Acks,
     pub streams: &'a Streams,
     pub joins: &'a Joins,
-    /// When each object was first spoken of, by whomever.
-    pub born: &'a BTreeMap<u64, SessionTime>,
 }
 
 /// The history of one node.
 #[derive(Default)]
 pub(super) struct NodeHistory {
     /// In the order of the node's events.
-    pub deliveries: Vec<Delivery>,
+    pub deliveries: Deliveries,
+    /// For each delivery the object that it is about.
+    pub about: Column,
+    /// The type of each object, and the delivery that first told it.
+    pub types: BTreeMap<u64, (u32, u64)>,
+    /// Deliveries that say that somebody leaves.
+    pub partings: Vec<Parting>,
     /// Per object, spans whose `because` is a place in [`NodeHistory::deliveries`].
     pub lanes: BTreeMap<u64, Vec<Span>>,
     /// For each stream the place that the engine waits for at the end.
     pub waits_for: BTreeMap<Stream, i64>,
     /// Of streams whose numbers say nothing of the order, the messages that arrived; by the copy
     /// that was sent first.
-    pub seen: BTreeSet<MessageId>,
+    pub seen: Bits,
     /// Whether the node's reel has a hole.
     pub is_blind: bool,
     /// The peers that left or were dropped, as far as the node knows, and since when it knows;
@@ -67,9 +69,10 @@ impl Facts<'_> {
         };
         let acts = acts(self, id, node);
         let mut acts = acts.iter().peekable();
-        let mut answers: VecDeque<&Act<'_>> = VecDeque::new();
+        let mut answers: VecDeque<&Act> = VecDeque::new();
         let mut holes = node.holes.iter().peekable();
-        for (crossing, stamp) in self.session.crossings(id) {
+        let mut packet = Vec::new();
+        for (_, crossing, stamp) in self.session.ends(id) {
             if crossing.way != Way::In {
                 continue;
             }
@@ -85,8 +88,10 @@ impl Facts<'_> {
                 walk.did(act, act.sent);
             }
             walk.holes_before(&mut holes, crossing.number);
-            if let Some(packet) = self.session.packet(crossing.packet) {
-                walk.received(crossing.packet, packet, stamp);
+            if let Some(link) = self.session.link(crossing.packet) {
+                packet.clear();
+                packet.extend(self.session.messages_of(crossing.packet));
+                walk.received(crossing.packet, link, &packet, stamp);
             }
         }
         for act in answers {
@@ -153,7 +158,7 @@ struct Inbox {
 
 impl Walk<'_> {
     /// A node that does not own an object says DESTROY only in answer to what arrived.
-    fn is_answer(&self, act: &Act<'_>) -> bool {
+    fn is_answer(&self, act: &Act) -> bool {
         let belief = act
             .facts
             .object
@@ -162,7 +167,7 @@ impl Walk<'_> {
     }
 
     /// The node did something itself.
-    fn did(&mut self, act: &Act<'_>, at: Stamp) {
+    fn did(&mut self, act: &Act, at: Stamp) {
         let peer = self.node.peer;
         if act.role == Role::Disconnect {
             self.parts_from(act.facts.origin.or(peer), at);
@@ -170,29 +175,41 @@ impl Walk<'_> {
         }
         if self.blind_until.is_some_and(|until| at.time <= until) {
             // What it tells again after a hole it may have told, and undone, in the hole.
-            return self.doubt(act.message, act.facts, act.role, at, true);
+            return self.doubt(act.message, &act.facts, act.role, at, true);
         }
         let speaker = Speaker {
             from: self.id,
             peer,
             place: None,
         };
-        self.deliver(act.message, act.facts, act.role, speaker, at, true);
+        self.deliver(act.message, &act.facts, act.role, speaker, at, true);
     }
 
-    fn received(&mut self, id: PacketId, packet: &Packet, stamp: Stamp) {
-        for message in ids(&packet.messages) {
-            if self.is_deaf_to(packet.from) {
+    fn received(
+        &mut self,
+        id: PacketId,
+        link: (NodeId, NodeId),
+        messages: &[(MessageId, MessageFacts)],
+        stamp: Stamp,
+    ) {
+        for (message, facts) in messages {
+            if self.is_deaf_to(link.0) {
                 return;
             }
-            let (stream, place) = match self.facts.streams.turn(message) {
+            let message = *message;
+            let sent = Sent {
+                link,
+                message,
+                facts,
+            };
+            let (stream, place) = match self.facts.streams.turn(sent) {
                 Turn::Now => {
-                    self.hand_over(message, Some(id), packet.from, stamp);
+                    self.hand_over(sent, id, stamp);
                     continue;
                 }
                 Turn::Once => {
                     if self.is_first_arrival(message) {
-                        self.hand_over(message, Some(id), packet.from, stamp);
+                        self.hand_over(sent, id, stamp);
                     }
                     continue;
                 }
@@ -215,16 +232,21 @@ impl Walk<'_> {
                 }
             } else if stream.ordered {
                 // A sequenced message has the number of an ordered one.
-                self.hand_over(message, Some(id), packet.from, stamp);
+                self.hand_over(sent, id, stamp);
             } else if place >= inbox.floor && self.blind_until.is_some() {
-                self.doubt_arrival(message, stamp);
+                self.doubt_arrival(message, facts, stamp);
             }
-            self.empty_inbox(stream, stamp);
+            self.empty_inbox(stream, (id, messages), stamp);
         }
     }
 
     /// Hands over what no longer waits.
-    fn empty_inbox(&mut self, stream: Stream, stamp: Stamp) {
+    fn empty_inbox(
+        &mut self,
+        stream: Stream,
+        latest: (PacketId, &[(MessageId, MessageFacts)]),
+        stamp: Stamp,
+    ) {
         while let Some(inbox) = self.inboxes.get_mut(&stream) {
             let Some(messages) = inbox.waiting.remove(&inbox.next) else {
                 break;
@@ -240,7 +262,7 @@ impl Walk<'_> {
                 inbox.taken = 0;
             }
             for message in messages {
-                self.hand_over(message, None, stream.from, stamp);
+                self.hand_over_waiting(message, latest, stream.from, stamp);
                 if self.is_deaf_to(stream.from) {
                     return;
                 }
@@ -251,7 +273,7 @@ impl Walk<'_> {
     /// Whether no copy of a message has arrived before, where its place does not tell.
     fn is_first_arrival(&mut self, message: MessageId) -> bool {
         let first = self.facts.streams.first_copy(message);
-        self.history.seen.insert(first)
+        self.history.seen.insert(first.0)
     }
 
     /// A peer is no longer in the session.
@@ -275,10 +297,9 @@ impl Walk<'_> {
             let Some(until) = self.blind_until else {
                 return true;
             };
-            let packet = session.message(message).map(|message| message.packet);
-            let packet = packet.and_then(|packet| session.packet(packet));
-            let sent = packet.and_then(|packet| packet.sent);
-            sent.is_some_and(|sent| sent.time > until)
+            let packet = session.carrier(message);
+            let departed = packet.and_then(|packet| session.departed(packet));
+            departed.is_some_and(|(is_sent, at)| is_sent && at.time > until)
         };
         let streams = self.facts.streams;
         let first = streams.next_place(stream, floor, sent_after_hole);
@@ -286,14 +307,11 @@ impl Walk<'_> {
     }
 
     /// A message arrives that may have been delivered already, in a hole.
-    fn doubt_arrival(&mut self, message: MessageId, at: Stamp) {
-        let Some(known) = self.facts.session.message(message) else {
-            return;
-        };
+    fn doubt_arrival(&mut self, message: MessageId, known: &MessageFacts, at: Stamp) {
         let facts = match self.part(message) {
             Some(part) if part.is_last => self.whole(part.whole),
             Some(_) => None,
-            None => Some(&known.facts),
+            None => Some(known),
         };
         if let Some(facts) = facts {
             self.doubt(message, facts, self.facts.session.role(facts), at, false);
@@ -318,44 +336,58 @@ impl Walk<'_> {
         let (belief, counter) = (believer.belief(), believer.counter());
         self.believe(object, belief, counter, at.time, because);
         let (node, effect) = (self.id, Effect::Unknown);
-        self.history.deliveries.push(Delivery {
+        let delivery = Delivery {
             node,
             at,
             message,
             local,
             effect,
-        });
+        };
+        self.note(&delivery, facts, role);
     }
 
-    /// A message reaches the engine.
-    fn hand_over(
+    /// A message that waited reaches the engine. Most waited for nothing: they are of the packet
+    /// that has just arrived.
+    fn hand_over_waiting(
         &mut self,
         message: MessageId,
-        packet: Option<PacketId>,
+        (packet, latest): (PacketId, &[(MessageId, MessageFacts)]),
         from: NodeId,
         stamp: Stamp,
     ) {
-        let Some(known) = self.facts.session.message(message) else {
-            return;
-        };
-        let carrier = packet.unwrap_or(known.packet);
-        let part = self.part(message);
-        let facts = match part {
+        let link = (from, self.id);
+        let place = latest.binary_search_by_key(&message, |(each, _)| *each);
+        if let Some((_, facts)) = place.ok().and_then(|place| latest.get(place)) {
+            let sent = Sent {
+                link,
+                message,
+                facts,
+            };
+            self.hand_over(sent, packet, stamp);
+        } else if let Some(earlier) = self.facts.session.message(message) {
+            let sent = Sent {
+                link,
+                message,
+                facts: &earlier.facts,
+            };
+            self.hand_over(sent, earlier.packet, stamp);
+        }
+    }
+
+    /// A message reaches the engine.
+    fn hand_over(&mut self, sent: Sent<'_>, carrier: PacketId, stamp: Stamp) {
+        let message = sent.message;
+        let facts = match self.part(message) {
             Some(part) if self.completes(part) => match self.whole(part.whole) {
                 Some(whole) => whole,
                 None => return,
             },
             Some(_) => return,
-            None => &known.facts,
+            None => sent.facts,
         };
         let role = self.facts.session.role(facts);
-        let place = self
-            .facts
-            .acks
-            .places
-            .get(carrier.0 as usize)
-            .copied()
-            .flatten();
+        let place = self.facts.streams.packet_place(carrier);
+        let from = sent.link.0;
         let peer = facts.origin.or_else(|| self.facts.peer(from));
         if role == Role::Disconnect {
             self.parts_from(peer, stamp);
@@ -383,7 +415,8 @@ impl Walk<'_> {
         let effect = match facts.object.filter(|_| is_about_object(role)) {
             None => Effect::Plain,
             Some(object) => {
-                let is_older = |until| self.facts.born.get(&object).is_none_or(|&at| at <= until);
+                let born = self.facts.streams.born.get(&object);
+                let is_older = |until| born.is_none_or(|&at| at <= until);
                 let unseen = self.blind_until.is_some_and(is_older);
                 let believer = self.objects.entry(object).or_insert_with(|| {
                     let mut believer = Believer::default();
@@ -398,13 +431,35 @@ impl Walk<'_> {
                 effect
             }
         };
-        self.history.deliveries.push(Delivery {
+        let delivery = Delivery {
             node: self.id,
             at,
             message,
             local,
             effect,
-        });
+        };
+        if role == Role::Disconnect
+            && let Some(peer) = speaker.peer
+        {
+            self.history.partings.push(Parting {
+                delivery: self.history.deliveries.len() as u32,
+                peer,
+                is_named: facts.origin.is_some(),
+            });
+        }
+        self.note(&delivery, facts, role);
+    }
+
+    /// Notes a delivery, and what it is about.
+    fn note(&mut self, delivery: &Delivery, facts: &MessageFacts, role: Role) {
+        let object = facts.object.filter(|_| is_about_object(role));
+        let place = self.history.deliveries.len() as u32;
+        self.history.deliveries.push(delivery);
+        self.history.about.push_some(object);
+        if let (Some(object), Some(object_type)) = (object, facts.object_type) {
+            let types = &mut self.history.types;
+            types.entry(object).or_insert((place, object_type));
+        }
     }
 
     /// Begins a span where a belief changed.
@@ -526,8 +581,4 @@ pub(super) fn is_about_object(role: Role) -> bool {
         role,
         Role::Create | Role::Update | Role::Destroy | Role::Migrate | Role::MigrateOrder
     )
-}
-
-fn ids(messages: &Range<u32>) -> impl Iterator<Item = MessageId> + use<> {
-    messages.clone().map(MessageId)
 }

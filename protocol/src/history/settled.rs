@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::History;
 use super::lanes::awaited;
-use crate::session::{MessageId, NodeId, PacketId, Session};
+use crate::session::{NodeId, PacketId, Session};
 
 /// See [`Settlement::of`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,20 +93,31 @@ pub(crate) fn took_part_unrecorded(session: &Session) -> BTreeSet<NodeId> {
         .as_ref()
         .is_some_and(|wire| !wire.kinds().is_empty());
     let (mut spoke, mut understood) = (BTreeSet::new(), BTreeSet::new());
-    let packets = (0..).map_while(|id| session.packet(PacketId(id)));
-    for packet in packets.filter(|packet| packet.protocol.is_some() && packet.diagnostics == 0) {
-        let (from, to) = (packet.from, packet.to);
+    let mut links = session.links().iter();
+    if !links.any(|&(from, to)| unrecorded(from) || unrecorded(to)) {
+        return spoke;
+    }
+    for packet in (0..session.packet_count()).map(|place| PacketId(place as u32)) {
+        let Some((from, to)) = session.link(packet) else {
+            continue;
+        };
+        let is_known = |node: NodeId, known: &BTreeSet<NodeId>| known.contains(&node);
+        let both = is_known(from, &understood) && is_known(to, &understood);
+        if !unrecorded(from) && (!unrecorded(to) || both) || both && is_known(from, &spoke) {
+            continue;
+        }
+        let said = session.said(packet).unwrap_or_default();
+        if said.protocol.is_none() || said.diagnostics > 0 {
+            continue;
+        }
         if unrecorded(from) {
             spoke.insert(from);
-        } else if !unrecorded(to) {
+        }
+        if both {
             continue;
         }
-        if understood.contains(&from) && understood.contains(&to) {
-            continue;
-        }
-        let mut messages = packet.messages.clone().map(MessageId);
-        let says = messages.any(|id| session.message(id).is_some_and(|it| it.kind().is_some()));
-        if says || !has_kinds {
+        let mut messages = session.messages_of(packet);
+        if !has_kinds || messages.any(|(_, facts)| facts.kind.is_some()) {
             understood.extend([from, to]);
         }
     }

@@ -3,10 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use netreel_wire::MessageFacts;
+use netreel_table::Column;
+use netreel_wire::{MessageFacts, Role, Sequence};
 
+use super::bits::Bits;
+use super::line::Line;
 use super::sequence::unwrap;
-use crate::session::{MessageId, NodeId, Packet, PacketId, Session};
+use crate::session::{MessageId, NodeId, PacketId, Session, SessionTime};
 
 /// Messages that share one row of sequence numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,116 +33,204 @@ pub(super) enum Turn {
     InOrder(Stream, i64),
 }
 
-/// All streams of a session.
+/// A message on its link: from whom to whom, which, and what it says.
+#[derive(Clone, Copy)]
+pub(super) struct Sent<'a> {
+    pub link: (NodeId, NodeId),
+    pub message: MessageId,
+    pub facts: &'a MessageFacts,
+}
+
+/// All streams of a session, and what else one pass over all messages tells.
+#[derive(Default)]
 pub(super) struct Streams {
-    /// See [`super::History::resends`].
-    pub resends: Vec<Option<MessageId>>,
+    /// Messages that repeat an earlier one.
+    resent: Bits,
+    /// Each of these, and the earlier one.
+    resends: Vec<(MessageId, MessageId)>,
+    /// The same the other way round, ordered by the earlier ones.
+    copies: Vec<(MessageId, MessageId)>,
+    /// For each packet its place on its link's line of sequence numbers.
+    packet_places: Column,
+    /// For each link its packets by that place.
+    pub packets: BTreeMap<(NodeId, NodeId), Line>,
     /// For each message its place in the stream of its reliable sequence, laid out on one line.
-    places: Vec<Option<(Stream, i64)>>,
+    places: Column,
     /// For each message its place in the order of its channel, where that is apart.
-    orders: Vec<Option<(Stream, i64)>>,
+    orders: Column,
     /// For each stream its messages by place; of each the first copy.
-    pub links: BTreeMap<Stream, BTreeMap<i64, MessageId>>,
+    pub links: BTreeMap<Stream, Line>,
     /// For each stream of ordered sequences the messages at each place; of each the first copy.
-    pub ordered: BTreeMap<Stream, BTreeMap<i64, Vec<MessageId>>>,
-    /// For each stream of reliable sequences all copies: their places and packets, in order.
-    pub copies: BTreeMap<Stream, Vec<(i64, PacketId)>>,
+    ordered: BTreeMap<Stream, Line>,
     /// Streams of reliable sequences that say nothing of the order.
     pub unordered: BTreeSet<Stream>,
+    /// When each object was first spoken of.
+    pub born: BTreeMap<u64, SessionTime>,
+    /// The messages that say that somebody leaves.
+    pub partings: Vec<MessageId>,
+    /// Whether a message acknowledges another one.
+    pub acknowledges: bool,
 }
 
 impl Streams {
     pub fn new(session: &Session) -> Streams {
-        let count = session.messages.len();
-        let mut streams = Streams {
-            resends: vec![None; count],
-            places: vec![None; count],
-            orders: vec![None; count],
-            links: BTreeMap::new(),
-            ordered: BTreeMap::new(),
-            copies: BTreeMap::new(),
-            unordered: BTreeSet::new(),
-        };
+        let mut streams = Streams::default();
         let mut newest: BTreeMap<Stream, i64> = BTreeMap::new();
-        for (index, message) in session.messages.iter().enumerate() {
-            let Some(packet) = session.packet(message.packet) else {
+        let mut newest_packets: BTreeMap<(NodeId, NodeId), i64> = BTreeMap::new();
+        for packet in (0..session.packet_count()).map(|place| PacketId(place as u32)) {
+            let Some((link, first, said, messages)) = session.spoken(packet) else {
                 continue;
             };
-            let id = MessageId(index as u32);
-            if let Some(sequence) = message.facts.reliable_sequence {
-                let stream = reliable(packet.from, packet.to, &message.facts);
-                let place = lay_out(&mut newest, stream, sequence);
-                streams.places[index] = Some((stream, place));
-                let copies = streams.copies.entry(stream).or_default();
-                copies.push((place, message.packet));
-                let messages = streams.links.entry(stream).or_default();
-                let earlier = *messages.entry(place).or_insert(id);
-                if earlier != id {
-                    streams.resends[index] = Some(earlier);
+            streams.take_packet(packet, link, said.sequence, &mut newest_packets);
+            for (message, facts) in messages {
+                let facts = &facts;
+                streams.take(
+                    Sent {
+                        link,
+                        message,
+                        facts,
+                    },
+                    &mut newest,
+                );
+                if let Some(object) = facts.object {
+                    streams.was_born(object, first);
                 }
+                if session.role(facts) == Role::Disconnect {
+                    streams.partings.push(message);
+                }
+                streams.acknowledges |= facts.acknowledges.is_some();
             }
-            streams.order(id, packet, &message.facts, &mut newest);
         }
-        for copies in streams.copies.values_mut() {
-            copies.sort_unstable();
+        for column in [
+            &mut streams.places,
+            &mut streams.orders,
+            &mut streams.packet_places,
+        ] {
+            column.shrink();
         }
+        let copies = streams.resends.iter();
+        streams.copies = copies.map(|&(copy, first)| (first, copy)).collect();
+        streams.copies.sort_unstable();
         streams
     }
 
-    /// Notes where an `@ordered_sequence` puts a message. What is not reliable waits for nothing.
-    fn order(
-        &mut self,
-        id: MessageId,
-        packet: &Packet,
-        facts: &MessageFacts,
-        newest: &mut BTreeMap<Stream, i64>,
-    ) {
-        let (Some(sequence), Some(_)) = (facts.ordered_sequence, facts.reliable_sequence) else {
-            return;
-        };
-        self.unordered
-            .insert(reliable(packet.from, packet.to, facts));
-        let stream = Stream {
-            from: packet.from,
-            to: packet.to,
-            channel: facts.channel,
-            ordered: true,
-        };
-        let place = lay_out(newest, stream, sequence);
-        if let Some(order) = self.orders.get_mut(id.0 as usize) {
-            *order = Some((stream, place));
-        }
-        if !self.is_resend(id) {
-            let places = self.ordered.entry(stream).or_default();
-            places.entry(place).or_default().push(id);
-        }
+    /// An object was spoken of at a moment.
+    pub fn was_born(&mut self, object: u64, time: SessionTime) {
+        let first = self.born.entry(object).or_insert(time);
+        *first = time.min(*first);
     }
 
-    /// A message's place in the stream of its reliable sequence.
-    pub fn place(&self, message: MessageId) -> Option<(Stream, i64)> {
-        self.places.get(message.0 as usize).copied().flatten()
+    /// A packet's place on its link's line; none where it has no sequence.
+    pub fn packet_place(&self, packet: PacketId) -> Option<i64> {
+        get(&self.packet_places, packet.0 as usize)
+    }
+
+    fn take_packet(
+        &mut self,
+        packet: PacketId,
+        link: (NodeId, NodeId),
+        sequence: Option<Sequence>,
+        newest: &mut BTreeMap<(NodeId, NodeId), i64>,
+    ) {
+        let Some(sequence) = sequence else {
+            self.packet_places.push(0);
+            return;
+        };
+        let place = lay_out(newest, link, sequence);
+        self.packet_places.push(put(place));
+        self.packets
+            .entry(link)
+            .or_default()
+            .append(place, packet.0);
+    }
+
+    fn take(&mut self, sent: Sent<'_>, newest: &mut BTreeMap<Stream, i64>) {
+        let Sent {
+            link,
+            message,
+            facts,
+        } = sent;
+        let Some(sequence) = facts.reliable_sequence else {
+            self.places.push(0);
+            self.orders.push(0);
+            return;
+        };
+        let stream = reliable(link, facts);
+        let place = lay_out(newest, stream, sequence);
+        self.places.push(put(place));
+        let earlier = self.links.entry(stream).or_default().put(place, message.0);
+        if let Some(earlier) = earlier {
+            self.resent.insert(message.0);
+            self.resends.push((message, MessageId(earlier)));
+        }
+        // What is not reliable waits for nothing.
+        let Some(sequence) = facts.ordered_sequence else {
+            self.orders.push(0);
+            return;
+        };
+        self.unordered.insert(stream);
+        let stream = in_order(link, facts);
+        let place = lay_out(newest, stream, sequence);
+        self.orders.push(put(place));
+        if earlier.is_none() {
+            self.ordered
+                .entry(stream)
+                .or_default()
+                .append(place, message.0);
+        }
     }
 
     /// When the engine is handed a message.
-    pub fn turn(&self, message: MessageId) -> Turn {
-        let order = self.orders.get(message.0 as usize).copied().flatten();
-        match (order, self.place(message)) {
-            (Some((stream, place)), _) => Turn::InOrder(stream, place),
-            (None, Some((stream, _))) if self.unordered.contains(&stream) => Turn::Once,
-            (None, Some((stream, place))) => Turn::InOrder(stream, place),
-            (None, None) => Turn::Now,
+    pub fn turn(&self, sent: Sent<'_>) -> Turn {
+        let row = sent.message.0 as usize;
+        if let Some(place) = get(&self.orders, row) {
+            return Turn::InOrder(in_order(sent.link, sent.facts), place);
+        }
+        let Some(place) = get(&self.places, row) else {
+            return Turn::Now;
+        };
+        let stream = reliable(sent.link, sent.facts);
+        match !self.unordered.is_empty() && self.unordered.contains(&stream) {
+            true => Turn::Once,
+            false => Turn::InOrder(stream, place),
         }
     }
 
     /// The copy of a message that was sent first.
     pub fn first_copy(&self, message: MessageId) -> MessageId {
-        let earlier = self.resends.get(message.0 as usize).copied().flatten();
-        earlier.unwrap_or(message)
+        self.earlier(message).unwrap_or(message)
+    }
+
+    /// The earlier message that a message repeats.
+    pub fn earlier(&self, message: MessageId) -> Option<MessageId> {
+        if !self.resent.contains(message.0) {
+            return None;
+        }
+        let place = self
+            .resends
+            .binary_search_by_key(&message, |&(copy, _)| copy);
+        self.resends.get(place.ok()?).map(|&(_, first)| first)
     }
 
     /// Whether an earlier message has the same place.
     pub fn is_resend(&self, message: MessageId) -> bool {
-        self.first_copy(message) != message
+        self.resent.contains(message.0)
+    }
+
+    /// The messages that repeat an earlier one, each with that one.
+    pub fn into_resends(self) -> Vec<(MessageId, MessageId)> {
+        self.resends
+    }
+
+    /// All copies of the message at a place of a stream, in order.
+    pub fn copies_at(&self, stream: &Line, place: i64) -> impl Iterator<Item = MessageId> + '_ {
+        let first = stream.first(place).map(MessageId);
+        let start = first.map_or(self.copies.len(), |first| {
+            self.copies.partition_point(|&(each, _)| each < first)
+        });
+        let copies = self.copies.iter().skip(start);
+        let copies = copies.take_while(move |&&(each, _)| Some(each) == first);
+        first.into_iter().chain(copies.map(|&(_, copy)| copy))
     }
 
     /// The first place of a stream from `floor` on whose messages all fit.
@@ -149,24 +240,23 @@ impl Streams {
         floor: i64,
         fits: impl Fn(MessageId) -> bool,
     ) -> Option<i64> {
-        let mut reliable = self.links.get(&stream).into_iter();
-        let mut ordered = self.ordered.get(&stream).into_iter();
-        let reliable = reliable.next().and_then(|places| {
-            let mut places = places.range(floor..);
-            places.find(|&(_, &message)| fits(message))
+        let reliable = self.links.get(&stream).and_then(|line| {
+            let mut places = line.from(floor);
+            places.find(|&(_, message)| fits(MessageId(message)))
         });
-        let ordered = ordered.next().and_then(|places| {
-            let mut places = places.range(floor..);
-            places.find(|(_, messages)| messages.iter().all(|&message| fits(message)))
-        });
-        let reliable = reliable.map(|(&place, _)| place);
-        reliable.or(ordered.map(|(&place, _)| place))
+        let ordered = || {
+            let line = self.ordered.get(&stream)?;
+            let mut places = line.from(floor);
+            places.find(|&(place, _)| line.at(place).all(|message| fits(MessageId(message))))
+        };
+        let found = reliable.or_else(ordered);
+        found.map(|(place, _)| place)
     }
 
     /// How many messages stand at a place.
     pub fn count_at(&self, stream: Stream, place: i64) -> usize {
         match self.ordered.get(&stream) {
-            Some(places) => places.get(&place).map_or(0, Vec::len),
+            Some(line) => line.at(place).count(),
             None => 1,
         }
     }
@@ -174,7 +264,7 @@ impl Streams {
 
 /// The stream of a reliable sequence. Where the order has numbers of its own, the reliable ones are
 /// those of the whole link; otherwise each channel has its own.
-pub(super) fn reliable(from: NodeId, to: NodeId, facts: &MessageFacts) -> Stream {
+pub(super) fn reliable((from, to): (NodeId, NodeId), facts: &MessageFacts) -> Stream {
     let channel = match facts.ordered_sequence {
         Some(_) => None,
         None => facts.channel,
@@ -187,14 +277,31 @@ pub(super) fn reliable(from: NodeId, to: NodeId, facts: &MessageFacts) -> Stream
     }
 }
 
-fn lay_out(
-    newest: &mut BTreeMap<Stream, i64>,
-    stream: Stream,
-    sequence: netreel_wire::Sequence,
-) -> i64 {
+/// The stream of an ordered sequence.
+fn in_order((from, to): (NodeId, NodeId), facts: &MessageFacts) -> Stream {
+    Stream {
+        from,
+        to,
+        channel: facts.channel,
+        ordered: true,
+    }
+}
+
+fn lay_out<K: Ord>(newest: &mut BTreeMap<K, i64>, line: K, sequence: Sequence) -> i64 {
     let first = i64::try_from(sequence.value).unwrap_or(i64::MAX);
-    let near = newest.entry(stream).or_insert(first);
+    let near = newest.entry(line).or_insert(first);
     let place = unwrap(sequence, *near);
     *near = place.max(*near);
     place
+}
+
+/// A place as a row of a column, in which 0 is none.
+fn put(place: i64) -> u64 {
+    ((place << 1 ^ place >> 63) as u64).wrapping_add(1)
+}
+
+/// The place that a row of a column has.
+fn get(column: &Column, row: usize) -> Option<i64> {
+    let known = column.get(row).checked_sub(1)?;
+    Some((known >> 1) as i64 ^ -((known & 1) as i64))
 }

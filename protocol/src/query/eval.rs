@@ -2,9 +2,11 @@
 
 use std::cmp::Ordering;
 
+use netreel_wire::MessageFacts;
+
 use super::{Comparison, Expr, Field, Literal, Word};
 use crate::history::{Effect, Finding, History, Level};
-use crate::session::{Fate, MessageId, Node, NodeId, Packet, PacketId, Session};
+use crate::session::{Fate, MessageId, Node, NodeId, Packet, PacketId, Said, Session};
 
 /// What [`effect_name`] can give.
 pub(super) const EFFECTS: [&str; 14] = [
@@ -26,18 +28,19 @@ pub(super) const EFFECTS: [&str; 14] = [
 
 /// What a filter is asked about.
 #[derive(Clone, Copy)]
-pub(super) struct Subject<'a> {
+pub(super) struct Subject<'a, 'h> {
     pub session: &'a Session,
-    pub history: &'a History,
+    /// What followed from the packets, worked out when it is first asked for.
+    pub history: &'a dyn Fn() -> &'h History,
     pub id: PacketId,
     /// `None` for a finding without evidence.
     pub packet: Option<&'a Packet>,
-    pub message: Option<MessageId>,
+    pub message: Option<(MessageId, &'a MessageFacts)>,
     /// The finding that is asked about; the packet and the message are of its evidence.
     pub finding: Option<&'a Finding>,
 }
 
-impl Subject<'_> {
+impl<'h> Subject<'_, 'h> {
     pub fn passes(&self, expr: &Expr) -> bool {
         match expr {
             Expr::All => true,
@@ -62,14 +65,11 @@ impl Subject<'_> {
             Word::Acked => self.acked_ns().is_some(),
             Word::Reliable => self.is_reliable() == Some(true),
             Word::Unreliable => self.is_reliable() == Some(false),
-            Word::Resent => self.message.is_some_and(|message| {
-                self.history
-                    .resends
-                    .get(message.0 as usize)
-                    .is_some_and(Option::is_some)
-            }),
-            Word::Undecodable => self.packet.is_some_and(|packet| packet.diagnostics > 0),
-            Word::Finding => self.findings().next().is_some(),
+            Word::Resent => self
+                .message
+                .is_some_and(|(message, _)| (self.history)().resend_of(message).is_some()),
+            Word::Undecodable => self.said().is_some_and(|said| said.diagnostics > 0),
+            Word::Finding => self.has_finding(|_| true),
         }
     }
 
@@ -79,8 +79,8 @@ impl Subject<'_> {
             Field::Node => self.packet.is_some() || self.finding.is_some(),
             Field::Kind => self.kind().is_some(),
             Field::Channel => self.message.is_some(),
-            Field::Rule | Field::Level => self.findings().next().is_some(),
-            Field::Effect => self.effects().next().is_some(),
+            Field::Rule | Field::Level => self.has_finding(|_| true),
+            Field::Effect => !self.effects().is_empty(),
             _ => self.number(field).is_some(),
         }
     }
@@ -110,10 +110,10 @@ impl Subject<'_> {
                 .is_reliable()
                 .map(|reliable| reliable == (name == "reliable")),
             (Field::Rule, Literal::Name(name)) => {
-                any_equal(self.findings().map(|finding| finding.rule), name)
+                any_equal(self.findings().iter().map(|finding| finding.rule), name)
             }
             (Field::Level, Literal::Level(level)) => return self.has_level(comparison, *level),
-            (Field::Effect, Literal::Name(name)) => any_equal(self.effects(), name),
+            (Field::Effect, Literal::Name(name)) => any_equal(self.effects().into_iter(), name),
             (Field::Owner | Field::Origin, Literal::Name(name)) => self
                 .number(field)
                 .and_then(|peer| u64::try_from(peer).ok())
@@ -141,7 +141,8 @@ impl Subject<'_> {
 
     /// Of several findings one is enough; for `!=` there must be some, and none of this level.
     fn has_level(&self, comparison: Comparison, level: Level) -> bool {
-        let mut levels = self.findings().map(|finding| finding.level);
+        let findings = self.findings();
+        let mut levels = findings.iter().map(|finding| finding.level);
         match comparison {
             Comparison::NotEqual => {
                 let mut levels = levels.peekable();
@@ -156,8 +157,9 @@ impl Subject<'_> {
     }
 
     fn is_reliable(&self) -> Option<bool> {
-        self.message?;
-        Some(self.facts(|facts| facts.reliable.then_some(1)).is_some())
+        let (_, known) = self.message?;
+        let joined = || self.facts(|facts| facts.reliable.then_some(1)).is_some();
+        Some(known.reliable || joined())
     }
 
     /// The value of a field that is a number or a time in nanoseconds.
@@ -178,8 +180,11 @@ impl Subject<'_> {
             Field::Owner => from_u64(self.facts(|facts| facts.owner.or(facts.new_owner))),
             Field::Counter => from_u64(self.facts(|facts| facts.migration_counter)),
             Field::Origin => from_u64(self.facts(|facts| facts.origin)),
-            Field::Sequence => packet.sequence.map(|sequence| i128::from(sequence.value)),
-            Field::Ack => packet.ack.map(|ack| i128::from(ack.value)),
+            Field::Sequence => self
+                .said()?
+                .sequence
+                .map(|sequence| i128::from(sequence.value)),
+            Field::Ack => self.said()?.ack.map(|ack| i128::from(ack.value)),
             Field::Length => Some(i128::from(packet.length)),
             Field::Time => departed_ns.or(received_ns).map(i128::from),
             Field::ReceivedAt => received_ns.map(i128::from),
@@ -190,51 +195,57 @@ impl Subject<'_> {
         }
     }
 
-    fn facts(&self, get: impl Fn(&netreel_wire::MessageFacts) -> Option<u64>) -> Option<u64> {
-        let message = self.message?;
-        let own = self
-            .session
-            .message(message)
-            .and_then(|message| get(&message.facts));
-        own.or_else(|| self.history.facts(self.session, message).and_then(get))
+    /// What the wire says of the packet.
+    fn said(&self) -> Option<Said> {
+        self.packet?;
+        self.session.said(self.id)
+    }
+
+    fn facts(&self, get: impl Fn(&MessageFacts) -> Option<u64>) -> Option<u64> {
+        let (message, own) = self.message?;
+        if let Some(own) = get(own) {
+            return Some(own);
+        }
+        // Of a fragment, the whole may say it.
+        own.fragment?;
+        let whole = (self.history)().facts(self.session, message)?;
+        get(&whole)
     }
 
     fn kind(&self) -> Option<&str> {
-        self.session
-            .kind(self.message?)
-            .map(|kind| kind.name.as_str())
+        let (_, facts) = self.message?;
+        self.session.kind_of(facts).map(|kind| kind.name.as_str())
     }
 
     fn acked_ns(&self) -> Option<i64> {
         self.packet?;
-        self.history
-            .acked
-            .get(self.id.0 as usize)
-            .copied()
-            .flatten()
-            .map(|stamp| stamp.time.0)
+        let acked = (self.history)().acked(self.session, self.id);
+        acked.map(|stamp| stamp.time.0)
     }
 
     /// The finding that is asked about, or those of which the packet is evidence.
-    fn findings(&self) -> impl Iterator<Item = &Finding> {
-        let of_packet = match (self.finding, self.packet) {
-            (None, Some(_)) => Some(self.history.findings_of(self.id)),
-            _ => None,
-        };
-        self.finding
-            .into_iter()
-            .chain(of_packet.into_iter().flatten())
+    fn findings(&self) -> Vec<&Finding> {
+        match (self.finding, self.packet) {
+            (Some(finding), _) => vec![finding],
+            (None, Some(_)) => (self.history)().findings_of(self.id).collect(),
+            (None, None) => Vec::new(),
+        }
     }
 
-    fn effects(&self) -> impl Iterator<Item = &'static str> {
-        let places = self
-            .message
-            .map(|message| self.history.deliveries_of(message));
-        places
-            .into_iter()
-            .flatten()
-            .filter_map(|&place| self.history.deliveries.get(place as usize))
+    fn has_finding(&self, fits: impl Fn(&Finding) -> bool) -> bool {
+        self.findings().into_iter().any(fits)
+    }
+
+    fn effects(&self) -> Vec<&'static str> {
+        let Some((message, _)) = self.message else {
+            return Vec::new();
+        };
+        let history = (self.history)();
+        let places = history.deliveries_of(message);
+        let deliveries = places.filter_map(|place| history.deliveries.get(place as usize));
+        deliveries
             .map(|delivery| effect_name(delivery.effect))
+            .collect()
     }
 
     fn is_named(&self, node: NodeId, name: &str) -> bool {

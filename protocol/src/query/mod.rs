@@ -52,40 +52,54 @@ impl Query {
 
     /// Whether a packet passes: one of its messages does, or it has none and passes without.
     pub fn packet(&self, session: &Session, history: &History, packet: PacketId) -> bool {
+        self.packet_with(session, &|| history, packet)
+    }
+
+    /// The same; `history` is asked for only where the filter speaks of it.
+    pub fn packet_with<'a>(
+        &self,
+        session: &'a Session,
+        history: &'a dyn Fn() -> &'a History,
+        packet: PacketId,
+    ) -> bool {
         let Some(found) = session.packet(packet) else {
             return false;
         };
-        let mut subject = eval::Subject {
+        let subject = eval::Subject {
             session,
             history,
             id: packet,
-            packet: Some(found),
+            packet: Some(&found),
             message: None,
             finding: None,
         };
-        if found.messages.is_empty() {
+        if !self.root.is_about_messages() {
             return subject.passes(&self.root);
         }
-        found.messages.clone().any(|message| {
-            subject.message = Some(MessageId(message));
-            subject.passes(&self.root)
+        let mut messages = session.messages_of(packet).peekable();
+        if messages.peek().is_none() {
+            return subject.passes(&self.root);
+        }
+        messages.any(|(message, facts)| {
+            let message = Some((message, &facts));
+            eval::Subject { message, ..subject }.passes(&self.root)
         })
     }
 
     /// Whether a message passes.
     pub fn message(&self, session: &Session, history: &History, message: MessageId) -> bool {
-        let Some(id) = session.message(message).map(|message| message.packet) else {
+        let Some(known) = session.message(message) else {
             return false;
         };
-        let Some(packet) = session.packet(id) else {
+        let Some(packet) = session.packet(known.packet) else {
             return false;
         };
         eval::Subject {
             session,
-            history,
-            id,
-            packet: Some(packet),
-            message: Some(message),
+            history: &|| history,
+            id: known.packet,
+            packet: Some(&packet),
+            message: Some((message, &known.facts)),
             finding: None,
         }
         .passes(&self.root)
@@ -95,26 +109,34 @@ impl Query {
     /// has none. `rule`, `level`, `node`, `object` and `time` are its own; every other field and
     /// word is about the message of the evidence and its packet.
     pub fn finding(&self, session: &Session, history: &History, finding: &Finding) -> bool {
-        let mut subject = eval::Subject {
+        let alone = eval::Subject {
             session,
-            history,
+            history: &|| history,
             id: PacketId::default(),
             packet: None,
             message: None,
             finding: Some(finding),
         };
         if finding.evidence.is_empty() {
-            return subject.passes(&self.root);
+            return alone.passes(&self.root);
         }
         finding.evidence.iter().any(|piece| {
+            let packet = session.packet(piece.packet);
             let message = session.message(piece.message);
-            subject.id = piece.packet;
-            subject.packet = session.packet(piece.packet);
-            subject.message = message
-                .filter(|message| message.packet == piece.packet)
-                .map(|_| piece.message);
+            let message = message.filter(|message| message.packet == piece.packet);
+            let subject = eval::Subject {
+                id: piece.packet,
+                packet: packet.as_ref(),
+                message: message.as_ref().map(|known| (piece.message, &known.facts)),
+                ..alone
+            };
             subject.passes(&self.root)
         })
+    }
+
+    /// Whether it speaks of what followed from the packets: acks, resends, deliveries, findings.
+    pub fn is_about_history(&self) -> bool {
+        self.root.is_about_history()
     }
 
     /// The names in the filter that nothing in the session has: a sentence each.
@@ -135,6 +157,50 @@ enum Expr {
     Word(Word),
     Present(Field),
     Compare(Field, Comparison, Literal),
+}
+
+impl Expr {
+    /// Whether a part of it is one of these words or fields.
+    fn has(&self, word: &impl Fn(Word) -> bool, field: &impl Fn(Field) -> bool) -> bool {
+        match self {
+            Expr::All => false,
+            Expr::Not(inner) => inner.has(word, field),
+            Expr::And(left, right) | Expr::Or(left, right) => {
+                left.has(word, field) || right.has(word, field)
+            }
+            Expr::Word(own) => word(*own),
+            Expr::Present(own) | Expr::Compare(own, ..) => field(*own),
+        }
+    }
+
+    /// Whether what it says may be true of one message of a packet and not of another.
+    fn is_about_messages(&self) -> bool {
+        use Field::{Channel, Counter, Effect, Kind, Object, Origin, Owner};
+        self.has(
+            &|word| matches!(word, Word::Reliable | Word::Unreliable | Word::Resent),
+            &|field| {
+                matches!(
+                    field,
+                    Kind | Channel | Object | Owner | Counter | Origin | Effect
+                )
+            },
+        )
+    }
+
+    fn is_about_history(&self) -> bool {
+        use Field::{Effect, Level, Rtt, Rule};
+        // What a message in fragments says is known once it was joined.
+        use Field::{Counter, Object, Origin, Owner};
+        self.has(
+            &|word| matches!(word, Word::Acked | Word::Resent | Word::Finding),
+            &|field| {
+                matches!(
+                    field,
+                    Rtt | Rule | Level | Effect | Object | Owner | Counter | Origin
+                )
+            },
+        )
+    }
 }
 
 /// A word that stands alone.

@@ -5,7 +5,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use netreel_reel::{Endpoint, Header, Time};
 
-use super::scan::{RawPacket, Scan};
+use super::ends::{Ends, RawEnd};
+use super::scan::Scan;
 
 /// How many packets of a foreign endpoint are looked at to see whose they are.
 const LOOKED_AT: usize = 256;
@@ -108,6 +109,16 @@ impl Cast {
             .min_by_key(|&member| distance(member))
     }
 
+    /// The node that an endpoint belongs to all the time: `Some(None)` where it is nobody's, and
+    /// `None` where several have it one after the other.
+    pub fn only_member(&self, endpoint: Endpoint) -> Option<Option<usize>> {
+        match self.owners.get(&canonical(endpoint)).map(Vec::as_slice) {
+            None | Some([]) => Some(None),
+            Some([only]) => Some(Some(*only)),
+            Some(_) => None,
+        }
+    }
+
     /// Each endpoint, with all members that it belongs to at some time.
     pub fn owners(&self) -> impl Iterator<Item = (Endpoint, &[usize])> {
         let owners = self.owners.iter();
@@ -129,26 +140,12 @@ impl Cast {
         open_ports: &BTreeMap<u16, Vec<usize>>,
         warnings: &mut Vec<String>,
     ) {
-        let mut foreign: BTreeSet<Endpoint> = BTreeSet::new();
-        for scan in scans {
-            let mut last = None;
-            for packet in scan.sends.iter().chain(&scan.receives) {
-                let peer = canonical(packet.peer);
-                if last != Some(packet.peer) && !self.owners.contains_key(&peer) {
-                    foreign.insert(peer);
-                }
-                last = Some(packet.peer);
-            }
-            let seen = scan.connections.iter();
-            for (local, peer) in seen.filter_map(|each| Some((each.local?, each.peer))) {
-                foreign.extend(
-                    [local, peer]
-                        .map(canonical)
-                        .iter()
-                        .filter(|end| !self.owners.contains_key(end)),
-                );
-            }
-        }
+        let connections = scans.iter().flat_map(|scan| &scan.connections);
+        let ends = connections.flat_map(|each| each.local.into_iter().chain([each.peer]));
+        let foreign: BTreeSet<Endpoint> = ends
+            .map(canonical)
+            .filter(|end| !self.owners.contains_key(end))
+            .collect();
         if foreign.is_empty() {
             return;
         }
@@ -220,36 +217,69 @@ pub(super) fn utc_ns(header: &Header, time: Time) -> i128 {
 /// How many packets of an endpoint were looked at, and how many of them which reel alone sent.
 type Votes = (usize, BTreeMap<usize, usize>);
 
-/// Which recorded nodes sent, byte for byte, what came from each foreign endpoint.
+/// Which recorded nodes sent, byte for byte, what came from each foreign endpoint. Of each endpoint
+/// the first packets are looked at, so that what is kept does not grow with the reels.
 fn senders(scans: &[Scan], foreign: &BTreeSet<Endpoint>) -> BTreeMap<Endpoint, Votes> {
-    let mut senders: HashMap<(u64, u32), Option<usize>> = HashMap::new();
+    let mut looked_at: BTreeMap<Endpoint, Vec<(usize, u64, u32)>> = BTreeMap::new();
     for (reel, scan) in scans.iter().enumerate() {
+        let peers = foreign_peers(scan, foreign);
+        if peers.iter().all(Option::is_none) {
+            continue;
+        }
+        for receive in telling(&scan.receives) {
+            if let Some(peer) = peers.get(receive.connection as usize).copied().flatten() {
+                let looked_at = looked_at.entry(peer).or_default();
+                if looked_at.len() < LOOKED_AT {
+                    looked_at.push((reel, receive.hash, receive.length));
+                }
+            }
+        }
+    }
+    let all = looked_at.values().flatten();
+    let all = all.map(|&(_, hash, length)| ((hash, length), Sender::Nobody));
+    let mut senders: HashMap<(u64, u32), Sender> = all.collect();
+    let is_asked = !senders.is_empty();
+    for (reel, scan) in scans.iter().enumerate().filter(|_| is_asked) {
         for send in telling(&scan.sends) {
-            senders
-                .entry((send.hash, send.length))
-                .and_modify(|sender| *sender = sender.filter(|&known| known == reel))
-                .or_insert(Some(reel));
+            if let Some(sender) = senders.get_mut(&(send.hash, send.length)) {
+                *sender = match *sender {
+                    Sender::Nobody => Sender::Only(reel),
+                    Sender::Only(known) if known == reel => Sender::Only(reel),
+                    _ => Sender::Several,
+                };
+            }
         }
     }
     let mut votes: BTreeMap<Endpoint, Votes> = BTreeMap::new();
-    for (reel, scan) in scans.iter().enumerate() {
-        for receive in telling(&scan.receives) {
-            let peer = canonical(receive.peer);
-            if !foreign.contains(&peer) {
-                continue;
-            }
-            let (looked_at, votes) = votes.entry(peer).or_default();
-            if *looked_at >= LOOKED_AT {
-                continue;
-            }
-            *looked_at += 1;
-            match senders.get(&(receive.hash, receive.length)) {
-                Some(&Some(sender)) if sender != reel => *votes.entry(sender).or_insert(0) += 1,
+    for (endpoint, looked_at) in looked_at {
+        let (count, votes) = votes.entry(endpoint).or_default();
+        *count = looked_at.len();
+        for (reel, hash, length) in looked_at {
+            match senders.get(&(hash, length)) {
+                Some(&Sender::Only(sender)) if sender != reel => {
+                    *votes.entry(sender).or_insert(0) += 1;
+                }
                 _ => {}
             }
         }
     }
     votes
+}
+
+/// Which reels have the send of a payload.
+#[derive(Clone, Copy)]
+enum Sender {
+    Nobody,
+    Only(usize),
+    Several,
+}
+
+/// For each connection of a reel its far end, where that is foreign.
+fn foreign_peers(scan: &Scan, foreign: &BTreeSet<Endpoint>) -> Vec<Option<Endpoint>> {
+    let peers = scan.connections.iter().map(|each| canonical(each.peer));
+    peers
+        .map(|peer| foreign.contains(&peer).then_some(peer))
+        .collect()
 }
 
 /// The one that sent most of what came from an endpoint.
@@ -271,27 +301,32 @@ fn most((looked_at, votes): &Votes, reels: &[usize]) -> Vec<usize> {
 /// Which recorded nodes received, at its port, what was sent to each foreign endpoint alone. What
 /// came from there was relayed.
 fn hearers(scans: &[Scan], foreign: &BTreeSet<Endpoint>) -> BTreeMap<Endpoint, BTreeSet<usize>> {
-    let port = |scan: &Scan, raw: &RawPacket| {
+    let port = |scan: &Scan, raw: &RawEnd| {
         let connection = scan.connections.get(raw.connection as usize);
         connection.map_or(0, |connection| connection.port)
     };
     let mut sent: HashMap<(u64, u32, u16), Option<Endpoint>> = HashMap::new();
     for scan in scans {
-        for send in &scan.sends {
-            let to = canonical(send.peer);
-            sent.entry((send.hash, send.length, port(scan, send)))
+        for send in scan.sends.iter() {
+            let Some(to) = scan.peer(&send).map(canonical) else {
+                continue;
+            };
+            sent.entry((send.hash, send.length, port(scan, &send)))
                 .and_modify(|known| *known = known.filter(|&known| known == to))
                 .or_insert(Some(to));
         }
     }
     let mut hearers: BTreeMap<Endpoint, BTreeSet<usize>> = BTreeMap::new();
     for (reel, scan) in scans.iter().enumerate() {
-        for receive in &scan.receives {
-            let payload = (receive.hash, receive.length, receive.peer.port());
+        for receive in scan.receives.iter() {
+            let Some(from) = scan.peer(&receive) else {
+                continue;
+            };
+            let payload = (receive.hash, receive.length, from.port());
             if let Some(&Some(to)) = sent.get(&payload)
                 && foreign.contains(&to)
-                && to.port() == port(scan, receive)
-                && to != canonical(receive.peer)
+                && to.port() == port(scan, &receive)
+                && to != canonical(from)
             {
                 hearers.entry(to).or_default().insert(reel);
             }
@@ -325,8 +360,6 @@ fn is_certain_group(endpoint: Endpoint) -> bool {
     ip.is_multicast() || ip == IpAddr::V4(Ipv4Addr::BROADCAST)
 }
 
-fn telling(packets: &[RawPacket]) -> impl Iterator<Item = &RawPacket> {
-    packets
-        .iter()
-        .filter(|packet| packet.length >= TELLING_LENGTH)
+fn telling(ends: &Ends) -> impl Iterator<Item = RawEnd> + '_ {
+    ends.iter().filter(|end| end.length >= TELLING_LENGTH)
 }

@@ -18,6 +18,13 @@ pub(super) struct Sample {
     pub received: Time,
 }
 
+impl Sample {
+    /// How long it took, each end on its own clock.
+    pub fn took(&self) -> i128 {
+        i128::from(self.received.0) - i128::from(self.sent.0)
+    }
+}
+
 /// How to read one reel's clock on the session's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Alignment {
@@ -61,6 +68,11 @@ pub(super) fn align(anchors: &[&ClockAnchor], samples: &[Sample]) -> Vec<Alignme
         .collect()
 }
 
+/// Whether all reels have one clock, so that no packet tells anything of it.
+pub(super) fn is_one_clock(anchors: &[&ClockAnchor]) -> bool {
+    shared_clocks(anchors).iter().all(|&clock| clock == 0)
+}
+
 /// For each reel the number of its clock; reels with the same boot id share one.
 fn shared_clocks(anchors: &[&ClockAnchor]) -> Vec<usize> {
     let mut boots: BTreeMap<&str, usize> = BTreeMap::new();
@@ -88,7 +100,7 @@ fn shortest_differences(groups: &[usize], samples: &[Sample]) -> BTreeMap<(usize
         if from == to {
             continue;
         }
-        let difference = i128::from(sample.received.0) - i128::from(sample.sent.0);
+        let difference = sample.took();
         let best = shortest.entry((from, to)).or_insert(difference);
         *best = difference.min(*best);
     }

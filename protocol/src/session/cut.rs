@@ -4,71 +4,100 @@
 //! shortest of them is known, are compared by that much. What was recorded whole at its ends stays
 //! told apart by all its bytes: where two such packets begin alike, what was cut is neither's.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::matching::{End, Side};
-use super::scan::{Scan, hash};
+use super::ends::Side;
+use super::matching::End;
+use super::payloads;
+use super::roads::{EndKey, Roads};
+use super::scan::hash;
+use super::source::Source;
 
-/// Lets ends that may be of one packet be equal, although one of them was cut.
-pub(super) fn trim(ends: &mut [End], scans: &[Scan]) {
-    let class = |end: &End| Some((end.from, end.to, end.raw(scans)?.whole));
-    let cut = ends.iter().filter(|end| is_cut(end, scans));
-    let classes: BTreeSet<(u16, u16, u32)> = cut.filter_map(class).collect();
-    if classes.is_empty() {
-        return;
+/// The ends that may be of one packet although one of them was cut, and the hash of the bytes that
+/// they are to be compared by.
+pub(super) fn trim(roads: &Roads<'_>, sources: &[Source]) -> BTreeMap<EndKey, u64> {
+    let mut trimmed = BTreeMap::new();
+    let is_cut = roads
+        .scans
+        .iter()
+        .any(|scan| Side::ALL.iter().any(|&side| scan.side(side).cut() > 0));
+    if !is_cut {
+        return trimmed;
     }
-    let places = ends.iter().enumerate();
-    let mut some: Vec<((u16, u16, u32), usize)> = places
-        .filter_map(|(place, end)| Some((class(end)?, place)))
-        .filter(|(class, _)| classes.contains(class))
+    let ends = roads.ends(0, 0);
+    let class = |end: &End| (end.from, end.to, end.whole);
+    let kept = |end: &End| {
+        let scan = roads.scans.get(usize::from(end.reel));
+        scan.map_or(0, |scan| scan.side(end.side).length(end.place as usize))
+    };
+    let cut = ends.iter().filter(|end| kept(end) < end.whole);
+    let classes: BTreeSet<(u16, u16, u32)> = cut.map(class).collect();
+    let mut some: Vec<(End, Vec<u8>)> = ends
+        .into_iter()
+        .filter(|end| classes.contains(&class(end)))
+        .map(|end| (end, Vec::new()))
         .collect();
-    let payload =
-        |ends: &[End], place: usize| ends.get(place).map_or(&[][..], |end| end.payload(scans));
-    some.sort_by(|(a_class, a), (b_class, b)| {
-        let payloads = || payload(ends, *a).cmp(payload(ends, *b));
-        a_class.cmp(b_class).then_with(payloads)
+    read(&mut some, roads, sources);
+    some.sort_by(|(a, a_bytes), (b, b_bytes)| {
+        let place = |end: &End| (end.side, end.reel, end.place);
+        let bytes = || a_bytes.cmp(b_bytes);
+        class(a)
+            .cmp(&class(b))
+            .then_with(bytes)
+            .then_with(|| place(a).cmp(&place(b)))
     });
     let mut rest = some.as_slice();
-    while let Some(&(class, root)) = rest.first() {
+    while let Some((root, start)) = rest.first() {
         // In this order, what begins like a payload stands behind it.
-        let start = payload(ends, root);
-        let alike = rest.iter().take_while(|(other, place)| {
-            *other == class && payload(ends, *place).starts_with(start)
-        });
+        let alike = rest
+            .iter()
+            .take_while(|(other, bytes)| class(other) == class(root) && bytes.starts_with(start));
         let family = alike.count();
         let equal = rest.iter().take(family);
-        let equal = equal.take_while(|(_, place)| payload(ends, *place).len() == start.len());
-        let equal = equal.count();
-        let members = || rest.iter().take(family).map(|(_, place)| *place);
-        let told_apart = equal == family || {
-            let crossed = members().filter_map(|place| ends.get(place));
-            apart(crossed.filter(|end| end.side != Side::Seen), scans)
-        };
-        if !told_apart {
+        let equal = equal
+            .take_while(|(_, bytes)| bytes.len() == start.len())
+            .count();
+        let members = rest.get(..family).unwrap_or(&[]);
+        if equal != family && !apart(members) {
             let hash = hash(start);
-            for place in members() {
-                if let Some(end) = ends.get_mut(place) {
-                    end.compare_first(start.len(), hash);
-                }
+            for (end, _) in members {
+                trimmed.insert((end.reel, end.side, end.place, end.to), hash);
             }
+            rest = rest.get(family..).unwrap_or(&[]);
+        } else {
+            rest = rest.get(equal..).unwrap_or(&[]);
         }
-        let done = if told_apart { equal } else { family };
-        rest = rest.get(done..).unwrap_or(&[]);
+    }
+    trimmed
+}
+
+/// Fills in the bytes of ends.
+fn read(ends: &mut [(End, Vec<u8>)], roads: &Roads<'_>, sources: &[Source]) {
+    for (reel, (source, scan)) in sources.iter().zip(roads.scans).enumerate() {
+        let own = ends
+            .iter_mut()
+            .filter(|(end, _)| usize::from(end.reel) == reel);
+        let mut own: Vec<_> = own
+            .map(|(end, bytes)| (scan.side(end.side).number(end.place as usize), bytes))
+            .collect();
+        own.sort_by_key(|(number, _)| *number);
+        let numbers: Vec<_> = own.iter().map(|(number, _)| *number).collect();
+        payloads::read(&source.reel, &numbers, |place, payload| {
+            if let Some((_, bytes)) = own.get_mut(place) {
+                bytes.extend_from_slice(payload);
+            }
+        });
     }
 }
 
-fn is_cut(end: &End, scans: &[Scan]) -> bool {
-    end.raw(scans).is_some_and(|raw| raw.length < raw.whole)
-}
-
-/// Whether these ends are all whole, and not all of equal packets.
-fn apart<'a>(ends: impl Iterator<Item = &'a End>, scans: &[Scan]) -> bool {
+/// Whether the ends that sent or received are all whole, and not all of equal packets.
+fn apart(members: &[(End, Vec<u8>)]) -> bool {
     let mut payloads = BTreeSet::new();
-    for end in ends {
-        if is_cut(end, scans) {
+    for (end, bytes) in members.iter().filter(|(end, _)| end.side != Side::Seen) {
+        if (bytes.len() as u64) < u64::from(end.whole) {
             return false;
         }
-        payloads.insert(end.payload(scans));
+        payloads.insert(bytes);
     }
     payloads.len() > 1
 }

@@ -2,90 +2,86 @@
 
 use std::collections::BTreeMap;
 
-use super::proxied::is_dropped;
-use super::{Fate, Node, NodeId, Packet, SessionTime};
+use super::{Fate, Node, NodeId, SessionTime};
 
 /// A receiver that recorded for less than this after a send may still have got the packet.
 pub(super) const WAIT_NS_MIN: i64 = 100_000_000;
 
-/// Fills in [`Packet::fate`]. `from_start` tells of each node whether nothing can have reached it
-/// before its reel began.
+/// What is known of all packets, of which some were received: how long a packet of each link may
+/// be on its way, and which is the last that arrived.
 ///
 /// The last that a reel holds is not an outcome where the reel is not complete: what is missing
 /// there may have been held back on its way and have come with what followed. A packet is lost
 /// there only where one that was sent later on the same link did arrive. What a proxy dropped is
 /// lost, whatever the receiver's reel holds.
-pub(super) fn decide(packets: &mut [Packet], nodes: &[Node], from_start: &[bool]) {
-    let waits = waits(packets);
-    let overtakers = last_arrived(packets);
-    for packet in packets {
-        let Some(sent) = packet.departed() else {
-            continue;
-        };
-        if packet.received.is_some() || packet.fate == Fate::SendFailed {
-            continue;
+#[derive(Default)]
+pub(super) struct Fates {
+    links: BTreeMap<(NodeId, NodeId), Arrivals>,
+}
+
+/// What arrived on a link.
+struct Arrivals {
+    /// How long a packet may take: twice the longest way seen there, at least [`WAIT_NS_MIN`].
+    wait_ns: i64,
+    /// When the last packet that is known to have arrived was sent.
+    last: SessionTime,
+}
+
+/// A packet that nobody is known to have received.
+pub(super) struct Missing {
+    /// Who sent it, and to whom.
+    pub link: (NodeId, NodeId),
+    /// When it left its sender, or was first seen.
+    pub departed: SessionTime,
+    /// Whether a proxy says that it dropped it.
+    pub dropped: bool,
+    /// Whether nobody has its send, and who saw it has its first bytes: it may be a packet that was
+    /// received and could not be told from others.
+    pub doubtful: bool,
+}
+
+impl Fates {
+    /// Takes a packet that was received, and left its sender at a moment.
+    pub fn arrived(
+        &mut self,
+        link: (NodeId, NodeId),
+        departed: SessionTime,
+        received: SessionTime,
+    ) {
+        let twice_ns = received.0.saturating_sub(departed.0).saturating_mul(2);
+        let arrivals = self.links.entry(link).or_insert(Arrivals {
+            wait_ns: WAIT_NS_MIN,
+            last: departed,
+        });
+        arrivals.wait_ns = twice_ns.max(arrivals.wait_ns);
+        arrivals.last = departed.max(arrivals.last);
+    }
+
+    /// What became of a packet; asked once all that arrived is known. `from_start` tells of each
+    /// node whether nothing can have reached it before its reel began.
+    pub fn of(&self, packet: &Missing, nodes: &[Node], from_start: &[bool]) -> Fate {
+        if packet.dropped {
+            return Fate::Lost;
         }
-        if is_dropped(&packet.faults) {
-            packet.fate = Fate::Lost;
-            continue;
-        }
-        // What a capture cut may be a packet that was received and could not be told from others.
-        if packet.sent.is_none() && packet.cut.is_some() {
-            continue;
-        }
-        let place = usize::from(packet.to.0);
-        let Some(receiver) = nodes.get(place).filter(|node| node.recorded) else {
-            continue;
+        let place = usize::from(packet.link.1.0);
+        let receiver = nodes.get(place).filter(|node| node.recorded);
+        let (Some(receiver), false) = (receiver, packet.doubtful) else {
+            return Fate::Unknown;
         };
         let from_start = from_start.get(place).copied().unwrap_or(false);
-        let wait_ns = waits
-            .get(&(packet.from, packet.to))
-            .copied()
-            .unwrap_or(WAIT_NS_MIN);
-        let until = SessionTime(sent.time.0.saturating_add(wait_ns));
-        let began = from_start || receiver.span.start <= sent.time;
-        let holds = |hole: &super::Hole| hole.time.start <= until && sent.time <= hole.time.end;
-        let settled = receiver.complete
-            || overtakers
-                .get(&(packet.from, packet.to))
-                .is_some_and(|&last| last > sent.time);
+        let arrivals = self.links.get(&packet.link);
+        let wait_ns = arrivals.map_or(WAIT_NS_MIN, |arrivals| arrivals.wait_ns);
+        let sent = packet.departed;
+        let until = SessionTime(sent.0.saturating_add(wait_ns));
+        let began = from_start || receiver.span.start <= sent;
+        let holds = |hole: &super::Hole| hole.time.start <= until && sent <= hole.time.end;
+        let settled = receiver.complete || arrivals.is_some_and(|arrivals| arrivals.last > sent);
         let waited = until <= receiver.span.end;
-        if began && settled && waited && !receiver.holes.iter().any(holds) {
-            packet.fate = Fate::Lost;
+        match began && settled && waited && !receiver.holes.iter().any(holds) {
+            true => Fate::Lost,
+            false => Fate::Unknown,
         }
     }
-}
-
-/// For each link, how long a packet may take: twice the longest way seen there, at least
-/// [`WAIT_NS_MIN`].
-fn waits(packets: &[Packet]) -> BTreeMap<(NodeId, NodeId), i64> {
-    let mut waits = BTreeMap::new();
-    for packet in packets {
-        let (Some(sent), Some(received)) = (packet.departed(), packet.received) else {
-            continue;
-        };
-        let twice_ns = received
-            .time
-            .0
-            .saturating_sub(sent.time.0)
-            .saturating_mul(2);
-        let wait_ns = waits.entry((packet.from, packet.to)).or_insert(WAIT_NS_MIN);
-        *wait_ns = twice_ns.max(*wait_ns);
-    }
-    waits
-}
-
-/// For each link, when the last packet that is known to have arrived was sent.
-fn last_arrived(packets: &[Packet]) -> BTreeMap<(NodeId, NodeId), SessionTime> {
-    let mut last = BTreeMap::new();
-    for packet in packets.iter().filter(|packet| packet.received.is_some()) {
-        let Some(sent) = packet.departed() else {
-            continue;
-        };
-        let latest = last.entry((packet.from, packet.to)).or_insert(sent.time);
-        *latest = sent.time.max(*latest);
-    }
-    last
 }
 
 #[cfg(test)]
@@ -97,16 +93,16 @@ mod tests {
 
     const SECOND: i64 = 1_000_000_000;
 
+    /// A packet of the one link: when it was sent, and when it arrived.
+    struct Packet {
+        sent: SessionTime,
+        received: Option<Stamp>,
+    }
+
     fn packet(sent: i64) -> Packet {
-        let sent = Some(Stamp {
-            number: EventNumber(1),
-            time: SessionTime(sent),
-        });
         Packet {
-            from: NodeId(0),
-            to: NodeId(1),
-            sent,
-            ..Packet::default()
+            sent: SessionTime(sent),
+            received: None,
         }
     }
 
@@ -120,13 +116,23 @@ mod tests {
         }
     }
 
-    fn check(mut packets: Vec<Packet>, receiver: Node, from_start: bool, expected: Fate) {
-        decide(
-            &mut packets,
-            &[Node::default(), receiver],
-            &[true, from_start],
-        );
-        assert_eq!(packets[0].fate, expected);
+    /// What became of the first packet?
+    fn check(packets: Vec<Packet>, receiver: Node, from_start: bool, expected: Fate) {
+        let link = (NodeId(0), NodeId(1));
+        let mut fates = Fates::default();
+        for packet in &packets {
+            if let Some(received) = packet.received {
+                fates.arrived(link, packet.sent, received.time);
+            }
+        }
+        let missing = Missing {
+            link,
+            departed: packets[0].sent,
+            dropped: false,
+            doubtful: false,
+        };
+        let nodes = [Node::default(), receiver];
+        assert_eq!(fates.of(&missing, &nodes, &[true, from_start]), expected);
     }
 
     #[test]

@@ -2,14 +2,15 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use netreel_reel::Header;
+use netreel_reel::{Endpoint, Header};
 
-use super::cast::{Cast, utc_ns};
+use super::cast::{Cast, is_group, utc_ns};
+use super::ends::{RawEnd, Side};
 use super::holders::Holders;
-use super::matching::Side;
-use super::scan::{RawPacket, Scan};
+use super::scan::Scan;
 
 /// The recorded nodes that heard what others sent to groups.
+#[derive(Default)]
 pub(super) struct Listeners {
     /// By the sender, the port of the group, the hash and the length of the payload: the reels with
     /// such a receipt from there, in their order.
@@ -21,9 +22,16 @@ impl Listeners {
     pub fn new(cast: &Cast, headers: &[&Header], scans: &[Scan], holders: &Holders) -> Listeners {
         let mut ports = BTreeSet::new();
         for (scan, header) in scans.iter().zip(headers) {
-            for raw in scan.sends.iter().chain(&scan.seen) {
-                if cast.group_at(raw.peer, utc_ns(header, raw.time)).is_some() {
-                    ports.insert(raw.peer.port());
+            let groups = scan.connections.iter();
+            let mut groups = groups.flat_map(|each| each.local.into_iter().chain([each.peer]));
+            if !groups.any(is_group) {
+                continue;
+            }
+            for raw in scan.sends.iter().chain(scan.seen.iter()) {
+                if let Some(peer) = scan.peer(&raw)
+                    && cast.group_at(peer, utc_ns(header, raw.time)).is_some()
+                {
+                    ports.insert(peer.port());
                 }
             }
         }
@@ -37,7 +45,9 @@ impl Listeners {
                 let port = connection.map_or(0, |connection| connection.port);
                 let sender = match holders.of(reel, Side::Receive, place) {
                     Some((sender, _)) => Some(sender),
-                    None => cast.member_at(raw.peer, utc_ns(header, raw.time)),
+                    None => scan
+                        .peer(&raw)
+                        .and_then(|peer| cast.member_at(peer, utc_ns(header, raw.time))),
                 };
                 if let Some(sender) = sender.filter(|_| ports.contains(&port)) {
                     let by = heard
@@ -52,12 +62,22 @@ impl Listeners {
         Listeners { heard }
     }
 
+    /// Whether nobody heard anything of the kind.
+    pub fn is_empty(&self) -> bool {
+        self.heard.is_empty()
+    }
+
     /// The reels that received what `sender` sent as `raw`, if that went to a group.
-    pub fn of(&self, cast: &Cast, (sender, raw): (usize, &RawPacket), utc_ns: i128) -> &[usize] {
-        if self.heard.is_empty() || cast.group_at(raw.peer, utc_ns).is_none() {
+    pub fn of(
+        &self,
+        cast: &Cast,
+        (sender, peer, raw): (usize, Endpoint, &RawEnd),
+        utc_ns: i128,
+    ) -> &[usize] {
+        if self.heard.is_empty() || cast.group_at(peer, utc_ns).is_none() {
             return &[];
         }
-        let key = (sender, raw.peer.port(), raw.hash, raw.length);
+        let key = (sender, peer.port(), raw.hash, raw.length);
         self.heard.get(&key).map_or(&[], Vec::as_slice)
     }
 }

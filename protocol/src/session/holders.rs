@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use netreel_reel::{Endpoint, Header};
 
 use super::cast::{Cast, utc_ns};
-use super::matching::Side;
+use super::ends::Side;
 use super::scan::Scan;
 
 /// A member by itself, with port 0; or one of those who hold a port together, with that port.
@@ -61,18 +61,19 @@ impl Holders {
             together.copied().unwrap_or((member, 0))
         };
         for (reel, (scan, header)) in scans.iter().zip(headers).enumerate() {
-            for side in [Side::Send, Side::Receive, Side::Seen] {
+            for side in Side::ALL {
                 for (place, raw) in scan.side(side).iter().enumerate() {
                     let at = utc_ns(header, raw.time);
                     let behind = |endpoint: Endpoint| {
                         Some(party(cast.member_at(endpoint, at)?, endpoint.port()))
                     };
+                    let peer = scan.peer(&raw);
                     let connection = scan.connections.get(raw.connection as usize);
                     let own = party(reel, connection.map_or(0, |each| each.port));
                     let (from, to) = match side {
-                        Side::Send => (Some(own), behind(raw.peer)),
-                        Side::Receive => (behind(raw.peer), Some(own)),
-                        Side::Seen => (scan.source(raw).and_then(behind), behind(raw.peer)),
+                        Side::Send => (Some(own), peer.and_then(behind)),
+                        Side::Receive => (peer.and_then(behind), Some(own)),
+                        Side::Seen => (scan.source(&raw).and_then(behind), peer.and_then(behind)),
                     };
                     let (Some(from), Some(to)) = (from, to) else {
                         continue;
@@ -99,6 +100,11 @@ impl Holders {
             holders.settle((from, to), exchange, &uses);
         }
         holders
+    }
+
+    /// Whether nobody shares an endpoint.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
     }
 
     /// Who sent the packet of an end, and whom it reached; `None` where nobody shares an endpoint.

@@ -1,12 +1,20 @@
 //! What a session is asked by those who show it.
 
-use netreel_reel::{EventNumber, OwnedRecord, Reel};
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use netreel_reel::{EventNumber, OwnedRecord};
 use netreel_wire::{ConnectionState, Context, Decoded, Kind, MessageFacts, Role};
 
 use super::connections::{Connection, payload};
+use super::ends::Side;
+use super::shape::{Messages, Said};
+use super::told::Told;
+use super::traffic::{self, Traffic};
+use super::weave::EndId;
 use super::{
-    Crossing, Interface, Measured, MessageId, NodeId, ObserverId, Packet, PacketId, Session, Stamp,
-    Turn, Way,
+    Crossing, Interface, Measured, Message, MessageId, Node, NodeId, ObserverId, Packet, PacketId,
+    Session, SessionTime, Stamp, Turn, Way,
 };
 
 impl Session {
@@ -30,55 +38,306 @@ impl Session {
         node.map_or(&[], |node| &node.interfaces)
     }
 
+    /// A session of nodes that sent nothing.
+    pub fn without_packets(nodes: Vec<Node>, span: Range<SessionTime>) -> Session {
+        Session {
+            nodes,
+            span,
+            ..Session::default()
+        }
+    }
+
+    /// How many packets there are.
+    pub fn packet_count(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// All packets, in order.
+    pub fn packets(&self) -> impl ExactSizeIterator<Item = Packet> + '_ {
+        let ids = 0..self.rows.len();
+        ids.map(|place| self.rows.get(PacketId(place as u32)).unwrap_or_default())
+    }
+
+    /// The packet with this number.
+    pub fn packet(&self, packet: PacketId) -> Option<Packet> {
+        self.rows.get(packet)
+    }
+
+    /// What passed on each link that had packets. Worked out when it is first asked for.
+    pub fn traffic(&self) -> &BTreeMap<(NodeId, NodeId), Traffic> {
+        let traffic = || traffic::traffic(&self.rows, self.workers());
+        self.traffic.get_or_init(traffic)
+    }
+
+    /// How many packets a node's reel says that it sent, and how many that it received, each once.
+    /// `None` where it was not recorded.
+    pub fn counts(&self, node: NodeId) -> Option<(u64, u64)> {
+        let track = self.track(node)?;
+        let known = self.rows.tracks.get(track)?;
+        let again = self
+            .rows
+            .odd
+            .values()
+            .flat_map(|odd| odd.received.iter().skip(1));
+        let again = again.filter(|&&end| self.rows.places.find(end).0 == track);
+        let received = known
+            .side(Side::Receive)
+            .len()
+            .saturating_sub(again.count());
+        Some((known.side(Side::Send).len() as u64, received as u64))
+    }
+
+    /// The pairs of nodes between which packets went, from whom to whom, each once.
+    pub fn links(&self) -> &[(NodeId, NodeId)] {
+        &self.rows.links
+    }
+
+    /// Who sent a packet, and to whom.
+    pub fn link(&self, packet: PacketId) -> Option<(NodeId, NodeId)> {
+        let row = packet.0 as usize;
+        if row >= self.rows.len() {
+            return None;
+        }
+        self.rows
+            .links
+            .get(self.rows.link.get(row) as usize)
+            .copied()
+    }
+
+    /// When a packet left its sender, and whether that is its send, or else when it was first seen.
+    pub(crate) fn departed(&self, packet: PacketId) -> Option<(bool, Stamp)> {
+        let (track, side, place) = self.rows.told(packet)?;
+        let stamp = self.rows.tracks.get(track)?.stamp(side, place);
+        match side {
+            Side::Send => Some((true, stamp)),
+            Side::Seen => Some((false, stamp)),
+            Side::Receive => None,
+        }
+    }
+
+    /// The moment of an end.
+    pub(crate) fn stamp(&self, end: EndId) -> Option<Stamp> {
+        self.rows.stamp(end)
+    }
+
+    /// When a node sent, in the order of its events.
+    pub(crate) fn sent_times(&self, node: NodeId) -> impl Iterator<Item = SessionTime> + '_ {
+        let track = self
+            .track(node)
+            .and_then(|track| self.rows.tracks.get(track));
+        let times = track.map(|track| {
+            let times = track.side(Side::Send).times();
+            times.map(|time| track.time(time))
+        });
+        times.into_iter().flatten()
+    }
+
+    /// From whom packets were received that no reel has sent, and how many.
+    pub(crate) fn unsent(&self) -> BTreeMap<NodeId, u64> {
+        let mut unsent = BTreeMap::new();
+        for packet in (0..self.rows.len()).map(|place| PacketId(place as u32)) {
+            let is_sent = matches!(self.departed(packet), Some((true, _)));
+            if !is_sent && self.packet(packet).is_some_and(|it| it.received.is_some()) {
+                let from = self.link(packet).map(|(from, _)| from);
+                *unsent.entry(from.unwrap_or_default()).or_default() += 1;
+            }
+        }
+        unsent
+    }
+
+    /// Whether packets seem to arrive before they were sent.
+    pub(crate) fn has_early_packets(&self) -> bool {
+        self.early
+    }
+
+    /// The packets that do not fit the wire, in order.
+    pub(crate) fn unfit_packets(&self) -> impl Iterator<Item = PacketId> + '_ {
+        self.told().unfit().iter().map(|&packet| PacketId(packet))
+    }
+
+    /// Whether the wire has messages that do this.
+    pub(crate) fn has_role(&self, role: Role) -> bool {
+        let kinds = self.wire.as_ref().map_or(&[][..], |wire| wire.kinds());
+        kinds.iter().any(|kind| kind.role == role)
+    }
+
+    /// How many processors work on it.
+    pub(crate) fn workers(&self) -> usize {
+        self.workers.max(1)
+    }
+
+    /// What the wire says of all packets. The first call reads the reels again.
+    pub(super) fn told(&self) -> &Told {
+        self.told.get_or_init(|| match &self.wire {
+            Some(wire) => Told::new(&self.rows, wire, self.workers),
+            None => Told::default(),
+        })
+    }
+
+    /// How many messages there are.
+    pub fn message_count(&self) -> usize {
+        self.told().messages() as usize
+    }
+
+    /// What the wire says of a packet, without its messages. `None` where there is no such packet.
+    pub fn said(&self, packet: PacketId) -> Option<Said> {
+        self.said_with_messages(packet).map(|(said, _)| said)
+    }
+
+    /// A packet as it was spoken: from whom to whom, when it was first known, what the wire says of
+    /// it, and its messages.
+    #[allow(clippy::type_complexity)] // taken apart where it is made
+    pub(crate) fn spoken(
+        &self,
+        packet: PacketId,
+    ) -> Option<(
+        (NodeId, NodeId),
+        SessionTime,
+        Said,
+        impl Iterator<Item = (MessageId, MessageFacts)> + '_,
+    )> {
+        let link = self.link(packet)?;
+        let (track, side, place) = self.rows.told(packet)?;
+        let first = self.rows.tracks.get(track)?.stamp(side, place).time;
+        let (said, messages) = self.said_with_messages(packet)?;
+        let ids = (said.messages.start..).map(MessageId);
+        let messages = ids.zip(messages.into_iter().flatten());
+        Some((link, first, said, messages))
+    }
+
+    fn said_with_messages(&self, packet: PacketId) -> Option<(Said, Option<Messages<'_>>)> {
+        match self.told().of(&self.rows, packet) {
+            Some((said, messages)) => Some((said, Some(messages))),
+            None => {
+                let there = (packet.0 as usize) < self.rows.len();
+                there.then(|| (Said::default(), None))
+            }
+        }
+    }
+
+    /// The messages of a packet, in wire order.
+    pub fn messages_of(
+        &self,
+        packet: PacketId,
+    ) -> impl Iterator<Item = (MessageId, MessageFacts)> + '_ {
+        let known = self.said_with_messages(packet);
+        let (first, messages) = match known {
+            Some((said, messages)) => (said.messages.start, messages),
+            None => (0, None),
+        };
+        let ids = (first..).map(MessageId);
+        ids.zip(messages.into_iter().flatten())
+    }
+
+    /// All messages, in order.
+    pub fn messages(&self) -> impl Iterator<Item = Message> + '_ {
+        let packets = (0..self.rows.len()).map(|place| PacketId(place as u32));
+        packets.flat_map(|packet| {
+            let messages = self.messages_of(packet);
+            messages.map(move |(_, facts)| Message { packet, facts })
+        })
+    }
+
+    /// The message with this number.
+    pub fn message(&self, message: MessageId) -> Option<Message> {
+        let (packet, facts) = self.told().message(&self.rows, message)?;
+        Some(Message { packet, facts })
+    }
+
+    /// The packet that carries a message.
+    pub fn carrier(&self, message: MessageId) -> Option<PacketId> {
+        self.told().carrier(message)
+    }
+
+    /// The messages that are fragments, in order.
+    pub fn fragments(&self) -> impl Iterator<Item = MessageId> + '_ {
+        self.told().fragments()
+    }
+
+    /// The bytes that a fragment carries.
+    pub fn fragment(&self, message: MessageId) -> Option<&[u8]> {
+        self.told().fragment(message)
+    }
+
+    /// What could not be read or is not certain, each a sentence for people. What is said of packets
+    /// that do not fit the wire is there once somebody has asked what the wire says, and always of
+    /// a session that is [small](Session::is_small).
+    pub fn warnings(&self) -> Vec<String> {
+        let told = match self.is_small() {
+            true => Some(self.told()),
+            false => self.told.get(),
+        };
+        let mut warnings = self.warnings.before.clone();
+        warnings.extend(told.and_then(|told| self.unfit(told.unfit().len() as u64)));
+        warnings.extend(self.warnings.after.iter().cloned());
+        warnings
+    }
+
+    /// Whether it has so few packets that nobody waits for what the wire says of them: up to
+    /// 100 000.
+    pub fn is_small(&self) -> bool {
+        self.rows.len() <= SMALL
+    }
+
+    /// Adds to [`Session::warnings`].
+    pub fn warn(&mut self, sentences: impl IntoIterator<Item = String>) {
+        self.warnings.after.extend(sentences);
+    }
+
+    fn unfit(&self, unfit: u64) -> Option<String> {
+        let wire = self.wire.as_ref()?;
+        (unfit > 0).then(|| {
+            format!(
+                "{unfit} of {} not fit the wire {}: what is said of them may be wrong",
+                match self.rows.len() {
+                    1 => "1 packet does".to_owned(),
+                    count => format!("{count} packets do"),
+                },
+                wire.name(),
+            )
+        })
+    }
+
+    /// How many bytes of memory the packets take, and what the wire says of them as far as that was
+    /// asked for, by what they are for.
+    pub fn memory(&self) -> Vec<(&'static str, usize)> {
+        let mut memory = self.rows.memory();
+        memory.extend(self.told.get().map(Told::memory).unwrap_or_default());
+        memory
+    }
+
     /// The bytes of a packet, read again from a reel that holds it.
     pub fn payload(&self, packet: PacketId) -> Option<Vec<u8>> {
-        let (reel, _, number) = self.source(packet)?;
-        let record = reel.record(number)?;
+        let (track, number) = self.source(packet)?;
+        let record = self.rows.tracks.get(track)?.reel.as_ref()?.record(number)?;
         payload(&record.as_record().event).map(<[u8]>::to_vec)
     }
 
-    /// The reel whose view of a packet counts, its connections, and the event there: the sender's
-    /// where it was recorded, or else an observer's, or else the receiver's.
-    fn source(&self, packet: PacketId) -> Option<(&Reel, &[Connection], EventNumber)> {
-        let packet = self.packet(packet)?;
-        let node = |node: NodeId, number| {
-            let place = usize::from(node.0);
-            let reel = self.reels.get(place)?.as_deref()?;
-            let connections = self.connections.get(place)?;
-            Some((reel, connections.as_slice(), number))
-        };
-        if let Some(sent) = packet.sent {
-            return node(packet.from, sent.number);
-        }
-        if let Some(seen) = packet.seen.first() {
-            let observer = self.observers.get(usize::from(seen.observer.0))?;
-            let connections = observer.connections.as_slice();
-            return Some((&observer.reel, connections, seen.stamp.number));
-        }
-        node(packet.to, packet.received?.number)
+    /// The track whose view of a packet counts, and the event there: the sender's where it was
+    /// recorded, or else an observer's, or else the receiver's.
+    fn source(&self, packet: PacketId) -> Option<(usize, EventNumber)> {
+        let (track, side, place) = self.rows.told(packet)?;
+        let number = self.rows.tracks.get(track)?.side(side).number(place);
+        Some((track, number))
     }
 
     /// What is known of a packet besides its bytes: how it travelled, and what its connection kept
     /// before it. `None` where there is no wire or the reel can no longer be read.
     pub fn surroundings(&self, packet: PacketId) -> Option<(Context, ConnectionState)> {
         let wire = self.wire.as_ref()?;
-        let (reel, connections, number) = self.source(packet)?;
-        let record = reel.record(number)?;
-        let record = record.as_record();
-        let mut fitting = connections
-            .iter()
-            .filter_map(|each| Some((each, each.is_out(&record)?)));
-        let (connection, out) = if wire.has_state() {
-            fitting.find(|(each, _)| each.holds(number))?
-        } else {
-            fitting.next()?
+        let (track, side, place) = self.rows.told(packet)?;
+        let known = self.rows.tracks.get(track)?;
+        let raw = known.side(side).get(place)?;
+        let at = raw.connection as usize;
+        let connection = known.connections.get(at)?;
+        let state = match wire.has_state() {
+            true => {
+                let kept = self.told().kept(track, at)?;
+                kept.state_before(raw.number, connection, wire, known.reel.as_ref()?)?
+            }
+            false => wire.new_state(),
         };
-        let state = if wire.has_state() {
-            connection.state_before(number, wire, reel)?
-        } else {
-            wire.new_state()
-        };
-        Some((connection.context(out), state))
+        Some((connection.context(side.is_out(&raw)), state))
     }
 
     /// Every field of a packet, after all packets of its connection before it; `None` where there is
@@ -95,16 +354,6 @@ impl Session {
             .get(usize::from(node.0))?
             .as_ref()?
             .record(number)
-    }
-
-    /// The packet with this number.
-    pub fn packet(&self, packet: PacketId) -> Option<&Packet> {
-        self.packets.get(packet.0 as usize)
-    }
-
-    /// The message with this number.
-    pub fn message(&self, message: MessageId) -> Option<&super::Message> {
-        self.messages.get(message.0 as usize)
     }
 
     /// A node's name; its number where there is no such node.
@@ -137,25 +386,51 @@ impl Session {
         u16::try_from(place).ok().map(NodeId)
     }
 
-    /// The packet that an event of a node's reel sent or received.
+    /// The packet that an event of a node's reel sent or received; of a node that was not recorded,
+    /// the one that passed an observer as this event of its reel.
     pub fn packet_at(&self, node: NodeId, number: EventNumber) -> Option<Crossing> {
-        let crossings = self.crossings.get(usize::from(node.0))?;
-        let place = crossings
-            .binary_search_by_key(&number, |each| each.number)
-            .ok()?;
-        crossings.get(place).copied()
+        match self.track(node) {
+            Some(track) => self.rows.at(track, number),
+            None => {
+                let mut crossings = self.passing(node);
+                let found = crossings.find(|(_, crossing, _)| crossing.number == number);
+                found.map(|(_, crossing, _)| crossing)
+            }
+        }
+    }
+
+    fn track(&self, node: NodeId) -> Option<usize> {
+        self.tracks.get(usize::from(node.0)).copied().flatten()
+    }
+
+    /// Each connection of a node, in the order of their first packets; none where the node was not
+    /// recorded.
+    pub fn connections(&self, node: NodeId) -> &[Connection] {
+        let track = self
+            .track(node)
+            .and_then(|track| self.rows.tracks.get(track));
+        track.map_or(&[], |track| &track.connections)
     }
 
     /// The tick of a node in which an event lies.
     pub fn turn_at(&self, node: NodeId, number: EventNumber) -> Option<Turn> {
-        let turns = self.turns.get(usize::from(node.0))?;
-        let after = turns.partition_point(|turn| turn.begins <= number);
-        turns.get(after.checked_sub(1)?).copied()
+        let track = self.rows.tracks.get(self.track(node)?)?;
+        let (begins, asked) = track.ticks.at(number)?;
+        let asked = asked.map(|(number, time)| Stamp {
+            number,
+            time: track.time(time),
+        });
+        Some(Turn { begins, asked })
     }
 
     /// The kind of a message.
     pub fn kind(&self, message: MessageId) -> Option<&Kind> {
-        let kind = self.message(message)?.kind()?;
+        self.kind_of(&self.message(message)?.facts)
+    }
+
+    /// The kind that facts say.
+    pub fn kind_of(&self, facts: &MessageFacts) -> Option<&Kind> {
+        let kind = facts.kind?;
         self.wire.as_ref()?.kinds().get(usize::from(kind.0))
     }
 
@@ -168,23 +443,47 @@ impl Session {
 
     /// The packets of a node in the order of its own events, with the moment of each.
     pub fn crossings(&self, node: NodeId) -> impl Iterator<Item = (Crossing, Stamp)> + '_ {
-        let crossings = self
-            .crossings
-            .get(usize::from(node.0))
-            .map_or(&[][..], Vec::as_slice);
-        crossings.iter().filter_map(|&crossing| {
-            let packet = self.packet(crossing.packet)?;
-            let stamp = match crossing.way {
-                Way::Out => packet.departed()?,
-                Way::In => packet.received?,
-                Way::Passing => packet.seen.last()?.stamp,
-                Way::Again => {
-                    let again = &packet.duplicates;
-                    let place = again.binary_search_by_key(&crossing.number, |each| each.number);
-                    *again.get(place.ok()?)?
-                }
+        self.ends(node)
+            .map(|(_, crossing, stamp)| (crossing, stamp))
+    }
+
+    /// The same, with the end that each is.
+    pub(crate) fn ends(&self, node: NodeId) -> impl Iterator<Item = (EndId, Crossing, Stamp)> + '_ {
+        let recorded = self.track(node).map(|track| self.rows.crossings(track));
+        let passing = match recorded {
+            Some(_) => None,
+            None => Some(self.passing(node)),
+        };
+        recorded
+            .into_iter()
+            .flatten()
+            .chain(passing.into_iter().flatten())
+    }
+
+    /// The packets that were seen of a node that was not recorded, in the order of time.
+    fn passing(&self, node: NodeId) -> impl Iterator<Item = (EndId, Crossing, Stamp)> + '_ {
+        let passing = self.rows.passing.get(usize::from(node.0));
+        let passing = passing.into_iter().flat_map(|column| column.iter());
+        passing.filter_map(|row| {
+            let packet = PacketId((row >> 1) as u32);
+            let (way, end) = match row & 1 {
+                0 => (Way::Out, self.rows.departure(packet)?),
+                _ => (Way::Passing, self.rows.last_sighting(packet)?),
             };
-            Some((crossing, stamp))
+            let stamp = self.rows.stamp(end)?;
+            let number = stamp.number;
+            Some((
+                end,
+                Crossing {
+                    number,
+                    packet,
+                    way,
+                },
+                stamp,
+            ))
         })
     }
 }
+
+/// See [`Session::is_small`].
+const SMALL: usize = 100_000;

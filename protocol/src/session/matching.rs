@@ -4,52 +4,26 @@
 //! the bytes that are known ([`super::cut`]). Within a group the oldest send that is not
 //! taken gets the next receipt; a receipt with no send left is a further receipt of the last one.
 
-use super::clock::Sample;
-use super::scan::{RawPacket, Scan};
+use super::ends::{RawEnd, Side};
+use super::scan::Scan;
 
 /// One end of a packet's way.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct End {
+    /// Of the bytes that are compared.
+    pub hash: u64,
+    /// How long the packet was.
+    pub whole: u32,
+    /// In the reel's packets of this side.
+    pub place: u32,
     /// The nodes that it goes from and to, by member.
     pub from: u16,
     pub to: u16,
-    pub side: Side,
     /// The reel, by place.
     pub reel: u16,
-    /// In the reel's packets of this side.
-    pub place: u32,
-    /// How many bytes of the payload are compared.
-    compared: u32,
-    hash: u64,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum Side {
-    Send,
-    Receive,
-    Seen,
-}
-
-impl Side {
-    /// Whether a packet goes out of the near end of its connection.
-    pub fn is_out(self, raw: &RawPacket) -> bool {
-        match self {
-            Side::Send => true,
-            Side::Receive => false,
-            Side::Seen => raw.forward,
-        }
-    }
-}
-
-impl Scan {
-    /// The packets of one side.
-    pub(super) fn side(&self, side: Side) -> &[RawPacket] {
-        match side {
-            Side::Send => &self.sends,
-            Side::Receive => &self.receives,
-            Side::Seen => &self.seen,
-        }
-    }
+    pub side: Side,
+    /// Whether the same event is an end of other packets too: it was sent to several.
+    pub shared: bool,
 }
 
 /// A packet with all its ends.
@@ -71,43 +45,10 @@ impl Matched {
 }
 
 impl End {
-    pub fn new(from: u16, to: u16, side: Side, reel: u16, place: u32, raw: &RawPacket) -> End {
-        End {
-            from,
-            to,
-            side,
-            reel,
-            place,
-            compared: raw.length,
-            hash: raw.hash,
-        }
-    }
-
     /// The packet in its reel.
-    pub fn raw<'a>(&self, scans: &'a [Scan]) -> Option<&'a RawPacket> {
+    pub fn raw(&self, scans: &[Scan]) -> Option<RawEnd> {
         let scan = scans.get(usize::from(self.reel))?;
         scan.side(self.side).get(self.place as usize)
-    }
-
-    /// The packet's bytes.
-    pub fn payload<'a>(&self, scans: &'a [Scan]) -> &'a [u8] {
-        let scan = scans.get(usize::from(self.reel));
-        scan.zip(self.raw(scans))
-            .map_or(&[], |(scan, raw)| scan.payload(raw))
-    }
-
-    /// Compares the first bytes of its payload only, of which this is the hash.
-    pub fn compare_first(&mut self, bytes: usize, hash: u64) {
-        self.compared = u32::try_from(bytes).unwrap_or(self.compared);
-        self.hash = hash;
-    }
-
-    /// How long the packet was, and the bytes by which it is told from others.
-    pub fn telling<'a>(&self, scans: &'a [Scan]) -> (u32, &'a [u8]) {
-        let whole = self.raw(scans).map_or(0, |raw| raw.whole);
-        let payload = self.payload(scans);
-        let compared = payload.get(..self.compared as usize);
-        (whole, compared.unwrap_or(payload))
     }
 
     /// Whether a proxy tells of it.
@@ -116,67 +57,50 @@ impl End {
         scan.is_some_and(|scan| scan.told)
     }
 
-    fn link(&self) -> (u16, u16, u64) {
-        (self.from, self.to, self.hash)
+    /// What ends of one group have in common.
+    fn group(&self) -> (u64, u16, u16, u32) {
+        (self.hash, self.from, self.to, self.whole)
     }
 }
 
 /// Puts ends of equal payload on the same link next to each other.
-pub(super) fn sort(ends: &mut [End], scans: &[Scan]) {
-    ends.sort_unstable_by(|a, b| {
-        a.link()
-            .cmp(&b.link())
-            .then_with(|| a.telling(scans).cmp(&b.telling(scans)))
-            .then_with(|| (a.side, a.reel, a.place).cmp(&(b.side, b.reel, b.place)))
-    });
+pub(super) fn sort(ends: &mut [End]) {
+    ends.sort_unstable_by_key(|end| (end.group(), end.side, end.reel, end.place));
 }
 
 /// Groups of sorted ends with the same link and payload.
-pub(super) fn groups<'a>(ends: &'a [End], scans: &'a [Scan]) -> impl Iterator<Item = &'a [End]> {
-    ends.chunk_by(|a, b| a.link() == b.link() && a.telling(scans) == b.telling(scans))
+pub(super) fn groups(ends: &[End]) -> impl Iterator<Item = &[End]> {
+    ends.chunk_by(|a, b| a.group() == b.group())
 }
 
-/// The packets that leave no doubt which send a receipt belongs to.
-pub(super) fn samples(ends: &[End], scans: &[Scan]) -> Vec<Sample> {
-    let mut samples = Vec::new();
-    for group in groups(ends, scans) {
-        if group.len() > ENDS_MAX || group.len() < 2 {
-            continue;
-        }
-        let once = |end: &End| {
-            let same = |other: &&End| (other.reel, other.side) == (end.reel, end.side);
-            group.iter().filter(same).count() == 1
-        };
-        let ends = |side| group.iter().filter(move |end| end.side == side);
-        if ends(Side::Send).count() > 1 || ends(Side::Receive).count() > 1 {
-            continue;
-        }
-        let mut sample = |before: &End, after: &End| {
-            if let (Some(sent), Some(received)) = (before.raw(scans), after.raw(scans)) {
-                samples.push(Sample {
-                    from: usize::from(before.reel),
-                    to: usize::from(after.reel),
-                    sent: sent.time,
-                    received: received.time,
-                });
-            }
-        };
-        // An observer is on the way: it sees a packet after its send and before its receipt. Not
-        // so where a proxy tells of these.
-        let seen = |by: &End| {
-            let told = by.is_told(scans);
-            ends(Side::Seen).filter(move |end| !told && once(end))
-        };
-        for send in ends(Side::Send) {
-            seen(send)
-                .chain(ends(Side::Receive))
-                .for_each(|after| sample(send, after));
-        }
-        for receive in ends(Side::Receive) {
-            seen(receive).for_each(|before| sample(before, receive));
-        }
+/// The pairs of ends of a group that leave no doubt which send a receipt belongs to, the earlier
+/// one first.
+pub(super) fn certain(group: &[End], scans: &[Scan], mut pair: impl FnMut(&End, &End)) {
+    if group.len() > ENDS_MAX || group.len() < 2 {
+        return;
     }
-    samples
+    let once = |end: &End| {
+        let same = |other: &&End| (other.reel, other.side) == (end.reel, end.side);
+        group.iter().filter(same).count() == 1
+    };
+    let ends = |side| group.iter().filter(move |end| end.side == side);
+    if ends(Side::Send).count() > 1 || ends(Side::Receive).count() > 1 {
+        return;
+    }
+    // An observer is on the way: it sees a packet after its send and before its receipt. Not so
+    // where a proxy tells of these.
+    let seen = |by: &End| {
+        let told = by.is_told(scans);
+        ends(Side::Seen).filter(move |end| !told && once(end))
+    };
+    for send in ends(Side::Send) {
+        seen(send)
+            .chain(ends(Side::Receive))
+            .for_each(|after| pair(send, after));
+    }
+    for receive in ends(Side::Receive) {
+        seen(receive).for_each(|before| pair(before, receive));
+    }
 }
 
 /// Larger groups leave doubt.
@@ -268,33 +192,46 @@ pub(super) fn sight(
         }
         known.sort_unstable();
         let one_each = known.len() == sightings.len();
-        let mut next = 0;
+        // Those before `next` have their sighting. Those from there to `from` had all arrived when
+        // something was seen that was none of them, and so it is with whatever is seen later.
+        let (mut next, mut from) = (0, 0);
         for (at, end) in sightings {
+            let is_over = |packet: &Matched| {
+                let last = packet.received.last();
+                let before = last.map_or(i64::MAX, |end| time(end).saturating_add(way(end)));
+                at > before.saturating_add(tolerance_ns)
+            };
             let fits = |packet: &Matched| {
                 let after = packet
                     .sent
                     .map_or(i64::MIN, |sent| time(&sent).saturating_sub(way(&sent)));
-                let last = packet.received.last();
-                let before = last.map_or(i64::MAX, |end| time(end).saturating_add(way(end)));
-                after.saturating_sub(tolerance_ns) <= at
-                    && at <= before.saturating_add(tolerance_ns)
+                after.saturating_sub(tolerance_ns) <= at && !is_over(packet)
             };
             let rank = |place: usize| {
                 let &(then, place) = known.get(place)?;
                 let misfit = !fits(matched.get(place)?);
                 Some((misfit, then.abs_diff(at)))
             };
-            let mut best = next;
-            if !one_each || rank(best).is_some_and(|(misfit, _)| misfit) {
+            let mut best = from;
+            if !one_each || from > next || rank(best).is_some_and(|(misfit, _)| misfit) {
                 while let (Some(this), Some(after)) = (rank(best), rank(best + 1))
                     && after < this
                 {
                     best += 1;
                 }
             }
+            let is_passed = |place: usize| {
+                let packet = known.get(place).and_then(|&(_, place)| matched.get(place));
+                let after = known.get(place + 1);
+                after.is_some_and(|&(then, _)| then <= at) && packet.is_some_and(is_over)
+            };
+            while from < best && is_passed(from) {
+                from += 1;
+            }
             match (rank(best), known.get(best)) {
                 (Some((false, _)), Some(&(_, place))) => {
                     next = best + 1;
+                    from = next;
                     if let Some(packet) = matched.get_mut(place) {
                         packet.seen.push(end);
                     }
@@ -333,8 +270,9 @@ mod tests {
             side,
             reel: u16::from(side == Side::Receive),
             place: place as u32,
-            compared: 0,
+            whole: 0,
             hash: 0,
+            shared: false,
         };
         let mut group: Vec<End> = (0..sends.len())
             .map(|place| end(Side::Send, place))

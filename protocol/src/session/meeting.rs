@@ -6,26 +6,20 @@ use std::sync::Arc;
 use netreel_reel::{Endpoint, Header};
 
 use super::SessionError;
-use super::matching::{End, Side, groups};
+use super::ends::Side;
+use super::matching::End;
 use super::scan::Scan;
 use super::source::Source;
 
-/// The pairs of reels that have a packet in common.
-pub(super) fn met(ends: &[End], scans: &[Scan]) -> Vec<(usize, usize)> {
-    let mut pairs: Vec<(usize, usize)> = groups(ends, scans)
-        .filter_map(|group| Some((group.first()?, group)))
-        .flat_map(|(first, group)| {
-            let others = group.iter().filter(|end| {
-                let watched = end.side == Side::Seen && end.reel != first.reel;
-                watched || end.side != first.side
-            });
-            let pair = |end: &End| (usize::from(first.reel), usize::from(end.reel));
-            others.map(pair).collect::<BTreeSet<_>>()
-        })
-        .collect();
-    pairs.sort_unstable();
-    pairs.dedup();
-    pairs
+/// Notes the pairs of reels that have the packets of one group in common.
+pub(super) fn meet(group: &[End], met: &mut BTreeSet<(usize, usize)>) {
+    let Some(first) = group.first() else { return };
+    for end in group {
+        let watched = end.side == Side::Seen && end.reel != first.reel;
+        if watched || end.side != first.side {
+            met.insert((usize::from(first.reel), usize::from(end.reel)));
+        }
+    }
 }
 
 /// The pairs of reels that were made on one machine, or of one capture, and talked to the same
@@ -61,7 +55,7 @@ pub(super) fn proxied(sources: &[Source]) -> Vec<(usize, usize)> {
 pub(super) fn one_meeting(
     sources: &[Source],
     scans: &[Scan],
-    met: &[(usize, usize)],
+    met: &BTreeSet<(usize, usize)>,
     warnings: &mut Vec<String>,
 ) -> Result<(), SessionError> {
     let talked = |place: usize| scans.get(place).is_some_and(|scan| scan.packets() > 0);

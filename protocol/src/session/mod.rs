@@ -5,20 +5,31 @@ mod cast;
 mod clock;
 mod connections;
 mod cut;
+mod ends;
 mod error;
 mod fate;
 mod groups;
 mod holders;
 mod interfaces;
+mod kept;
 mod live;
 mod lookup;
 mod matching;
 mod meeting;
+mod order;
+pub(crate) mod parallel;
+mod payloads;
 mod proxied;
+mod roads;
+mod rows;
 mod scan;
+mod shape;
 mod source;
+mod told;
+mod traffic;
 mod verdict;
 mod watched;
+mod weave;
 
 pub(crate) use build::packets;
 pub use connections::Connection;
@@ -27,25 +38,33 @@ pub use interfaces::Interface;
 pub(crate) use interfaces::Interfaces;
 pub use live::{Live, LiveEvent, LiveWay, LiveWhat};
 pub use proxied::network_answers;
+pub use shape::Said;
 pub use source::ReelInput;
 pub(crate) use source::is_closed;
+pub use traffic::Traffic;
+pub(crate) use weave::EndId;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use netreel_reel::{Endpoint, EventNumber, FaultVerdict, Reel, Trigger};
-use netreel_wire::{KindId, MessageFacts, ProtocolId, RulesId, Sequence, Wire};
+use netreel_reel::{Endpoint, EventNumber, FaultVerdict, Reel, Time, Trigger};
+use netreel_wire::{KindId, MessageFacts, RulesId, Wire};
+use smallvec::SmallVec;
+
+use rows::Rows;
+use told::Told;
 
 /// A node of the session, by its place in [`Session::nodes`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeId(pub u16);
 
-/// A packet of the session, by its place in [`Session::packets`]. People see it as `packet 17`.
+/// A packet of the session, by its place in their order: by the time of their first
+/// events, then by node and event number. People see it as `packet 17`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PacketId(pub u32);
 
-/// A message of the session, by its place in [`Session::messages`].
+/// A message of the session, by its place in their order: that of packets, then of the wire.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MessageId(pub u32);
 
@@ -57,39 +76,53 @@ impl SessionTime {
     /// No time of a session lies further from its zero, before or after: 146 years. A broken reel
     /// may claim any time; the difference of two that are within this fits 64 bits.
     pub const MAX: SessionTime = SessionTime(1 << 62);
+
+    /// A reel's time, which is `shift_ns` before the session's.
+    pub(crate) fn of(time: Time, shift_ns: i128) -> SessionTime {
+        let max = i128::from(SessionTime::MAX.0);
+        let nanos = i128::from(time.0) + shift_ns;
+        SessionTime(nanos.clamp(-max, max) as i64)
+    }
 }
 
 /// One play-through, as all its reels tell it.
+///
+/// Its packets and messages are asked for one by one, and are put together from columns
+/// ([`Session::packet`], [`Session::said`], [`Session::message`]). What the wire says of them is
+/// worked out when it is first asked for.
 #[derive(Default)]
 pub struct Session {
     /// Ordered by protocol number where one is known, then by name.
     pub nodes: Vec<Node>,
-    /// Ordered by the time of their first event, then by node and event number.
-    pub packets: Vec<Packet>,
-    /// In packet order, then wire order.
-    pub messages: Vec<Message>,
     /// The wire that decoded the packets; `None` where no reel has one and none was given.
     pub wire: Option<Arc<Wire>>,
     /// Where the session's clock starts, in nanoseconds since 1970-01-01T00:00:00Z.
     pub start_utc_ns: i64,
     /// From the first event to the last.
     pub span: Range<SessionTime>,
-    /// What could not be read or is not certain, each a sentence for people.
-    pub warnings: Vec<String>,
     /// Each node's reel, by the node's place; `None` for a node that was not recorded.
     pub reels: Vec<Option<Arc<Reel>>>,
-    /// Each node's sends and receipts, by the node's place, in the order of its own events.
-    pub crossings: Vec<Vec<Crossing>>,
-    /// Each node's connections, by the node's place, in the order of their first packets.
-    pub connections: Vec<Vec<Connection>>,
     /// Who watched packets pass without taking part, in the order of their reels.
     pub observers: Vec<Observer>,
     /// What people call the proxies; no two have one name.
     pub proxies: Vec<String>,
-    /// Each node's ticks, by the node's place, in the order of its own events.
-    pub turns: Vec<Vec<Turn>>,
-    /// The bytes that fragments carry, so that a joined message can be read without its packets.
-    pub fragments: BTreeMap<MessageId, Vec<u8>>,
+    warnings: Warnings,
+    rows: Rows,
+    /// Each node's track, by the node's place.
+    tracks: Vec<Option<usize>>,
+    workers: usize,
+    /// Whether packets seem to arrive before they were sent.
+    early: bool,
+    told: OnceLock<Told>,
+    traffic: OnceLock<BTreeMap<(NodeId, NodeId), Traffic>>,
+}
+
+/// What could not be read or is not certain, each a sentence for people.
+#[derive(Default)]
+struct Warnings {
+    /// Before what is said of packets that do not fit the wire.
+    before: Vec<String>,
+    after: Vec<String>,
 }
 
 /// A packet at the boundary of one node. Of a node that was not recorded, as an observer saw it.
@@ -238,8 +271,6 @@ pub struct Observer {
     pub notes: Vec<String>,
     /// Its reel.
     pub reel: Arc<Reel>,
-    /// The connections that it saw, in the order of their first packets.
-    pub connections: Vec<Connection>,
 }
 
 /// An observer of the session, by its place in [`Session::observers`].
@@ -294,7 +325,7 @@ pub struct Packet {
     /// Further receipts of the same datagram, in the order of the receiver's reel.
     pub duplicates: Vec<Stamp>,
     /// When observers saw it pass, in the order of time.
-    pub seen: Vec<Sighting>,
+    pub seen: SmallVec<[Sighting; 1]>,
     /// What became of it.
     pub fate: Fate,
     /// What proxies did to it on its way.
@@ -303,28 +334,6 @@ pub struct Packet {
     pub length: u32,
     /// How many of these bytes are known, where a capture kept the first ones only.
     pub cut: Option<u32>,
-    /// The protocol of the wire that claims it; `None` where none does.
-    pub protocol: Option<ProtocolId>,
-    /// See [`netreel_wire::PacketFacts::sequence`].
-    pub sequence: Option<Sequence>,
-    /// See [`netreel_wire::PacketFacts::ack`].
-    pub ack: Option<Sequence>,
-    /// See [`netreel_wire::PacketFacts::ack_bits`].
-    pub ack_bits: Option<(u64, u8)>,
-    /// See [`netreel_wire::PacketFacts::ack_ranges`].
-    pub ack_ranges: Vec<(u64, u64)>,
-    /// See [`netreel_wire::PacketFacts::range_bits`].
-    pub range_bits: u8,
-    /// See [`netreel_wire::PacketFacts::nack`] and [`netreel_wire::PacketFacts::nack_ranges`].
-    pub nacks: Vec<(u64, u64)>,
-    /// See [`netreel_wire::PacketFacts::tick`].
-    pub tick: Option<u64>,
-    /// See [`netreel_wire::PacketFacts::host`].
-    pub host: Option<u64>,
-    /// Its messages in [`Session::messages`].
-    pub messages: Range<u32>,
-    /// How many things a full decode has to say of it.
-    pub diagnostics: u32,
 }
 
 impl Packet {
@@ -365,7 +374,7 @@ pub enum Fate {
 }
 
 /// One message of a packet.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Message {
     /// The packet that carried it.
     pub packet: PacketId,

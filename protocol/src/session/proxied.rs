@@ -11,7 +11,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use netreel_reel::{Endpoint, EventNumber, FaultVerdict, Header, SocketId};
 
 use super::connections::Connection;
-use super::scan::{RawPacket, Scan};
+use super::ends::{Ends, RawEnd};
+use super::scan::Scan;
 use super::source::Source;
 use super::{ProxyFault, ProxyId, SessionError};
 
@@ -211,16 +212,16 @@ fn parts(id: ProxyId, proxy: Source) -> Vec<(Endpoint, Source)> {
         let Some(socket) = scan.connections.get(raw.connection as usize) else {
             continue;
         };
-        let socket = socket.socket;
+        let (socket, peer) = (socket.socket, socket.peer);
         let (own, other) = match relays.get(&socket) {
-            Some(relay) => (Side::Server(raw.peer), relay.client),
+            Some(relay) => (Side::Server(peer), relay.client),
             None => match target_of(socket) {
-                Some(target) => (Side::Client(raw.peer), target),
+                Some(target) => (Side::Client(peer), target),
                 None => continue,
             },
         };
         let part = parts.entry(own).or_default();
-        part.take((id, scan), raw, (socket, own.endpoint(), other), from_end);
+        part.take((id, scan), &raw, (socket, own.endpoint(), other), from_end);
     }
     let names = names(proxy.reel.header(), scan, &targets);
     let parts = parts.into_iter().map(|(side, mut part)| {
@@ -292,7 +293,7 @@ impl Part {
     fn take(
         &mut self,
         (id, proxy): (ProxyId, &Scan),
-        raw: &RawPacket,
+        raw: &RawEnd,
         (socket, own, other): (SocketId, Endpoint, Endpoint),
         out: bool,
     ) {
@@ -303,14 +304,7 @@ impl Part {
             scan.connections.push(connection);
             place
         });
-        let start = scan.bytes.len();
-        scan.bytes.extend_from_slice(proxy.payload(raw));
-        let raw = RawPacket {
-            peer: other,
-            connection,
-            start,
-            ..*raw
-        };
+        let raw = RawEnd { connection, ..*raw };
         if out {
             if let Some(verdicts) = proxy.faults.get(&raw.number) {
                 let by_it = |fault: &ProxyFault| ProxyFault {
@@ -320,9 +314,9 @@ impl Part {
                 let verdicts = verdicts.iter().map(by_it).collect();
                 scan.faults.insert(raw.number, verdicts);
             }
-            scan.sends.push(raw);
+            scan.sends.push(&raw);
         } else {
-            scan.receives.push(raw);
+            scan.receives.push(&raw);
         }
     }
 }
@@ -349,12 +343,12 @@ impl Scan {
     fn take_over(&mut self, part: Scan) {
         self.aliases.extend(part.aliases);
         let mut fates: HashMap<(u64, u32), VecDeque<EventNumber>> = HashMap::new();
-        for raw in &part.sends {
+        for raw in part.sends.iter() {
             let packets = fates.entry((raw.hash, raw.length)).or_default();
             packets.push_back(raw.number);
         }
         let mut faults: BTreeMap<EventNumber, Vec<ProxyFault>> = part.faults;
-        for raw in &self.sends {
+        for raw in self.sends.iter() {
             let at_proxy = fates.get_mut(&(raw.hash, raw.length));
             let number = at_proxy.and_then(VecDeque::pop_front);
             if let Some(verdicts) = number.and_then(|number| faults.remove(&number)) {
@@ -397,9 +391,9 @@ fn same_end(own: Endpoint, part: &Source, ends: &[Source]) -> Option<usize> {
 
 /// Whether two proxies that tell of one end had other packets of it to pass on.
 fn differ(some: &Scan, others: &Scan) -> bool {
-    let key = |raw: &RawPacket| (raw.hash, raw.length);
+    let key = |raw: RawEnd| (raw.hash, raw.length);
     let both = |scan: &Scan| -> HashSet<(u64, u32)> {
-        let all = scan.sends.iter().chain(&scan.receives);
+        let all = scan.sends.iter().chain(scan.receives.iter());
         all.map(key).collect()
     };
     let (some, others) = (both(some), both(others));
@@ -408,14 +402,18 @@ fn differ(some: &Scan, others: &Scan) -> bool {
 }
 
 /// How many of the first packets of one list are in the other, and how many were looked at.
-fn common(some: &[RawPacket], others: &[RawPacket]) -> (usize, usize) {
-    let key = |raw: &RawPacket| (raw.hash, raw.length);
-    let telling = |raw: &&RawPacket| raw.length >= TELLING_LENGTH;
-    let others: HashSet<(u64, u32)> = others.iter().filter(telling).map(key).collect();
-    let some = some.iter().filter(telling).take(LOOKED_AT);
-    let looked_at = some.clone().count();
-    (
-        some.filter(|raw| others.contains(&key(raw))).count(),
-        looked_at,
-    )
+fn common(some: &Ends, others: &Ends) -> (usize, usize) {
+    let telling = |raw: &RawEnd| raw.length >= TELLING_LENGTH;
+    let key = |raw: RawEnd| (raw.hash, raw.length);
+    let some: Vec<(u64, u32)> = some
+        .iter()
+        .filter(telling)
+        .take(LOOKED_AT)
+        .map(key)
+        .collect();
+    let wanted: HashSet<(u64, u32)> = some.iter().copied().collect();
+    let others = others.iter().filter(telling).map(key);
+    let others: HashSet<(u64, u32)> = others.filter(|each| wanted.contains(each)).collect();
+    let same = some.iter().filter(|each| others.contains(each));
+    (same.count(), some.len())
 }

@@ -8,8 +8,10 @@ use netreel_reel::{
 };
 
 use super::connections::Connection;
+use super::ends::{Ends, RawEnd, Side};
 use super::interfaces::Interfaces;
 use super::proxied::RawRelay;
+use super::rows::Ticks;
 use super::{ProxyFault, ProxyId};
 
 /// What one reel holds of packets, on its own clock.
@@ -28,11 +30,11 @@ pub(super) struct Scan {
     /// How often a receive failed at which socket with which error code.
     pub receives_failed: BTreeMap<(SocketId, i32), u64>,
     /// In the reel's order.
-    pub sends: Vec<RawPacket>,
+    pub sends: Ends,
     /// In the reel's order.
-    pub receives: Vec<RawPacket>,
+    pub receives: Ends,
     /// Packets that passed by, in the reel's order.
-    pub seen: Vec<RawPacket>,
+    pub seen: Ends,
     /// Where an observer saw them, or where what a node sent and received was captured.
     pub interfaces: Interfaces,
     /// Whether the reel was made of a capture at the node.
@@ -47,8 +49,6 @@ pub(super) struct Scan {
     pub limit: Option<String>,
     /// In the order of their first packets.
     pub connections: Vec<Connection>,
-    /// All payloads, one after the other.
-    pub bytes: Vec<u8>,
     /// The times of the first and the last event; `None` where the reel holds no event.
     pub span: Option<(Time, Time)>,
     /// Whether a socket was opened before the first packet: nothing crossed before the reel began.
@@ -58,7 +58,7 @@ pub(super) struct Scan {
     /// In the reel's order.
     pub triggers: Vec<(Time, Trigger, String)>,
     /// For each tick its event and the last call of the game since the tick before.
-    pub turns: Vec<(EventNumber, Option<(EventNumber, Time)>)>,
+    pub turns: Ticks,
     /// Stretches that the reel does not hold.
     pub holes: Vec<RawHole>,
     /// Whether events were missing at the very end, though the reel was closed in order.
@@ -69,29 +69,6 @@ pub(super) struct Scan {
     pub events: u64,
     /// The number after the last event that was read.
     pub expected: EventNumber,
-}
-
-/// A packet at one end of its way.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct RawPacket {
-    pub number: EventNumber,
-    pub time: Time,
-    /// Whom it was sent to, or who it came from; of one that passed by, whom it was sent to.
-    pub peer: Endpoint,
-    /// A place in [`Scan::connections`].
-    pub connection: u32,
-    /// Of the payload.
-    pub hash: u64,
-    /// Where the payload starts in [`Scan::bytes`].
-    pub start: usize,
-    /// How many bytes the reel has of it.
-    pub length: u32,
-    /// How many bytes it had.
-    pub whole: u32,
-    /// Whether the send call failed.
-    pub failed: bool,
-    /// Of one that passed by, whether it went the way of its connection's first.
-    pub forward: bool,
 }
 
 /// See [`super::Hole`].
@@ -130,19 +107,33 @@ impl Scan {
         self.sends.len() + self.receives.len() + self.seen.len()
     }
 
+    /// The packets of one side.
+    pub fn side(&self, side: Side) -> &Ends {
+        match side {
+            Side::Send => &self.sends,
+            Side::Receive => &self.receives,
+            Side::Seen => &self.seen,
+        }
+    }
+
+    /// The same, to change them.
+    pub fn sides_mut(&mut self) -> [&mut Ends; 3] {
+        [&mut self.sends, &mut self.receives, &mut self.seen]
+    }
+
+    /// Whom a packet was sent to, or who it came from; of one that passed by, whom it was sent to.
+    pub fn peer(&self, raw: &RawEnd) -> Option<Endpoint> {
+        let connection = self.connections.get(raw.connection as usize)?;
+        connection.far(raw.forward)
+    }
+
     /// Who sent a packet that passed by.
-    pub fn source(&self, seen: &RawPacket) -> Option<Endpoint> {
+    pub fn source(&self, seen: &RawEnd) -> Option<Endpoint> {
         let connection = self.connections.get(seen.connection as usize)?;
         match seen.forward {
             true => connection.local,
             false => Some(connection.peer),
         }
-    }
-
-    /// The payload of one of its packets.
-    pub fn payload(&self, packet: &RawPacket) -> &[u8] {
-        let end = packet.start.saturating_add(packet.length as usize);
-        self.bytes.get(packet.start..end).unwrap_or(&[])
     }
 
     /// Ties what is damaged to the holes that it left, and takes from the index what the damaged
@@ -252,6 +243,8 @@ struct Pass {
     /// The last call of the game since the last tick.
     asked: Option<(EventNumber, Time)>,
     known: BTreeMap<(SocketId, Endpoint), u32>,
+    /// The connection of the packet before.
+    latest: Option<(SocketId, Endpoint, u32)>,
     /// Parts of the recording that others lack before: their first event, whether recording was on
     /// there, and what to say of the hole before it. The next one last.
     resumes: Vec<(EventNumber, bool, Option<String>)>,
@@ -323,8 +316,9 @@ impl Pass {
                 payload,
             } => {
                 let connection = self.connection(socket, to, true);
-                let packet = self.packet(record, (to, connection), payload);
-                self.scan.sends.push(packet);
+                self.scan
+                    .sends
+                    .push(&end(record, connection, true, payload));
                 self.captured(record.thread);
             }
             Event::SendResult { of, outcome } => self.result(of, outcome),
@@ -334,8 +328,8 @@ impl Pass {
                 payload,
             } => {
                 let connection = self.connection(socket, from, false);
-                let packet = self.packet(record, (from, connection), payload);
-                self.scan.receives.push(packet);
+                let end = end(record, connection, true, payload);
+                self.scan.receives.push(&end);
                 self.captured(record.thread);
             }
             Event::ReceiveFailed { socket, code } => {
@@ -344,9 +338,8 @@ impl Pass {
             }
             Event::Seen { from, to, payload } => {
                 let (connection, forward) = self.passing(record.thread, from, to);
-                let mut packet = self.packet(record, (to, connection), payload);
-                packet.forward = forward;
-                self.scan.seen.push(packet);
+                let end = end(record, connection, forward, payload);
+                self.scan.seen.push(&end);
                 self.scan.interfaces.seen(record.thread);
             }
             Event::Interface { link_type, name } => {
@@ -390,7 +383,7 @@ impl Pass {
                 let text = String::from_utf8_lossy(text).into_owned();
                 self.scan.triggers.push((time, trigger, text));
             }
-            Event::Tick { .. } => self.scan.turns.push((record.number, self.asked.take())),
+            Event::Tick { .. } => self.scan.turns.push(record.number, self.asked.take()),
             Event::Input { .. } => self.asked = Some((record.number, time)),
             Event::Switched { on: false } => self.off_since = self.off_since.or(Some(time)),
             Event::Switched { on: true } => {
@@ -435,7 +428,14 @@ impl Pass {
 
     /// The connection of a packet; `out`: the node sends it.
     fn connection(&mut self, socket: SocketId, peer: Endpoint, out: bool) -> u32 {
+        if let Some((.., known)) = self
+            .latest
+            .filter(|&(at, with, _)| (at, with) == (socket, peer))
+        {
+            return known;
+        }
         if let Some(&known) = self.known.get(&(socket, peer)) {
+            self.latest = Some((socket, peer, known));
             return known;
         }
         let place = self.scan.connections.len() as u32;
@@ -465,50 +465,15 @@ impl Pass {
 
     /// Notes that the reel has only the first bytes of a packet.
     fn cut(&mut self, of: EventNumber, length: u32) {
-        let scan = &mut self.scan;
-        for packets in [&mut scan.seen, &mut scan.receives, &mut scan.sends] {
-            if let Ok(place) = packets.binary_search_by_key(&of, |packet| packet.number)
-                && let Some(packet) = packets.get_mut(place)
-            {
-                packet.whole = length.max(packet.length);
-            }
-        }
-    }
-
-    fn packet(
-        &mut self,
-        record: &Record<'_>,
-        (peer, connection): (Endpoint, u32),
-        payload: &[u8],
-    ) -> RawPacket {
-        let start = self.scan.bytes.len();
-        self.scan.bytes.extend_from_slice(payload);
-        let length = u32::try_from(payload.len()).unwrap_or(u32::MAX);
-        RawPacket {
-            number: record.number,
-            time: record.time,
-            peer,
-            connection,
-            hash: hash(payload),
-            start,
-            length,
-            whole: length,
-            failed: false,
-            forward: true,
+        for ends in self.scan.sides_mut() {
+            ends.note_whole(of, length);
         }
     }
 
     fn result(&mut self, of: EventNumber, outcome: SendOutcome) {
-        let failed = match outcome {
-            SendOutcome::Sent => return,
-            SendOutcome::Short(_) | SendOutcome::Failed(_) => true,
-        };
-        if let Ok(place) = self
-            .scan
-            .sends
-            .binary_search_by_key(&of, |send| send.number)
-        {
-            self.scan.sends[place].failed = failed;
+        match outcome {
+            SendOutcome::Sent => {}
+            SendOutcome::Short(_) | SendOutcome::Failed(_) => self.scan.sends.note_failed(of),
         }
     }
 
@@ -556,17 +521,24 @@ fn limit(note: &[u8]) -> Option<String> {
     note.strip_prefix(LIMIT_NOTE).map(str::to_owned)
 }
 
-/// A quick 64-bit hash of a payload. Equal hashes are compared byte by byte afterwards.
-pub(super) fn hash(payload: &[u8]) -> u64 {
-    const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
-    let mut state = (payload.len() as u64).wrapping_mul(FACTOR);
-    let mut words = payload.chunks_exact(8);
-    for word in &mut words {
-        let word = u64::from_le_bytes(word.try_into().unwrap_or_default());
-        state = (state.rotate_left(23) ^ word).wrapping_mul(FACTOR);
+/// An event that sent or received a packet, or saw it pass.
+fn end(record: &Record<'_>, connection: u32, forward: bool, payload: &[u8]) -> RawEnd {
+    let length = u32::try_from(payload.len()).unwrap_or(u32::MAX);
+    RawEnd {
+        number: record.number,
+        time: record.time,
+        connection,
+        hash: hash(payload),
+        length,
+        whole: length,
+        failed: false,
+        forward,
     }
-    let mut rest = [0; 8];
-    rest[..words.remainder().len()].copy_from_slice(words.remainder());
-    state = (state.rotate_left(23) ^ u64::from_le_bytes(rest)).wrapping_mul(FACTOR);
-    state ^ (state >> 32)
+}
+
+/// What stands for a payload when ends are matched: XXH3, 64 bits. Only ends of one link and one
+/// length are compared, so that of ten million packets two different ones are taken for equal with
+/// a chance of less than one in a hundred thousand.
+pub(super) fn hash(payload: &[u8]) -> u64 {
+    twox_hash::xxhash3_64::Hasher::oneshot(payload)
 }

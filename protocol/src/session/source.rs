@@ -6,9 +6,9 @@ use std::sync::Arc;
 use netreel_reel::{CutWhy, Ending, Header, Reel};
 use netreel_wire::Wire;
 
-use super::SessionError;
 use super::cast::utc_ns;
 use super::scan::{RawHole, Scan};
+use super::{SessionError, parallel};
 
 /// A reel, and what messages call it.
 pub struct ReelInput {
@@ -31,10 +31,15 @@ pub(super) struct Source {
 }
 
 /// Reads all reels once, and says what is wrong with each.
-pub(super) fn sources(reels: Vec<ReelInput>, warnings: &mut Vec<String>) -> Vec<Source> {
+pub(super) fn sources(
+    reels: Vec<ReelInput>,
+    workers: usize,
+    warnings: &mut Vec<String>,
+) -> Vec<Source> {
     let mut sources = Vec::new();
-    for ReelInput { name, reel } in reels {
-        let scan = Scan::new(&reel);
+    let files = reels.iter().map(|each| each.reel.clone()).collect();
+    let scans = parallel::map(files, workers, |reel| Scan::new(&reel));
+    for (ReelInput { name, reel }, scan) in reels.into_iter().zip(scans) {
         let node = match reel.header().node.as_str() {
             "" => name.strip_suffix(".reel").unwrap_or(&name).to_owned(),
             node => node.to_owned(),

@@ -1,9 +1,11 @@
 //! Who watched packets pass without taking part, and what that tells of the nodes.
 
+use std::collections::BTreeMap;
+
 use super::build::packets;
 use super::scan::Scan;
 use super::source::Source;
-use super::{Node, Observer, ObserverId, Session};
+use super::{Node, NodeId, Observer, ObserverId, SessionTime};
 
 /// The observers among the reels. `node` says of a reel what is said of a node's.
 pub(super) fn observers(
@@ -16,7 +18,6 @@ pub(super) fn observers(
         .filter(|(_, (_, scan))| scan.observer)
         .map(|(place, (source, scan))| {
             let node = node(place);
-            let cut = scan.seen.iter().filter(|seen| seen.length < seen.whole);
             Observer {
                 name: source.node.clone(),
                 span: node.span,
@@ -24,14 +25,13 @@ pub(super) fn observers(
                 clock_error_ns: node.clock_error_ns,
                 holes: node.holes,
                 packets: scan.seen.len() as u64,
-                cut: cut.count() as u64,
+                cut: scan.seen.cut(),
                 missed: scan.missed,
                 interfaces: scan.interfaces.list().to_vec(),
                 window: node.window,
                 triggers: node.triggers,
                 notes: scan.notes.clone(),
                 reel: source.reel.clone(),
-                connections: Vec::new(),
             }
         })
         .collect()
@@ -44,21 +44,12 @@ pub(super) fn observer(scans: &[Scan], reel: usize) -> Option<ObserverId> {
     observes.then_some(ObserverId(before.count() as u16))
 }
 
-/// Says of each node that was not recorded when packets of it were seen.
-pub(super) fn note_seen(session: &mut Session) {
-    for packet in &session.packets {
-        for node in [packet.from, packet.to] {
-            let node = session.nodes.get_mut(usize::from(node.0));
-            let (Some(node), Some(first)) = (node, packet.seen.first()) else {
-                continue;
-            };
-            let time = first.stamp.time;
+/// Says of each node that was not recorded when packets of it were seen first and last.
+pub(super) fn note_seen(nodes: &mut [Node], seen: &BTreeMap<NodeId, (SessionTime, SessionTime)>) {
+    for (node, &(first, last)) in seen {
+        if let Some(node) = nodes.get_mut(usize::from(node.0)) {
             if !node.recorded {
-                let known = match node.seen {
-                    true => node.span.clone(),
-                    false => time..time,
-                };
-                node.span = known.start.min(time)..known.end.max(time);
+                node.span = first..last;
             }
             node.seen = true;
         }

@@ -77,16 +77,19 @@ fn misfit(session: &Session, wire: &str, missing: &BTreeSet<NodeId>) -> Option<R
     };
     let mut senders: BTreeMap<NodeId, Count> = BTreeMap::new();
     let mut all = Count::default();
-    for packet in (0..).map_while(|id| session.packet(PacketId(id))) {
-        let unfit = u64::from(packet.diagnostics > 0 || packet.protocol.is_none());
+    for packet in (0..session.packet_count()).map(|place| PacketId(place as u32)) {
+        let (Some((from, to)), Some(said)) = (session.link(packet), session.said(packet)) else {
+            continue;
+        };
+        let unfit = u64::from(said.diagnostics > 0 || said.protocol.is_none());
         let add = |count: &mut Count| {
             count.all += 1;
             count.unfit += unfit;
         };
         add(&mut all);
         // What does not fit may be meant for a server of another protocol.
-        if takes_part(packet.from) && (takes_part(packet.to) || unfit == 0) {
-            add(senders.entry(packet.from).or_default());
+        if takes_part(from) && (takes_part(to) || unfit == 0) {
+            add(senders.entry(from).or_default());
         }
     }
     if all.unfit == all.all {

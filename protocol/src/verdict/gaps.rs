@@ -8,7 +8,7 @@ use netreel_reel::Reel;
 use super::reason::{
     CUT, CUT_PACKETS, HOLES, LACKS_PACKETS, LATE, LIMIT, NEWER, Reason, WINDOW, list, names,
 };
-use crate::session::{Hole, NodeId, Observer, PacketId, Session, is_closed, packets};
+use crate::session::{Hole, NodeId, Observer, Session, is_closed, packets};
 
 /// Something that a reel lacks.
 struct Gap {
@@ -177,18 +177,18 @@ pub(super) fn lacking_packets(session: &Session, reasons: &[Reason]) -> Option<R
     let mut lacking: BTreeSet<NodeId> = BTreeSet::new();
     // What went to a group may have been received by anybody.
     let mut to_groups: BTreeSet<NodeId> = BTreeSet::new();
-    let all = || (0..).map_while(|id| session.packet(PacketId(id)));
-    for packet in all().filter(|packet| to_group(packet.to)) {
-        to_groups.insert(packet.from);
-    }
-    for packet in all().filter(|packet| packet.sent.is_none() && packet.received.is_some()) {
-        let from = session.nodes.get(usize::from(packet.from.0));
-        let whole = from.is_some_and(|from| {
+    let links = session.links().iter();
+    to_groups.extend(links.filter(|(_, to)| to_group(*to)).map(|(from, _)| *from));
+    let whole = |id: NodeId| {
+        let from = session.nodes.get(usize::from(id.0));
+        from.is_some_and(|from| {
             from.recorded && !from.captured && !from.proxied && !told(&from.name)
-        });
-        if whole && !to_groups.contains(&packet.from) {
-            count += 1;
-            lacking.insert(packet.from);
+        })
+    };
+    for (from, received) in session.unsent() {
+        if whole(from) && !to_groups.contains(&from) {
+            count += received;
+            lacking.insert(from);
         }
     }
     let nodes = names(session, lacking);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use netreel_protocol::session::{Fate, NodeId};
+use netreel_protocol::session::{Fate, NodeId, PacketId};
 use netreel_sample_engine::{Mode, Peer, Topology};
 use netreel_transport::{LinkEnd, LinkFaults, mix};
 
@@ -19,8 +19,7 @@ fn verdicts(
     let peer = |node: NodeId| Peer(played.session.nodes[usize::from(node.0)].peer.unwrap() as u8);
     played
         .session
-        .packets
-        .iter()
+        .packets()
         .map(|packet| {
             let n = sent.entry((packet.from, packet.to)).or_default();
             let (from, to) = (peer(packet.from), peer(packet.to));
@@ -42,7 +41,7 @@ fn each_packet_is_lost_or_doubled_exactly_where_the_faults_said_so() {
             let faults = |from, to| *start.link_faults.get(&(from, to)).unwrap_or(&start.faults);
             let verdicts = verdicts(&played, seed, faults);
             let end = played.session.span.end.0;
-            for (packet, (lost, doubled)) in played.session.packets.iter().zip(verdicts) {
+            for (packet, (lost, doubled)) in played.session.packets().zip(verdicts) {
                 let sent = packet.sent.expect("every sender is recorded").time.0;
                 if sent + 1_500_000_000 > end {
                     continue; // it may still be under way
@@ -65,7 +64,7 @@ fn a_link_without_faults_loses_doubles_and_reorders_nothing() {
     start.faults = LinkFaults::default();
     start.link_faults.clear();
     let played = Played::to_rest(&start);
-    for link in played.history.links.values() {
+    for link in played.history.links(&played.session).values() {
         assert_eq!(
             (link.lost, link.duplicated, link.reordered, link.resent),
             (0, 0, 0, 0)
@@ -80,7 +79,7 @@ fn a_link_that_only_delays_takes_exactly_so_long() {
     start.link_faults.clear();
     start.latency = Duration::from_millis(25);
     let played = Played::to_rest(&start);
-    for link in played.history.links.values() {
+    for link in played.history.links(&played.session).values() {
         let (shortest, _, longest) = link.latency_ns.expect("packets arrived");
         assert!(shortest >= 25_000_000, "{shortest}");
         // It waits for the receiver's next tick.
@@ -100,7 +99,8 @@ fn only_a_link_that_reorders_has_packets_out_of_order() {
     };
     start.link_faults.insert((Peer(0), Peer(1)), reorders);
     let played = Played::to_rest(&start);
-    let reordered = |from, to| played.history.links[&(NodeId(from), NodeId(to))].reordered;
+    let links = played.history.links(&played.session);
+    let reordered = |from, to| links[&(NodeId(from), NodeId(to))].reordered;
     assert!(reordered(0, 1) > 0);
     assert_eq!(reordered(1, 0), 0);
 }
@@ -111,11 +111,10 @@ fn what_was_lost_and_reliable_was_sent_again() {
     start.faults.loss = 0.3;
     let played = Played::to_rest(&start);
     let (session, history) = (&played.session, &played.history);
-    let resent = history.resends.iter().flatten().count();
+    let resent = history.resends().count();
     assert!(resent > 10, "{resent}");
-    for (place, earlier) in history.resends.iter().enumerate() {
-        let Some(earlier) = earlier else { continue };
-        let (one, other) = (&session.messages[place], session.message(*earlier).unwrap());
+    for (copy, earlier) in history.resends() {
+        let [one, other] = [copy, earlier].map(|id| session.message(id).unwrap());
         assert_eq!(one.facts.reliable_sequence, other.facts.reliable_sequence);
         assert_eq!(one.facts.object, other.facts.object);
     }
@@ -124,12 +123,13 @@ fn what_was_lost_and_reliable_was_sent_again() {
 #[test]
 fn a_packet_is_acked_only_after_it_arrived() {
     let played = Played::to_rest(&boxes(6, Mode::Owner, Topology::ClientServer));
+    let (session, history) = (&played.session, &played.history);
     let mut acked_count = 0;
-    for (packet, acked) in played.session.packets.iter().zip(&played.history.acked) {
-        if let Some(acked) = acked {
+    for (packet, id) in session.packets().zip((0..).map(PacketId)) {
+        if let Some(acked) = history.acked(session, id) {
             acked_count += 1;
             assert!(packet.received.expect("it arrived").time < acked.time);
         }
     }
-    assert!(acked_count * 2 > played.session.packets.len());
+    assert!(acked_count * 2 > session.packet_count());
 }

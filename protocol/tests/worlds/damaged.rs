@@ -109,7 +109,7 @@ fn packets_with_nonsense_in_them_are_told_of_and_nothing_panics() {
         let judgement = Judgement::new(&session, &history, Level::Error, &[]);
         let _ = export::check(&session, &history, &judgement);
         let _ = export::objects(&session, &history, None);
-        for packet in (0..session.packets.len() as u32).map(PacketId) {
+        for packet in (0..session.packet_count() as u32).map(PacketId) {
             assert!(export::show(&session, &history, packet).is_some());
         }
     }

@@ -105,7 +105,8 @@ fn the_evidence_is_at_x_and_its_packets_carry_what_it_says() {
         for evidence in &finding.evidence {
             let packet = session.packet(evidence.packet).expect("it exists");
             assert_eq!(session.name(packet.to), "X");
-            assert!(packet.messages.contains(&evidence.message.0));
+            let mut carried = session.messages_of(evidence.packet);
+            assert!(carried.any(|(message, _)| message == evidence.message));
             let kind = session.kind(evidence.message).expect("it has a kind");
             let word = evidence
                 .what
@@ -137,11 +138,11 @@ fn the_reliable_messages_of_the_object_reach_x_in_the_order_of_the_race() {
     let story: Vec<(Role, Effect)> = history.objects[&OBJECT]
         .deliveries
         .iter()
-        .map(|&place| &history.deliveries[place as usize])
+        .filter_map(|&place| history.deliveries.get(place as usize))
         .filter(|delivery| delivery.node == node)
         .filter_map(|each| {
             Some((
-                session.role(history.facts(session, each.message)?),
+                session.role(&history.facts(session, each.message)?),
                 each.effect,
             ))
         })

@@ -77,8 +77,7 @@ fn info_counts_what_the_packets_sum_up_to() {
     };
     assert_eq!(json(sum("packets")), info["packets"]);
     let bytes: u64 = session
-        .packets
-        .iter()
+        .packets()
         .map(|packet| u64::from(packet.length))
         .sum();
     assert_eq!(sum("bytes"), bytes);

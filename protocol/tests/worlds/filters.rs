@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use netreel_protocol::history::{Finding, History, Level};
 use netreel_protocol::query::Query;
-use netreel_protocol::session::{MessageId, PacketId, Session, SessionTime};
+use netreel_protocol::session::{MessageId, NodeId, Packet, PacketId, Session, SessionTime};
 use netreel_sample_engine::{Mode, Script, SimWorldStart, Topology};
 
 use crate::played::{Played, read};
@@ -23,7 +23,7 @@ fn parse(text: &str) -> Query {
 fn passing(text: &str) -> Vec<PacketId> {
     let (session, history) = &*PLAYED;
     let query = parse(text);
-    let all = (0..session.packets.len() as u32).map(PacketId);
+    let all = (0..session.packet_count() as u32).map(PacketId);
     all.filter(|&packet| query.packet(session, history, packet))
         .collect()
 }
@@ -31,7 +31,7 @@ fn passing(text: &str) -> Vec<PacketId> {
 /// The filter lets some packets pass, and exactly those that the condition holds for.
 fn check(text: &str, holds: impl Fn(&Session, &History, PacketId) -> bool) {
     let (session, history) = &*PLAYED;
-    let all = (0..session.packets.len() as u32).map(PacketId);
+    let all = (0..session.packet_count() as u32).map(PacketId);
     let expected: Vec<PacketId> = all
         .filter(|&packet| holds(session, history, packet))
         .collect();
@@ -39,14 +39,18 @@ fn check(text: &str, holds: impl Fn(&Session, &History, PacketId) -> bool) {
     assert_eq!(passing(text), expected, "{text}");
 }
 
-fn name(session: &Session, node: netreel_protocol::session::NodeId) -> String {
+fn name(session: &Session, node: NodeId) -> String {
     session.name(node)
+}
+
+fn packet(session: &Session, id: PacketId) -> Packet {
+    session.packet(id).expect("the packet is there")
 }
 
 #[test]
 fn from_to_node_and_link_are_about_the_packets_ends() {
-    let from = |s: &Session, id: PacketId| name(s, s.packets[id.0 as usize].from);
-    let to = |s: &Session, id: PacketId| name(s, s.packets[id.0 as usize].to);
+    let from = |s: &Session, id: PacketId| name(s, packet(s, id).from);
+    let to = |s: &Session, id: PacketId| name(s, packet(s, id).to);
     check("from == A", |s, _, id| from(s, id) == "A");
     check("to != A", |s, _, id| to(s, id) != "A");
     check("node == X", |s, _, id| {
@@ -61,35 +65,29 @@ fn from_to_node_and_link_are_about_the_packets_ends() {
 #[test]
 fn kind_and_object_must_hold_for_the_same_message() {
     check("kind == create && object == 42", |s, _, id| {
-        s.packets[id.0 as usize]
-            .messages
-            .clone()
-            .map(MessageId)
-            .any(|message| {
-                s.kind(message).is_some_and(|kind| kind.name == "create")
-                    && s.message(message).unwrap().facts.object == Some(42)
-            })
+        s.messages_of(id).any(|(message, facts)| {
+            let kind = s.kind(message);
+            kind.is_some_and(|kind| kind.name == "create") && facts.object == Some(42)
+        })
     });
 }
 
 #[test]
 fn lost_and_duplicated_are_words() {
     use netreel_protocol::session::Fate;
-    check("lost", |s, _, id| {
-        s.packets[id.0 as usize].fate == Fate::Lost
-    });
+    check("lost", |s, _, id| packet(s, id).fate == Fate::Lost);
     check("duplicated && !lost", |s, _, id| {
-        !s.packets[id.0 as usize].duplicates.is_empty()
+        !packet(s, id).duplicates.is_empty()
     });
 }
 
 #[test]
 fn times_compare_with_units() {
     check("time > 1.2s", |s, _, id| {
-        s.packets[id.0 as usize].sent.unwrap().time.0 > 1_200_000_000
+        packet(s, id).sent.unwrap().time.0 > 1_200_000_000
     });
     check("late > 100ms", |s, _, id| {
-        let packet = &s.packets[id.0 as usize];
+        let packet = packet(s, id);
         packet
             .received
             .is_some_and(|at| at.time.0 - packet.sent.unwrap().time.0 > 100_000_000)
@@ -117,9 +115,7 @@ fn unreliable_is_what_a_message_is_that_is_not_reliable() {
     let all = passing("kind || channel == reliable || channel == unreliable");
     assert_eq!(passing("reliable || unreliable"), all);
     check("unreliable", |s, _, id| {
-        let packet = &s.packets[id.0 as usize];
-        let mut messages = packet.messages.clone();
-        messages.any(|each| !s.message(MessageId(each)).unwrap().facts.reliable)
+        s.messages_of(id).any(|(_, facts)| !facts.reliable)
     });
     assert_eq!(passing("unreliable && reliable"), []);
 }
@@ -186,19 +182,19 @@ fn a_finding_without_evidence_passes_by_what_it_has_itself() {
 fn what_has_no_value_is_neither_equal_nor_unequal() {
     let both = passing("object == 42 || object != 42").len();
     assert_eq!(both, passing("object").len());
-    assert!(both < PLAYED.0.packets.len());
+    assert!(both < PLAYED.0.packet_count());
 }
 
 #[test]
 fn an_empty_filter_lets_everything_pass() {
-    assert_eq!(passing("").len(), PLAYED.0.packets.len());
+    assert_eq!(passing("").len(), PLAYED.0.packet_count());
 }
 
 #[test]
 fn a_message_passes_by_its_own_fields() {
     let (session, history) = &*PLAYED;
     let query = parse("effect == unknown-object && kind == migrate");
-    let all = (0..session.messages.len() as u32).map(MessageId);
+    let all = (0..session.message_count() as u32).map(MessageId);
     let found = all
         .filter(|&message| query.message(session, history, message))
         .count();

@@ -51,6 +51,43 @@ pub enum Role {
     Other,
 }
 
+/// What a field means: the annotations that a field can have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Meaning {
+    Sequence,
+    Ack,
+    AckBits,
+    /// A packet that the sender says it lacks.
+    Nack,
+    /// Of an `@ack_range`.
+    AckFirst,
+    AckLast,
+    /// Of a `@nack_range`.
+    NackFirst,
+    NackLast,
+    Sender,
+    Host,
+    Rules,
+    MessageKind,
+    Reliable,
+    ReliableSequence,
+    OrderedSequence,
+    Channel,
+    Acknowledges,
+    Origin,
+    Object,
+    ObjectType,
+    Owner,
+    NewOwner,
+    MigrationCounter,
+    Tick,
+    RpcName,
+    FragmentId,
+    FragmentIndex,
+    FragmentCount,
+    FragmentData,
+}
+
 /// How a receiver treats what it does not expect: a `rules` block of the wire.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rules {

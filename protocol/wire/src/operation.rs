@@ -1,10 +1,8 @@
 //! The steps of a plan.
 
 use crate::check::model::{Checksum, Circumstance, Look};
-use crate::check::vocabulary::Meaning;
-use crate::facts::KindId;
+use crate::facts::{KindId, Meaning};
 use crate::layout::Encoding;
-use crate::program::{Extent, Operand, Register};
 use crate::syntax::ast::{Arithmetic, Compare};
 use crate::values::codec::Codec;
 
@@ -341,3 +339,41 @@ pub(crate) enum Operation {
     Return,
     End,
 }
+
+/// A place for an integer, counted from the current frame.
+pub(crate) type Register = u16;
+
+/// The register of a field that nobody reads.
+pub(crate) const NO_REGISTER: Register = Register::MAX;
+
+/// The field of what the tree does not say.
+pub(crate) const NO_FIELD: u32 = u32::MAX;
+
+/// How far a text or bytes reach.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// So many bytes.
+    Bytes(Operand),
+    /// So many bytes; the field starts at the prefix that was read last.
+    Prefixed(Operand),
+    /// So many bytes, of which the text ends at the first zero.
+    Padded(Operand),
+    /// Up to a zero.
+    Zero,
+    /// All whole bytes that are left in the window.
+    Rest,
+}
+
+/// What an operation works on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Operand {
+    Register(Register),
+    /// An index into [`Plan::constants`].
+    Constant(u16),
+}
+
+/// In the register of [`Operation::ChecksumUnpacked`]: the field has no layer.
+pub(crate) const PLAIN: i128 = -1;
+
+/// In the register of [`Operation::ChecksumUnpacked`]: nothing has come out of the field's layer.
+pub(crate) const MISSING: i128 = -2;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::check::model::Layer;
 use crate::layers::{Keys, Script};
 use crate::layout::{Encoding, Order};
-use crate::operation::Operation;
+use crate::operation::{Operand, Operation, Register};
 use crate::state::StateField;
 use crate::values::codec::Codec;
 use crate::values::quantized::Quantized;
@@ -70,44 +70,6 @@ pub(crate) struct Plan {
     /// How many registers a run needs, recursive structs included.
     pub(crate) registers: usize,
 }
-
-/// A place for an integer, counted from the current frame.
-pub(crate) type Register = u16;
-
-/// The register of a field that nobody reads.
-pub(crate) const NO_REGISTER: Register = Register::MAX;
-
-/// The field of what the tree does not say.
-pub(crate) const NO_FIELD: u32 = u32::MAX;
-
-/// How far a text or bytes reach.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Extent {
-    /// So many bytes.
-    Bytes(Operand),
-    /// So many bytes; the field starts at the prefix that was read last.
-    Prefixed(Operand),
-    /// So many bytes, of which the text ends at the first zero.
-    Padded(Operand),
-    /// Up to a zero.
-    Zero,
-    /// All whole bytes that are left in the window.
-    Rest,
-}
-
-/// What an operation works on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Operand {
-    Register(Register),
-    /// An index into [`Plan::constants`].
-    Constant(u16),
-}
-
-/// In the register of [`Operation::ChecksumUnpacked`]: the field has no layer.
-pub(crate) const PLAIN: i128 = -1;
-
-/// In the register of [`Operation::ChecksumUnpacked`]: nothing has come out of the field's layer.
-pub(crate) const MISSING: i128 = -2;
 
 /// A field of the connection's state, or an entry of a table there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

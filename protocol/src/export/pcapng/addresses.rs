@@ -188,8 +188,7 @@ impl<'a> Addresses<'a> {
         let sockets: BTreeMap<SocketId, Endpoint> = reel
             .map(|reel| reel.endpoints().iter().copied().collect())
             .unwrap_or_default();
-        let connections = self.session.connections.get(place).into_iter().flatten();
-        for connection in connections {
+        for connection in self.session.connections(node) {
             let bound = sockets.get(&connection.socket).copied();
             let local = self.local(node, bound, connection.peer).ip().to_canonical();
             if !local.is_unspecified() {

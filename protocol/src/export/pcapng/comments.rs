@@ -98,16 +98,16 @@ impl<'a> Commenter<'a> {
         if let Some((crossing, packet)) = known {
             match crossing.way {
                 Way::Out => {
-                    comments.extend(self.lost(packet));
-                    comments.extend(self.resent(packet));
+                    comments.extend(self.lost(&packet));
+                    comments.extend(self.resent(crossing.packet, &packet));
                 }
-                Way::In => comments.extend(self.late(packet)),
-                Way::Again => comments.push(again(packet, item.time)),
+                Way::In => comments.extend(self.late(&packet)),
+                Way::Again => comments.push(again(&packet, item.time)),
                 // Who has a reel says it there.
                 Way::Passing if packet.sent.is_some() => {}
                 Way::Passing => {
-                    comments.extend(self.lost(packet));
-                    comments.extend(self.resent(packet));
+                    comments.extend(self.lost(&packet));
+                    comments.extend(self.resent(crossing.packet, &packet));
                 }
             }
         }
@@ -156,13 +156,13 @@ impl<'a> Commenter<'a> {
     fn place(&self, evidence: &Evidence) -> Option<(Whose, EventNumber)> {
         let packet = self.session.packet(evidence.packet)?;
         let again = packet.duplicates.iter();
-        let again = again.filter(|_| self.frames.shows(Way::Again, packet));
+        let again = again.filter(|_| self.frames.shows(Way::Again, &packet));
         let received = packet.received.iter();
-        let received = received.filter(|_| self.frames.shows(Way::In, packet));
+        let received = received.filter(|_| self.frames.shows(Way::In, &packet));
         let sent = packet.sent.iter();
-        let sent = sent.filter(|_| self.frames.shows(Way::Out, packet));
+        let sent = sent.filter(|_| self.frames.shows(Way::Out, &packet));
         let seen = packet.seen.iter();
-        let seen = seen.filter(|_| self.frames.shows(Way::Passing, packet));
+        let seen = seen.filter(|_| self.frames.shows(Way::Passing, &packet));
         let whose = |node| self.proxies.whose(node);
         let (from, to) = (whose(packet.from), whose(packet.to));
         let places: Vec<(Whose, EventNumber)> = sent
@@ -232,19 +232,19 @@ impl<'a> Commenter<'a> {
         })
     }
 
-    fn resent(&self, packet: &Packet) -> Option<String> {
+    fn resent(&self, id: PacketId, packet: &Packet) -> Option<String> {
         let mut told = Vec::new();
         let mut more = 0;
-        for message in packet.messages.clone().map(MessageId) {
-            let earlier = self.history.resends.get(message.0 as usize).copied();
-            let Some(earlier) = earlier.flatten() else {
+        let messages = self.session.said(id)?.messages.map(MessageId);
+        for message in messages {
+            let Some(earlier) = self.history.resend_of(message) else {
                 continue;
             };
             if told.len() == RESENT_TOLD {
                 more += 1;
                 continue;
             }
-            let first = self.session.message(earlier).map(|earlier| earlier.packet);
+            let first = self.session.carrier(earlier);
             told.push(format!(
                 "{}{}",
                 self.words(message),
@@ -266,7 +266,7 @@ impl<'a> Commenter<'a> {
         let Some(id) = first else {
             return String::new();
         };
-        let times = self.session.packet(id).and_then(Packet::departed);
+        let times = self.session.packet(id).and_then(|packet| packet.departed());
         match times.zip(packet.departed()) {
             Some((then, now)) => format!(
                 ", sent first in packet {}, {} before",
@@ -281,8 +281,8 @@ impl<'a> Commenter<'a> {
     fn words(&self, message: MessageId) -> String {
         let kind = self.session.kind(message);
         let kind = kind.map_or("a message", |kind| kind.name.as_str());
-        let facts = self.session.message(message).map(|message| &message.facts);
-        match facts.and_then(|facts| facts.object) {
+        let known = self.session.message(message);
+        match known.and_then(|message| message.facts.object) {
             Some(object) => format!("{kind} {object}"),
             None => kind.to_owned(),
         }
@@ -378,6 +378,6 @@ impl Frames {
     /// The same of a crossing.
     pub(super) fn shows_crossing(self, session: &Session, crossing: Crossing) -> bool {
         let packet = session.packet(crossing.packet);
-        packet.is_some_and(|packet| self.shows(crossing.way, packet))
+        packet.is_some_and(|packet| self.shows(crossing.way, &packet))
     }
 }

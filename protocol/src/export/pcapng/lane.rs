@@ -355,7 +355,7 @@ fn crossings<'a>(
         Whose::Observer(observer) => observer,
     };
     let mut sightings = Vec::new();
-    for (place, packet) in (0..).zip(&session.packets) {
+    for (place, packet) in (0..).zip(session.packets()) {
         for seen in packet.seen.iter().filter(|seen| seen.observer == observer) {
             let crossing = Crossing {
                 number: seen.stamp.number,

@@ -240,7 +240,7 @@ impl Exporter<'_, '_> {
                     known.or_else(|| self.addresses.owner(endpoint))
                 };
                 let mut owners = (
-                    owner(known.map(|known| known.from), from),
+                    owner(known.as_ref().map(|known| known.from), from),
                     owner(known.map(|known| known.to), to),
                 );
                 // Before each end, the proxy stands for the other.
@@ -310,7 +310,7 @@ fn about(session: &Session, history: &History, proxies: &Proxies<'_>) -> Vec<Str
          are made up. The packet id is netreel's number of the packet.",
         list(&names),
         length(session.span.end.0.saturating_sub(session.span.start.0)),
-        crate::session::packets(session.packets.len() as u64),
+        crate::session::packets(session.packet_count() as u64),
     )];
     for proxy in &proxies.list {
         comments.push(format!(
@@ -327,7 +327,7 @@ fn about(session: &Session, history: &History, proxies: &Proxies<'_>) -> Vec<Str
             }),
         );
     }
-    comments.extend(session.warnings.iter().cloned());
+    comments.extend(session.warnings());
     if comments.len() > COMMENTS_MAX {
         let more = comments.len() - COMMENTS_MAX;
         comments.truncate(COMMENTS_MAX);

@@ -13,7 +13,10 @@ const EVIDENCE_MAX: usize = 4;
 
 pub(super) fn find(session: &Session, _: &History) -> Vec<Finding> {
     let mut links: BTreeMap<(NodeId, NodeId), (u64, i64, Vec<Evidence>)> = BTreeMap::new();
-    for (place, packet) in session.packets.iter().enumerate() {
+    if !session.has_early_packets() {
+        return Vec::new();
+    }
+    for (id, packet) in (0..).map(PacketId).zip(session.packets()) {
         let (Some(sent), Some(received)) = (packet.sent, packet.received) else {
             continue;
         };
@@ -24,7 +27,9 @@ pub(super) fn find(session: &Session, _: &History) -> Vec<Finding> {
         *count += 1;
         *worst_ns = (sent.time.0.saturating_sub(received.time.0)).max(*worst_ns);
         if evidence.len() < EVIDENCE_MAX {
-            evidence.extend(both_ends(PacketId(place as u32), packet));
+            let said = session.said(id).unwrap_or_default();
+            let message = MessageId(said.messages.start);
+            evidence.extend(both_ends(id, message, &packet));
         }
     }
     links
@@ -51,7 +56,7 @@ pub(super) fn find(session: &Session, _: &History) -> Vec<Finding> {
         .collect()
 }
 
-fn both_ends(id: PacketId, packet: &Packet) -> Vec<Evidence> {
+fn both_ends(id: PacketId, message: MessageId, packet: &Packet) -> Vec<Evidence> {
     let ends = [
         (packet.received, packet.to, "received"),
         (packet.sent, packet.from, "sent"),
@@ -61,7 +66,7 @@ fn both_ends(id: PacketId, packet: &Packet) -> Vec<Evidence> {
             let stamp = stamp?;
             Some(Evidence {
                 what: what.to_owned(),
-                message: MessageId(packet.messages.start),
+                message,
                 packet: id,
                 node,
                 number: stamp.number,

@@ -30,7 +30,7 @@ fn at_node(
     object: &Object,
     node: NodeId,
 ) -> Option<Finding> {
-    let mut early: Vec<Told<'_>> = Vec::new();
+    let mut early: Vec<Told> = Vec::new();
     let mut create = None;
     let mut ended = false;
     for told in told_of(session, history, object, node) {
@@ -52,7 +52,7 @@ fn at_node(
     let first = early.first()?;
     let dropped = first.delivery.effect == Effect::IgnoredUnknown;
     let name = session.name(node);
-    let what_came = match create {
+    let what_came = match &create {
         Some(create) => format!(
             "CREATE ({}) came {} later",
             create.packet_words(),

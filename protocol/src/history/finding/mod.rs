@@ -68,11 +68,7 @@ fn doubt(session: &Session, finding: &mut Finding) {
         .evidence
         .iter()
         .map(|piece| piece.packet)
-        .filter(|&id| {
-            session
-                .packet(id)
-                .is_some_and(|packet| packet.diagnostics > 0)
-        })
+        .filter(|&id| session.said(id).is_some_and(|said| said.diagnostics > 0))
         .collect();
     let Some(first) = unfit.first() else { return };
     if finding.object.is_none() {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use netreel_wire::Role;
 
 use super::words::{Told, told};
-use crate::history::{Effect, Finding, History, Level};
+use crate::history::{Delivery, Effect, Finding, History, Level};
 use crate::session::{NodeId, Session};
 
 pub(super) const RULE: &str = "stale-message-ignored";
@@ -19,11 +19,12 @@ type UpdateKey = (NodeId, Option<u64>, Option<u64>);
 pub(super) fn find(session: &Session, history: &History) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (&id, object) in &history.objects {
-        let mut newest: BTreeMap<NodeId, Told<'_>> = BTreeMap::new();
-        let mut updates: BTreeMap<UpdateKey, (Vec<Told<'_>>, Told<'_>)> = BTreeMap::new();
+        let mut newest: BTreeMap<NodeId, Told> = BTreeMap::new();
+        let mut updates: BTreeMap<UpdateKey, (Vec<Told>, Told)> = BTreeMap::new();
         for told in object
             .deliveries
             .iter()
+            .filter(|&&place| history.deliveries.get(place as usize).is_some_and(counts))
             .filter_map(|&place| told(session, history, place))
         {
             let node = told.delivery.node;
@@ -59,7 +60,17 @@ pub(super) fn find(session: &Session, history: &History) -> Vec<Finding> {
     findings
 }
 
-fn finding(session: &Session, object: u64, stale: &[Told<'_>], newer: Told<'_>) -> Finding {
+/// Whether a delivery was old, or made others old.
+fn counts(delivery: Delivery) -> bool {
+    use Effect::{Created, CreatedByMigrate, Destroyed, IgnoredStale, Migrated, Tombstoned};
+    match delivery.effect {
+        IgnoredStale => !delivery.local,
+        Created | CreatedByMigrate | Migrated | Destroyed | Tombstoned => true,
+        _ => false,
+    }
+}
+
+fn finding(session: &Session, object: u64, stale: &[Told], newer: Told) -> Finding {
     let node = newer.delivery.node;
     let name = session.name(node);
     let first = stale.first().unwrap_or(&newer);

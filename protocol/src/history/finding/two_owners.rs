@@ -142,7 +142,7 @@ fn finding(
     })
 }
 
-fn done(told: &Told<'_>) -> &'static str {
+fn done(told: &Told) -> &'static str {
     if told.delivery.local {
         "sent"
     } else {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use netreel_wire::KindId;
 
 use crate::history::{Evidence, Finding, History, Level};
-use crate::session::{MessageId, NodeId, Packet, PacketId, Session, packets};
+use crate::session::{MessageId, NodeId, PacketId, Session, packets};
 
 pub(super) const RULE: &str = "undecodable-packet";
 
@@ -13,27 +13,21 @@ pub(super) const RULE: &str = "undecodable-packet";
 const EVIDENCE_MAX: usize = 8;
 
 /// How many packets there are, and the first of them.
-type Group<'a> = (u64, Vec<(PacketId, &'a Packet)>);
+type Group = (u64, Vec<PacketId>);
 
 pub(super) fn find(session: &Session, _: &History) -> Vec<Finding> {
-    let mut groups: BTreeMap<(NodeId, Option<KindId>), Group<'_>> = BTreeMap::new();
-    for (place, packet) in session.packets.iter().enumerate() {
-        if packet.diagnostics == 0 {
+    let mut groups: BTreeMap<(NodeId, Option<KindId>), Group> = BTreeMap::new();
+    for id in session.unfit_packets() {
+        let Some((from, _)) = session.link(id) else {
             continue;
-        }
+        };
         // A decode stops in the last message that it began.
-        let last = packet
-            .messages
-            .end
-            .checked_sub(1)
-            .filter(|&last| last >= packet.messages.start);
-        let kind = last
-            .and_then(|last| session.message(MessageId(last)))
-            .and_then(|m| m.kind());
-        let (count, examples) = groups.entry((packet.from, kind)).or_default();
+        let last = session.messages_of(id).last();
+        let kind = last.and_then(|(_, facts)| facts.kind);
+        let (count, examples) = groups.entry((from, kind)).or_default();
         *count += 1;
         if examples.len() < EVIDENCE_MAX {
-            examples.push((PacketId(place as u32), packet));
+            examples.push(id);
         }
     }
     groups
@@ -49,7 +43,7 @@ fn finding(
     node: NodeId,
     kind: Option<KindId>,
     count: u64,
-    examples: &[(PacketId, &Packet)],
+    examples: &[PacketId],
 ) -> Option<Finding> {
     let kinds = session.wire.as_ref().map_or(&[][..], |wire| wire.kinds());
     let kind = kind.and_then(|kind| kinds.get(usize::from(kind.0)));
@@ -57,7 +51,7 @@ fn finding(
         Some(kind) => format!("in or after a message of kind {}", kind.name),
         None => "before their first message".to_owned(),
     };
-    let (first, _) = examples.first()?;
+    let first = examples.first()?;
     let packets = packets(count);
     let sentence = format!(
         "the wire does not explain {packets} from {}, {place}; the first is packet {}",
@@ -66,11 +60,12 @@ fn finding(
     );
     let evidence: Vec<Evidence> = examples
         .iter()
-        .filter_map(|&(id, packet)| {
+        .filter_map(|&id| {
+            let packet = session.packet(id)?;
             let stamp = packet.first()?;
             Some(Evidence {
                 what: "not explained by the wire".to_owned(),
-                message: MessageId(packet.messages.start),
+                message: MessageId(session.said(id)?.messages.start),
                 packet: id,
                 node: if packet.departed().is_some() {
                     packet.from

@@ -2,13 +2,13 @@
 
 use netreel_wire::Role;
 
-use crate::history::{Delivery, Evidence, History};
+use crate::history::{Delivery, Effect, Evidence, History};
 use crate::session::{NodeId, PacketId, Session};
 
 /// A delivery about an object, with what the rules ask of it.
 #[derive(Clone, Copy)]
-pub(super) struct Told<'a> {
-    pub delivery: &'a Delivery,
+pub(super) struct Told {
+    pub delivery: Delivery,
     pub role: Role,
     pub counter: Option<u64>,
     /// The owner that a CREATE names, or the new owner that a MIGRATE names.
@@ -18,33 +18,37 @@ pub(super) struct Told<'a> {
     pub packet: PacketId,
 }
 
-/// What one node was told of one object, in the order of delivery.
+/// What one node was told of one object, in the order of delivery, but for plain updates.
 pub(super) fn told_of<'a>(
     session: &'a Session,
     history: &'a History,
     object: &'a crate::history::Object,
     node: NodeId,
-) -> impl Iterator<Item = Told<'a>> {
+) -> impl Iterator<Item = Told> + 'a {
     object
         .deliveries
         .iter()
+        .filter(move |&&place| {
+            let delivery = history.deliveries.get(place as usize);
+            // Most deliveries are updates that were taken, and no rule asks for them.
+            delivery.is_some_and(|it| it.node == node && it.effect != Effect::Updated)
+        })
         .filter_map(move |&place| told(session, history, place))
-        .filter(move |told| told.delivery.node == node)
 }
 
 /// One delivery.
-pub(super) fn told<'a>(session: &'a Session, history: &'a History, place: u32) -> Option<Told<'a>> {
+pub(super) fn told(session: &Session, history: &History, place: u32) -> Option<Told> {
     let delivery = history.deliveries.get(place as usize)?;
     let facts = history.facts(session, delivery.message)?;
-    let packet = session.message(delivery.message)?.packet;
-    let sender = session.packet(packet)?.from;
+    let packet = session.carrier(delivery.message)?;
+    let (sender, _) = session.link(packet)?;
     let sender = session
         .nodes
         .get(usize::from(sender.0))
         .and_then(|node| node.peer);
     Some(Told {
         delivery,
-        role: session.role(facts),
+        role: session.role(&facts),
         counter: facts.migration_counter,
         owner: facts.owner.or(facts.new_owner),
         speaker: facts.origin.or(sender),
@@ -52,7 +56,7 @@ pub(super) fn told<'a>(session: &'a Session, history: &'a History, place: u32) -
     })
 }
 
-impl Told<'_> {
+impl Told {
     /// As a piece of a finding's proof; `what` follows the message's word: `MIGRATE dropped`.
     pub fn evidence(&self, what: &str) -> Evidence {
         Evidence {

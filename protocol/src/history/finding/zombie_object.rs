@@ -33,8 +33,8 @@ fn at_node(
     object: &Object,
     node: NodeId,
 ) -> Option<Finding> {
-    let mut destroy: Option<Told<'_>> = None;
-    let mut create: Option<Told<'_>> = None;
+    let mut destroy: Option<Told> = None;
+    let mut create: Option<Told> = None;
     for told in told_of(session, history, object, node) {
         match (told.role, told.delivery.effect) {
             (_, Effect::Unknown) => (destroy, create) = (None, None),

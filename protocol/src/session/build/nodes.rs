@@ -1,12 +1,14 @@
 //! The nodes of a session: who took part, and what is known of each.
 
-use netreel_reel::Header;
-use netreel_wire::{Context, PacketFacts, RulesId};
+use netreel_reel::{Endpoint, Header};
+use netreel_wire::{Context, PacketFacts, RulesId, Wire};
 
 use super::super::cast::{is_group, utc_ns};
-use super::super::scan::{RawHole, RawPacket, Scan};
-use super::super::source::{is_closed, window};
-use super::super::{Hole, Node, NodeId, SessionTime, Stamp, Triggered, Turn, watched};
+use super::super::connections::payload;
+use super::super::ends::{RawEnd, Side};
+use super::super::scan::{RawHole, Scan};
+use super::super::source::{Source, is_closed, window};
+use super::super::{Hole, Node, NodeId, SessionTime, Triggered, watched};
 use super::Builder;
 
 /// How many packets of a node are looked at to learn its number in the protocol.
@@ -37,15 +39,13 @@ impl Builder<'_> {
             let node = self.node(member, peer, rules);
             self.session.nodes.push(node);
             let reel = self.cast.members[member].reel;
-            let turns = reel.map_or(Vec::new(), |reel| self.turns(reel));
-            self.session.turns.push(turns);
             self.session.reels.push(
                 reel.and_then(|reel| self.sources.get(reel))
                     .map(|each| each.reel.clone()),
             );
         }
         let node = |reel| self.node(reel, None, None);
-        self.session.observers = watched::observers(self.sources, &self.scans, node);
+        self.session.observers = watched::observers(self.sources, self.scans, node);
         let spans = || {
             let nodes = self.session.nodes.iter().filter(|node| node.recorded);
             let observers = self.session.observers.iter();
@@ -101,21 +101,6 @@ impl Builder<'_> {
         node
     }
 
-    fn turns(&self, reel: usize) -> Vec<Turn> {
-        let turns = self.scans.get(reel).map_or(&[][..], |scan| &scan.turns);
-        let stamp = |(number, time)| Stamp {
-            number,
-            time: self.time(reel, time),
-        };
-        turns
-            .iter()
-            .map(|&(begins, asked)| Turn {
-                begins,
-                asked: asked.map(stamp),
-            })
-            .collect()
-    }
-
     fn hole(&self, reel: usize, hole: &RawHole) -> Hole {
         let until = self.time(reel, hole.until);
         // Where nothing is around, the node may have taken part from the session's start.
@@ -133,51 +118,96 @@ impl Builder<'_> {
 
     /// What each member's first packets say of their sender: its number and its rules.
     fn first_words(&self) -> Vec<(Option<u64>, Option<RulesId>)> {
-        let mut said = vec![(None, None); self.cast.members.len()];
-        let Some(wire) = self.session.wire.clone() else {
-            return said;
+        let mut words = Words {
+            said: vec![(None, None); self.cast.members.len()],
+            looked_at: vec![0; self.cast.members.len()],
+            facts: PacketFacts::default(),
         };
-        let mut looked_at = vec![0; said.len()];
-        let mut facts = PacketFacts::default();
-        let mut look = |member: usize, scan: &Scan, raw: &RawPacket, out: bool| {
-            let (Some(said), Some(looked_at)) = (said.get_mut(member), looked_at.get_mut(member))
-            else {
-                return;
-            };
-            if *looked_at < LOOKED_AT && (said.0.is_none() || said.1.is_none()) {
-                *looked_at += 1;
-                let connection = scan.connections.get(raw.connection as usize);
-                let context = connection.map_or_else(Context::default, |each| each.context(out));
-                let payload = scan.payload(raw);
-                wire.facts_in(&context, &mut wire.new_state(), payload, &mut facts);
-                said.0 = said.0.or(facts.sender);
-                said.1 = said.1.or(facts.rules);
-            }
+        let Some(wire) = self.session.wire.as_deref() else {
+            return words.said;
         };
-        for (reel, scan) in self.scans.iter().enumerate() {
+        for (reel, (scan, source)) in self.scans.iter().zip(self.sources).enumerate() {
             for send in scan.sends.iter().take(LOOKED_AT) {
-                look(reel, scan, send, true);
+                words.look(reel, wire, (source, scan), (&send, true));
             }
+        }
+        let unrecorded = |member: usize| self.cast.members[member].reel.is_none();
+        if !(0..self.cast.members.len()).any(unrecorded) {
+            return words.said;
         }
         for (scan, source) in self.scans.iter().zip(self.sources) {
-            for seen in &scan.seen {
-                let utc = utc_ns(source.reel.header(), seen.time);
-                let from = scan.source(seen);
-                if let Some(member) = from.and_then(|from| self.cast.member_at(from, utc))
-                    && self.cast.members[member].reel.is_none()
-                {
-                    look(member, scan, seen, seen.forward);
+            let sender = |peer: Option<Endpoint>, time| {
+                let member = self
+                    .cast
+                    .member_at(peer?, utc_ns(source.reel.header(), time))?;
+                unrecorded(member).then_some(member)
+            };
+            // Packets of one connection follow each other, and most say nothing new.
+            let mut heard = vec![[false; 2]; scan.connections.len()];
+            for (side, ends) in [(Side::Seen, &scan.seen), (Side::Receive, &scan.receives)] {
+                for (place, (connection, forward)) in ends.ways().enumerate() {
+                    let known = heard.get_mut(connection as usize);
+                    let Some(known) = known.map(|both| &mut both[usize::from(forward)]) else {
+                        continue;
+                    };
+                    if *known {
+                        continue;
+                    }
+                    let Some(raw) = ends.get(place) else { continue };
+                    let from = match side {
+                        Side::Seen => scan.source(&raw),
+                        _ => scan.peer(&raw),
+                    };
+                    let Some(member) = sender(from, raw.time) else {
+                        // Nobody else has had the endpoint at another time.
+                        *known = from.is_none_or(|from| self.cast.only_member(from).is_some());
+                        continue;
+                    };
+                    if !words.look(member, wire, (source, scan), (&raw, side.is_out(&raw))) {
+                        *known = from.is_none_or(|from| self.cast.only_member(from).is_some());
+                    }
                 }
-            }
-            for receive in &scan.receives {
-                let utc = utc_ns(source.reel.header(), receive.time);
-                if let Some(member) = self.cast.member_at(receive.peer, utc)
-                    && self.cast.members[member].reel.is_none()
-                {
-                    look(member, scan, receive, false);
-                }
+                heard.fill([false; 2]);
             }
         }
-        said
+        words.said
+    }
+}
+
+/// What the first packets of members say.
+struct Words {
+    said: Vec<(Option<u64>, Option<RulesId>)>,
+    looked_at: Vec<usize>,
+    facts: PacketFacts,
+}
+
+impl Words {
+    /// Looks at a packet of a member, unless enough is known; whether it was looked at.
+    fn look(
+        &mut self,
+        member: usize,
+        wire: &Wire,
+        (source, scan): (&Source, &Scan),
+        (raw, out): (&RawEnd, bool),
+    ) -> bool {
+        let said = self.said.get_mut(member);
+        let (Some(said), Some(looked_at)) = (said, self.looked_at.get_mut(member)) else {
+            return false;
+        };
+        if *looked_at >= LOOKED_AT || (said.0.is_some() && said.1.is_some()) {
+            return false;
+        }
+        *looked_at += 1;
+        let connection = scan.connections.get(raw.connection as usize);
+        let context = connection.map_or_else(Context::default, |each| each.context(out));
+        let record = source.reel.record(raw.number);
+        if let Some(record) = record
+            && let Some(payload) = payload(&record.as_record().event)
+        {
+            wire.facts_in(&context, &mut wire.new_state(), payload, &mut self.facts);
+            said.0 = said.0.or(self.facts.sender);
+            said.1 = said.1.or(self.facts.rules);
+        }
+        true
     }
 }

@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 
 use super::Checker;
 use super::model::{Enum, RangeOf, Type};
-use super::vocabulary::Meaning;
 use super::vocabulary::{Place, WORDS, Word};
-use crate::facts::{Kind, Role};
+use crate::facts::{Kind, Meaning, Role};
 use crate::report::Span;
 use crate::suggest::nearest;
 use crate::syntax::ast::{self, Annotation, ExprKind, Struct};

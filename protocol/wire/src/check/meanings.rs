@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Checker;
 use super::model::{Enum, FieldId, Protocol, RangeOf, Step, Struct, StructId, Type};
-use super::vocabulary::Meaning;
 use super::vocabulary::Subject;
+use crate::facts::Meaning;
 use crate::report::Span;
 use crate::syntax::ast::{self, Statement};
 

@@ -22,7 +22,7 @@ mod state;
 mod tests;
 mod type_arguments;
 mod types;
-pub(crate) mod vocabulary;
+mod vocabulary;
 mod windows;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 
-use super::vocabulary::Meaning;
-use crate::facts::{Kind, Rules};
+use crate::facts::{Kind, Meaning, Rules};
 use crate::layers::{HuffmanTable, Script, Transform};
 use crate::layout::{BitOrder, ByteOrder, Encoding, Order};
 use crate::state::StateField;

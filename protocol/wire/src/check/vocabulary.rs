@@ -1,44 +1,7 @@
 //! The closed vocabulary of annotations: what each one may stand on, and what type it asks for.
 
 use super::model::{RangeOf, Type};
-use crate::facts::Role;
-
-/// What a field means: the annotations that a field can have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Meaning {
-    Sequence,
-    Ack,
-    AckBits,
-    /// A packet that the sender says it lacks.
-    Nack,
-    /// Of an `@ack_range`.
-    AckFirst,
-    AckLast,
-    /// Of a `@nack_range`.
-    NackFirst,
-    NackLast,
-    Sender,
-    Host,
-    Rules,
-    MessageKind,
-    Reliable,
-    ReliableSequence,
-    OrderedSequence,
-    Channel,
-    Acknowledges,
-    Origin,
-    Object,
-    ObjectType,
-    Owner,
-    NewOwner,
-    MigrationCounter,
-    Tick,
-    RpcName,
-    FragmentId,
-    FragmentIndex,
-    FragmentCount,
-    FragmentData,
-}
+use crate::facts::{Meaning, Role};
 
 /// What an annotation says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

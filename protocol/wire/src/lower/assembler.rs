@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 
 use super::{NotLowered, shortcuts};
 use crate::limits::OPERATIONS_MAX;
-use crate::operation::Operation;
+use crate::operation::{Operand, Operation, Register};
 use crate::program::{
-    FollowPlan, JoinPlan, LayerPlan, Operand, Plan, Register, ScriptPlan, SetPlan, StateSlot,
-    SwitchTable,
+    FollowPlan, JoinPlan, LayerPlan, Plan, ScriptPlan, SetPlan, StateSlot, SwitchTable,
 };
 use crate::syntax::ast::Compare;
 

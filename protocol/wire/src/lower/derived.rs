@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Binding, Bindings, Lowering, NotLowered};
 use crate::check::model::{Derived, Field, FieldId, Measure, Piece, Struct, StructId};
-use crate::operation::Operation;
-use crate::program::{MISSING, NO_REGISTER, Operand, PLAIN, Register};
+use crate::operation::{MISSING, NO_REGISTER, Operand, Operation, PLAIN, Register};
 use crate::syntax::ast::{Arithmetic, Compare};
 
 /// Where a struct keeps what its derived fields ask for.

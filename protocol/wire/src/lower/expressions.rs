@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::{Binding, Bindings, FieldKey, Lowering, NotLowered};
 use crate::check::model::{Expression, FieldId, StructId};
-use crate::operation::Operation;
-use crate::program::{FieldInfo, NO_FIELD, Operand, ScriptPlan, Shown};
+use crate::operation::{NO_FIELD, Operand, Operation};
+use crate::program::{FieldInfo, ScriptPlan, Shown};
 use crate::syntax::ast::Compare;
 
 impl Lowering<'_> {

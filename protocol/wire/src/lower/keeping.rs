@@ -2,8 +2,8 @@
 
 use super::{Bindings, Lowering, NotLowered};
 use crate::check::model::{Expression, SetStep, StatePath};
-use crate::operation::Operation;
-use crate::program::{ContentOperand, Operand, Register, SetPlan, SetValue, StateSlot};
+use crate::operation::{Operand, Operation, Register};
+use crate::program::{ContentOperand, SetPlan, SetValue, StateSlot};
 
 impl Lowering<'_> {
     /// The index of a field of the state, or of an entry of a table there, once the operations
@@ -87,7 +87,7 @@ impl Lowering<'_> {
     pub(super) fn content_register(&mut self, read: bool) -> Result<Register, NotLowered> {
         match read {
             true => self.register(),
-            false => Ok(crate::program::NO_REGISTER),
+            false => Ok(crate::operation::NO_REGISTER),
         }
     }
 }

@@ -22,9 +22,8 @@ use crate::check::model::{
     FieldId, LayerKind, Length, Model, Number, Protocol, RangeOf, Struct, StructId, Type, Window,
 };
 use crate::limits::{DEPTH_MAX, OPERATIONS_MAX};
-use crate::program::{
-    Dictionary, EnumMember, EnumTable, FieldInfo, Operand, Plan, Program, Register, Shown,
-};
+use crate::operation::{Operand, Register};
+use crate::program::{Dictionary, EnumMember, EnumTable, FieldInfo, Plan, Program, Shown};
 
 use crate::values::codec::Codec;
 

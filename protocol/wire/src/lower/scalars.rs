@@ -2,10 +2,8 @@
 
 use super::{Binding, Bindings, Lowering, NotLowered, Sinks};
 use crate::check::model::{Expression, Field, Model, Number, Type};
-use crate::check::vocabulary::Meaning;
-use crate::facts::KindId;
-use crate::operation::Operation;
-use crate::program::{NO_REGISTER, Register};
+use crate::facts::{KindId, Meaning};
+use crate::operation::{NO_REGISTER, Operation, Register};
 use crate::values::codec::Codec;
 use crate::values::quantized::Quantized;
 

@@ -1,8 +1,8 @@
 //! Jumps that lead to the end of a way at once: over other jumps, and over comparisons of which it is
 //! known how they end.
 
-use crate::operation::Operation;
-use crate::program::{Operand, Plan, SwitchTable};
+use crate::operation::{Operand, Operation};
+use crate::program::{Plan, SwitchTable};
 use crate::syntax::ast::Compare;
 
 /// Replaces the targets of all jumps. Operations stay where they are.

@@ -6,8 +6,8 @@ use super::skips;
 use super::windows::Confined;
 use super::{Binding, Bindings, FieldKey, Lowering, NotLowered, Sinks};
 use crate::check::model::{Field, FieldId, Length, Repeat, Step, StructId, Type};
-use crate::operation::Operation;
-use crate::program::{Extent, FieldInfo, Operand, Padding, Register, Shown};
+use crate::operation::{Extent, Operand, Operation, Register};
+use crate::program::{FieldInfo, Padding, Shown};
 use crate::values::codec::Codec;
 
 impl Lowering<'_> {

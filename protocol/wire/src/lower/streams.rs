@@ -2,8 +2,8 @@
 
 use super::{Bindings, Lowering, NotLowered, Sinks};
 use crate::check::model::{Expression, FollowStep, JoinStep, StructId, Type};
-use crate::operation::Operation;
-use crate::program::{ContentOperand, FollowPlan, JoinPlan, Operand, Register};
+use crate::operation::{Operand, Operation, Register};
+use crate::program::{ContentOperand, FollowPlan, JoinPlan};
 
 impl Lowering<'_> {
     pub(super) fn join(

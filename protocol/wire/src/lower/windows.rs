@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::assembler::Label;
 use super::{Bindings, FieldKey, Lowering, NotLowered};
 use crate::check::model::{Expression, Field, LayerUse, StructId, Window};
-use crate::operation::Operation;
-use crate::program::{ArgumentPlan, FieldInfo, LayerPlan, Operand, Register, Rest, Shown};
+use crate::operation::{Operand, Operation, Register};
+use crate::program::{ArgumentPlan, FieldInfo, LayerPlan, Rest, Shown};
 
 /// A window whose size is known to the plan.
 pub(super) struct Confined {

@@ -8,8 +8,9 @@ use super::problem::Problem;
 use super::sink::Sink;
 use super::tape::Tape;
 use crate::arithmetic;
-use crate::check::vocabulary::Meaning;
-use crate::program::{ContentOperand, Operand, Register, SetValue, StateSlot};
+use crate::facts::Meaning;
+use crate::operation::{Operand, Register};
+use crate::program::{ContentOperand, SetValue, StateSlot};
 use crate::syntax::ast::Arithmetic;
 
 /// The bits of a text or of bytes, as a register holds them.

@@ -13,7 +13,8 @@ use crate::check::model::{LayerArgument, LayerKind};
 use crate::facts::{InnerContent, Place};
 use crate::layers::{Argument, Failure};
 use crate::layout::StreamId;
-use crate::program::{ArgumentPlan, ContentOperand, Register};
+use crate::operation::Register;
+use crate::program::{ArgumentPlan, ContentOperand};
 
 impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
     pub(super) fn begin_layer(&mut self, place: u16, catches: bool, end: u32) -> Result<(), Stop> {

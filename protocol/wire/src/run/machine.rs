@@ -14,7 +14,8 @@ use crate::facts::PacketFacts;
 use crate::layers::begin_packet;
 use crate::layout::StreamId;
 use crate::limits::{NODES_MAX, PACKET_BYTES_MAX};
-use crate::program::{NO_REGISTER, Operand, Plan, Program, Register};
+use crate::operation::{NO_REGISTER, Operand, Register};
+use crate::program::{Plan, Program};
 use crate::state::ConnectionState;
 
 /// What is around the bytes.

@@ -3,9 +3,9 @@
 use super::machine::Machine;
 use super::sink::Sink;
 use super::tape::Tape;
-use crate::check::vocabulary::Meaning;
-use crate::facts::{MessageFacts, PacketFacts, Sequence};
-use crate::program::{EnumMember, Register};
+use crate::facts::{Meaning, MessageFacts, PacketFacts, Sequence};
+use crate::operation::Register;
+use crate::program::EnumMember;
 
 /// Empties the facts and keeps their memory.
 pub(super) fn clear(facts: &mut PacketFacts) {

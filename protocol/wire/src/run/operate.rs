@@ -8,8 +8,7 @@ use super::tape::{Content, Tape};
 use crate::arithmetic;
 use crate::facts::{KindId, MessageFacts};
 use crate::layout::Encoding;
-use crate::operation::Operation;
-use crate::program::NO_FIELD;
+use crate::operation::{NO_FIELD, Operation};
 use crate::values::codec::sign_extended;
 
 impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {

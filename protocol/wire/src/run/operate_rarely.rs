@@ -10,8 +10,7 @@ use crate::arithmetic;
 use crate::check::model::Circumstance;
 use crate::facts::RulesId;
 use crate::limits::DEPTH_MAX;
-use crate::operation::Operation;
-use crate::program::{Extent, MISSING};
+use crate::operation::{Extent, MISSING, Operation};
 use crate::values::codec::zigzag;
 
 impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {

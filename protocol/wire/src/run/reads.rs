@@ -5,10 +5,10 @@ use super::problem::Problem;
 use super::sink::Sink;
 use super::tape::{Content, Tape};
 use crate::arithmetic;
-use crate::check::vocabulary::Meaning;
+use crate::facts::Meaning;
 use crate::layout::Encoding;
 use crate::limits::REPEAT_MAX;
-use crate::program::{Extent, Operand};
+use crate::operation::{Extent, Operand};
 use crate::values::codec::Codec;
 
 impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use netreel_capture::{OpenedReel, open_session};
 use netreel_protocol::history::{Finding, History, Level};
-use netreel_protocol::session::{Fate, NodeId, Packet, ReelInput, Session};
+use netreel_protocol::session::{Fate, NodeId, Packet, PacketId, ReelInput, Session};
 use netreel_reel::{Ending, EventKind, OwnedRecord, Reel};
 use netreel_replay::{Explanation, Report, explain};
 use netreel_wire::Wire;
@@ -29,7 +29,7 @@ pub fn open(folder: &Path) -> Proof {
         reel: Arc::clone(&opened.reel),
     });
     let session = Session::build(inputs.collect(), None).expect("the reels make a session");
-    assert_eq!(session.warnings, Vec::<String>::new());
+    assert_eq!(session.warnings(), Vec::<String>::new());
     for opened in &opened.reels {
         assert_eq!(*opened.reel.ending(), Ending::Clean);
     }
@@ -56,9 +56,9 @@ impl Proof {
     }
 
     /// The packets from one node to another, in the order of the session.
-    pub fn link(&self, from: &str, to: &str) -> Vec<&Packet> {
+    pub fn link(&self, from: &str, to: &str) -> Vec<Packet> {
         let (from, to) = (self.node(from), self.node(to));
-        let packets = self.session.packets.iter();
+        let packets = self.session.packets();
         packets
             .filter(|packet| packet.from == from && packet.to == to)
             .collect()
@@ -82,20 +82,19 @@ impl Proof {
             counts.filter_map(|counts| counts.get(&kind).copied()).sum()
         };
         let fate = |fate| {
-            let packets = self.session.packets.iter();
+            let packets = self.session.packets();
             packets.filter(|packet| packet.fate == fate).count()
         };
         let (sent, received) = (count(EventKind::Sent), count(EventKind::Received));
         let (arrived, lost) = (fate(Fate::Received), fate(Fate::Lost) + self.unknown());
         let copies: usize = self
             .session
-            .packets
-            .iter()
+            .packets()
             .map(|each| each.duplicates.len())
             .sum();
         assert_eq!(
             sent,
-            self.session.packets.len() as u64,
+            self.session.packet_count() as u64,
             "each send is a packet"
         );
         assert_eq!(
@@ -108,7 +107,7 @@ impl Proof {
             (arrived + lost) as u64,
             "each packet was received or lost"
         );
-        for packet in &self.session.packets {
+        for packet in self.session.packets() {
             if let (Some(sent), Some(received)) = (packet.sent, packet.received) {
                 assert!(sent.time <= received.time, "{packet:?}");
             }
@@ -119,10 +118,11 @@ impl Proof {
     /// How many packets are neither known to be received nor lost. The rule is the session's own:
     /// twice the longest latency of the link and at least 100 ms.
     fn unknown(&self) -> usize {
-        let packets = self.session.packets.iter();
+        let packets = self.session.packets();
         let unknown = packets.filter(|packet| packet.fate == Fate::Unknown);
+        let links = self.history.links(&self.session);
         let late = unknown.filter(|packet| {
-            let link = self.history.links.get(&(packet.from, packet.to));
+            let link = links.get(&(packet.from, packet.to));
             let latency = link.and_then(|link| link.latency_ns).map_or(0, |it| it.2);
             let end = self.session.nodes[usize::from(packet.to.0)].span.end;
             let sent = packet.sent.expect("a send").time;
@@ -137,16 +137,18 @@ impl Proof {
 
     /// The packets arrived in the order in which they were sent, on every link.
     pub fn in_order(&self) {
-        let links = self.history.links.values();
+        let links = self.history.links(&self.session).values();
         assert_eq!(links.map(|link| link.reordered).sum::<u64>(), 0);
     }
 
     /// The wire inside the reels claims every packet and has nothing to say against one.
     pub fn decodes(&self) {
         assert!(self.session.wire.is_some(), "a reel brings a wire");
-        for (number, packet) in self.session.packets.iter().enumerate() {
-            assert!(packet.protocol.is_some(), "packet {number}: {packet:?}");
-            assert_eq!(packet.diagnostics, 0, "packet {number}: {packet:?}");
+        for number in 0..self.session.packet_count() {
+            let said = self.session.said(PacketId(number as u32));
+            let said = said.unwrap_or_else(|| panic!("no packet {number}"));
+            assert!(said.protocol.is_some(), "packet {number}: {said:?}");
+            assert_eq!(said.diagnostics, 0, "packet {number}: {said:?}");
         }
     }
 

@@ -46,21 +46,19 @@ fn nothing_is_wrong_with_the_session() {
 
 #[test]
 fn enet_sent_again_what_was_lost() {
-    let again: u64 = session()
-        .1
-        .history
-        .links
-        .values()
-        .map(|link| link.resent)
-        .sum();
+    let proof = &session().1;
+    let links = proof.history.links(&proof.session).values();
+    let again: u64 = links.map(|link| link.resent).sum();
     assert!(again > 0);
-    assert_eq!(session().1.history.undelivered.len(), 0);
+    assert_eq!(proof.history.undelivered.len(), 0);
 }
 
 #[test]
 fn the_long_message_travelled_in_fragments_and_is_whole() {
-    let joined = &session().1.history.joined;
-    let long = joined.iter().filter(|each| each.payload.len() == 5000);
+    let proof = &session().1;
+    let joined = proof.history.joined.iter();
+    let lengths = joined.map(|each| proof.history.payload(&proof.session, each).len());
+    let long = lengths.filter(|&length| length == 5000);
     // Once from each client, and from the server to both for each.
     assert_eq!(long.count(), 6);
 }

@@ -1,0 +1,99 @@
+//! The most telling message of a packet, which names and colours it.
+//!
+//! It is looked for where somebody looks: what the wire says of millions of packets that nobody
+//! sees is not asked for.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Mutex, OnceLock};
+
+use netreel_protocol::session::{PacketId, Session};
+use netreel_wire::{KindId, Role};
+
+use crate::Model;
+
+/// Of so many packets it is remembered.
+const KNOWN_MAX: usize = 1 << 14;
+
+/// What was found so far.
+#[derive(Debug, Default)]
+pub(crate) struct Leads {
+    known: Mutex<HashMap<PacketId, Option<KindId>>>,
+    /// Those of all packets of a small session.
+    all: OnceLock<Vec<KindId>>,
+}
+
+impl Leads {
+    fn of(&self, session: &Session, packet: PacketId) -> Option<KindId> {
+        session.wire.as_ref()?;
+        if let Ok(known) = self.known.lock()
+            && let Some(&kind) = known.get(&packet)
+        {
+            return kind;
+        }
+        let kind = lead(session, packet);
+        if let Ok(mut known) = self.known.lock() {
+            if known.len() >= KNOWN_MAX {
+                known.clear();
+            }
+            known.insert(packet, kind);
+        }
+        kind
+    }
+}
+
+impl Model {
+    /// The kind of a packet's most telling message.
+    pub(crate) fn lead(&self, packet: PacketId) -> Option<KindId> {
+        self.leads.of(self.session(), packet)
+    }
+
+    /// The kinds that packets are known by: those of their most telling messages, in the wire's
+    /// order. Of a session that is not [small](Session::is_small), of the packets that are drawn
+    /// now.
+    pub fn kinds_that_lead(&self) -> Vec<KindId> {
+        let session = self.session();
+        if session.wire.is_none() {
+            return Vec::new();
+        }
+        let sorted = |kinds: BTreeSet<KindId>| kinds.into_iter().collect();
+        if session.is_small() {
+            let all = || {
+                let packets = (0..session.packet_count()).map(|place| PacketId(place as u32));
+                sorted(packets.filter_map(|packet| lead(session, packet)).collect())
+            };
+            return self.leads.all.get_or_init(all).clone();
+        }
+        // How many pixels there are decides nothing about arrows.
+        let arrows = self.traffic(&self.scale(1.0)).arrows;
+        sorted(arrows.iter().filter_map(|arrow| arrow.kind).collect())
+    }
+}
+
+/// Of messages that tell as much, the first.
+fn lead(session: &Session, packet: PacketId) -> Option<KindId> {
+    let mut lead: Option<(u8, KindId)> = None;
+    for (_, facts) in session.messages_of(packet) {
+        let Some(kind) = facts.kind else { continue };
+        let weight = weight(session.role(&facts));
+        if lead.is_none_or(|(heaviest, _)| weight > heaviest) {
+            lead = Some((weight, kind));
+        }
+    }
+    lead.map(|(_, kind)| kind)
+}
+
+/// How much a message tells about a packet that carries it: the highest names and colours it.
+pub(crate) fn weight(role: Role) -> u8 {
+    match role {
+        Role::Migrate => 9,
+        Role::Destroy => 8,
+        Role::Create => 7,
+        Role::MigrateOrder => 6,
+        Role::Connect | Role::Disconnect => 5,
+        Role::Other => 4,
+        Role::Rpc => 3,
+        Role::Fragment => 2,
+        Role::Update => 1,
+        Role::Ack | Role::Ping | Role::Pong => 0,
+    }
+}

@@ -1,0 +1,145 @@
+//! Deliveries, in columns.
+
+use netreel_reel::EventNumber;
+use netreel_table::Column;
+
+use super::{Delivery, Effect};
+use crate::session::{MessageId, NodeId, SessionTime, Stamp};
+
+/// What engines were handed, and what nodes did themselves.
+#[derive(Clone, Debug, Default)]
+pub struct Deliveries {
+    times: Column,
+    numbers: Column,
+    messages: Column,
+    /// The node, the effect, and in the lowest bit whether the node did it itself.
+    what: Column,
+}
+
+/// How many bits an effect takes.
+const EFFECT_BITS: u32 = 4;
+
+impl Deliveries {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.what.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.what.is_empty()
+    }
+
+    /// Appends one.
+    pub(super) fn push(&mut self, delivery: &Delivery) {
+        self.times
+            .push(delivery.at.time.0.wrapping_sub(i64::MIN) as u64);
+        self.numbers.push(delivery.at.number.0);
+        self.messages.push(u64::from(delivery.message.0));
+        let effect = (delivery.effect as u64) << 1 | u64::from(delivery.local);
+        self.what
+            .push(u64::from(delivery.node.0) << (EFFECT_BITS + 1) | effect);
+    }
+
+    /// The one at a place.
+    pub fn get(&self, place: usize) -> Option<Delivery> {
+        if place >= self.len() {
+            return None;
+        }
+        let what = self.what.get(place);
+        let effect = what >> 1 & ((1 << EFFECT_BITS) - 1);
+        Some(Delivery {
+            node: NodeId((what >> (EFFECT_BITS + 1)) as u16),
+            at: Stamp {
+                number: EventNumber(self.numbers.get(place)),
+                time: self.time(place),
+            },
+            message: self.message(place),
+            local: what & 1 == 1,
+            effect: Effect::ALL
+                .get(effect as usize)
+                .copied()
+                .unwrap_or(Effect::Unknown),
+        })
+    }
+
+    /// All of them, in order.
+    pub fn iter(&self) -> impl Iterator<Item = Delivery> + '_ {
+        (0..self.len()).filter_map(|place| self.get(place))
+    }
+
+    pub(super) fn time(&self, place: usize) -> SessionTime {
+        SessionTime((self.times.get(place) as i64).wrapping_add(i64::MIN))
+    }
+
+    pub(super) fn message(&self, place: usize) -> MessageId {
+        MessageId(self.messages.get(place) as u32)
+    }
+
+    pub(super) fn messages(&self) -> impl Iterator<Item = MessageId> + '_ {
+        self.messages
+            .iter()
+            .map(|message| MessageId(message as u32))
+    }
+
+    pub(super) fn shrink(&mut self) {
+        let columns = [
+            &mut self.times,
+            &mut self.numbers,
+            &mut self.messages,
+            &mut self.what,
+        ];
+        columns.into_iter().for_each(Column::shrink);
+    }
+
+    pub(super) fn memory(&self) -> usize {
+        let columns = [&self.times, &self.numbers, &self.messages, &self.what];
+        columns.into_iter().map(Column::memory).sum()
+    }
+}
+
+impl Effect {
+    pub(super) const ALL: [Effect; 14] = [
+        Effect::Plain,
+        Effect::Created,
+        Effect::CreatedByMigrate,
+        Effect::CreatedByUpdate,
+        Effect::Queued,
+        Effect::Updated,
+        Effect::Migrated,
+        Effect::Destroyed,
+        Effect::Tombstoned,
+        Effect::IgnoredUnknown,
+        Effect::IgnoredStale,
+        Effect::IgnoredNotOwner,
+        Effect::IgnoredOutOfOrder,
+        Effect::Unknown,
+    ];
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_delivery_comes_back() {
+        let mut deliveries = Deliveries::default();
+        let mut all = Vec::new();
+        for (place, effect) in Effect::ALL.into_iter().enumerate() {
+            let delivery = Delivery {
+                node: NodeId(place as u16 * 999),
+                at: Stamp {
+                    number: EventNumber(place as u64 * 7),
+                    time: SessionTime(place as i64 - 5),
+                },
+                message: MessageId(place as u32 * 3),
+                local: place % 2 == 0,
+                effect,
+            };
+            assert_eq!(effect as usize, place);
+            deliveries.push(&delivery);
+            all.push(delivery);
+        }
+        assert_eq!(deliveries.iter().collect::<Vec<_>>(), all);
+    }
+}

@@ -1,0 +1,208 @@
+//! What a wire with state keeps of each connection, so that any packet can be looked at without all
+//! before it.
+
+use std::collections::BTreeMap;
+
+use netreel_reel::{EventNumber, Reel};
+use netreel_table::Column;
+use netreel_wire::{ConnectionState, PacketFacts, Wire};
+
+use super::connections::{Connection, payload};
+use super::payloads;
+
+/// What is kept of a connection, so that a packet can be looked at without all before it.
+#[derive(Default)]
+pub(super) struct Kept {
+    /// The events that sent or received its packets.
+    pub events: Column,
+    /// What was kept before some of these events, by their place. The first place has none: nothing
+    /// was kept then.
+    checkpoints: Vec<(u32, ConnectionState)>,
+}
+
+/// Where checkpoints are made, and how much memory they may take.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Checkpoints {
+    /// So many packets of a connection apart, until that takes too much memory.
+    pub packets: u32,
+    /// Of all checkpoints together, about.
+    pub bytes_max: usize,
+}
+
+impl Kept {
+    /// Takes the next packet, before which this was kept. How many bytes of memory a checkpoint
+    /// takes, if there is one each so many packets.
+    pub fn take(&mut self, number: EventNumber, state: &ConnectionState, packets: u32) -> usize {
+        let before = self.events.len() as u32;
+        self.events.push(number.0);
+        if before == 0 || !before.is_multiple_of(packets) {
+            return 0;
+        }
+        self.checkpoints.push((before, state.clone()));
+        state.memory()
+    }
+
+    /// What is kept before an event of the connection, from the nearest checkpoint on. `None` where
+    /// the event is not one of the connection's, or the reel can no longer be read.
+    pub fn state_before(
+        &self,
+        number: EventNumber,
+        connection: &Connection,
+        wire: &Wire,
+        reel: &Reel,
+    ) -> Option<ConnectionState> {
+        let place = self.events.find(number.0)?;
+        let after = self
+            .checkpoints
+            .partition_point(|&(before, _)| before as usize <= place);
+        let (from, mut state) = match after.checked_sub(1).and_then(|at| self.checkpoints.get(at)) {
+            Some((from, state)) => (*from as usize, state.clone()),
+            None => (0, wire.new_state()),
+        };
+        let mut facts = PacketFacts::default();
+        let numbers: Vec<EventNumber> = self
+            .events
+            .iter_from(from)
+            .take(place - from)
+            .map(EventNumber)
+            .collect();
+        let mut read = 0;
+        payloads::records(reel, &numbers, |record| {
+            read += 1;
+            if let (Some(out), Some(payload)) = (connection.is_out(record), payload(&record.event))
+            {
+                wire.facts_in(&connection.context(out), &mut state, payload, &mut facts);
+            }
+        });
+        (read == numbers.len()).then_some(state)
+    }
+}
+
+/// Keeps the checkpoints that are so many packets apart; how much memory they take.
+pub(super) fn thin(kept: &mut BTreeMap<u32, Kept>, packets: u32) -> usize {
+    let mut bytes = 0;
+    for kept in kept.values_mut() {
+        let checkpoints = &mut kept.checkpoints;
+        checkpoints.retain(|(before, _)| before.is_multiple_of(packets));
+        bytes += checkpoints
+            .iter()
+            .map(|(_, state)| state.memory())
+            .sum::<usize>();
+    }
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use netreel_reel::{Event, Header, Record, ReelWriter, SocketId, ThreadId, Time};
+
+    use super::*;
+    use crate::session::ends::Side;
+    use crate::session::told::Told;
+    use crate::session::{PacketId, ReelInput, Session};
+
+    const WIRE: &str = "wire w { byte_order = little; bit_order = lsb; root = P; state = S; }
+        state S { each names: string[64]; sum: u32 = 0; }
+        struct P {
+            key: u8 @sequence;
+            name: string(u8, utf8);
+            set state.names[key] = name;
+            total: delta(u8, state.sum) @ack;
+            set state.sum = total;
+        }";
+
+    /// A reel of one connection with so many packets.
+    fn reel(packets: u8) -> Reel {
+        let mut writer = ReelWriter::create(Vec::new(), &Header::default()).expect("a reel");
+        let socket = SocketId(0);
+        let peer = ([127, 0, 0, 1], 2).into();
+        let local = ([127, 0, 0, 1], 1).into();
+        let payloads: Vec<[u8; 6]> = (0..packets)
+            .map(|key| [key, 3, b'a', b'b', b'a' + key % 7, key])
+            .collect();
+        let mut push = |number, event| {
+            let (time, thread) = (Time(number), ThreadId(0));
+            let number = EventNumber(number);
+            let record = Record {
+                number,
+                time,
+                thread,
+                event,
+            };
+            writer.push(&record).expect("an event");
+        };
+        push(0, Event::SocketOpened { socket, local });
+        for (number, payload) in (1..).zip(&payloads) {
+            let event = match number % 3 {
+                1 => Event::Sent {
+                    socket,
+                    to: peer,
+                    payload,
+                },
+                _ => Event::Received {
+                    socket,
+                    from: peer,
+                    payload,
+                },
+            };
+            push(number, event);
+        }
+        Reel::from_bytes(writer.finish().expect("its bytes")).expect("the reel opens")
+    }
+
+    /// The state before every packet is that of the pass, whatever checkpoints there are.
+    fn check(checkpoints: Checkpoints, most: usize) {
+        let wire = Wire::compile("w.wire", WIRE).unwrap_or_else(|error| panic!("{error}"));
+        let wire = Arc::new(wire);
+        let input = ReelInput {
+            name: "a.reel".to_owned(),
+            reel: Arc::new(reel(200)),
+        };
+        let session = Session::build(vec![input], Some(wire.clone())).expect("a session");
+        let told = Told::with_checkpoints(&session.rows, &wire, 1, checkpoints);
+        let kept = told.kept(0, 0).expect("one connection");
+        assert!(kept.checkpoints.len() <= most);
+        let track = &session.rows.tracks[0];
+        let [connection] = &track.connections[..] else {
+            panic!("one connection")
+        };
+        assert!(connection.began);
+        let reel = track.reel.as_ref().expect("its reel");
+        for packet in (0..200).map(PacketId) {
+            let (_, side, place) = session.rows.told(packet).expect("the packet");
+            let number = track.side(side).number(place);
+            let mut state = kept
+                .state_before(number, connection, &wire, reel)
+                .expect("an event of the connection");
+            let record = reel.record(number).expect("the event");
+            let payload = payload(&record.as_record().event).expect("a packet");
+            let out = side == Side::Send;
+            let decoded = wire.decode_in(&connection.context(out), &mut state, payload);
+            let (said, _) = told.of(&session.rows, packet).expect("what it says");
+            assert_eq!(decoded.facts.sequence, said.sequence, "{packet:?}");
+            assert_eq!(decoded.facts.ack, said.ack, "{packet:?}");
+        }
+        let sum: u64 = (0..200).sum();
+        let (last, _) = told.of(&session.rows, PacketId(199)).expect("the last");
+        assert_eq!(last.ack.map(|ack| ack.value), Some(sum));
+    }
+
+    #[test]
+    fn a_look_from_a_checkpoint_sees_what_the_pass_saw() {
+        let bytes_max = usize::MAX;
+        for packets in [1, 7, 64, 1000] {
+            check(Checkpoints { packets, bytes_max }, 200);
+        }
+    }
+
+    #[test]
+    fn checkpoints_that_take_too_much_memory_become_fewer() {
+        let checkpoints = Checkpoints {
+            packets: 1,
+            bytes_max: 10_000,
+        };
+        check(checkpoints, 20);
+    }
+}

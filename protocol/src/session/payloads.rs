@@ -1,0 +1,49 @@
+//! Events that are read again from a reel, in their order.
+
+use netreel_reel::{EventNumber, Record, Reel};
+
+use super::connections::payload;
+
+/// Shows events, whose numbers are in order. What cannot be read any more is passed over.
+pub(super) fn records(reel: &Reel, numbers: &[EventNumber], mut show: impl FnMut(&Record<'_>)) {
+    each(reel, numbers, |_, record| show(record));
+}
+
+/// Shows the payloads of events, whose numbers are in order, with the place of each in `numbers`.
+pub(super) fn read(reel: &Reel, numbers: &[EventNumber], mut show: impl FnMut(usize, &[u8])) {
+    each(reel, numbers, |place, record| {
+        if let Some(payload) = payload(&record.event) {
+            show(place, payload);
+        }
+    });
+}
+
+fn each(reel: &Reel, numbers: &[EventNumber], mut show: impl FnMut(usize, &Record<'_>)) {
+    let mut next = 0;
+    while let Some(&number) = numbers.get(next) {
+        let block = reel.find(number).and_then(|index| reel.block(index).ok());
+        let Some(block) = block else {
+            next += 1;
+            continue;
+        };
+        for record in block.records() {
+            while numbers
+                .get(next)
+                .is_some_and(|&number| number < record.number)
+            {
+                next += 1;
+            }
+            while numbers.get(next) == Some(&record.number) {
+                show(next, &record);
+                next += 1;
+            }
+            if next == numbers.len() {
+                return;
+            }
+        }
+        // The block did not have it.
+        if numbers.get(next) == Some(&number) {
+            next += 1;
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! From whom to whom each end's packet goes.
+
+use std::collections::BTreeMap;
+
+use netreel_reel::Header;
+
+use super::cast::{Cast, utc_ns};
+use super::ends::{RawEnd, Side};
+use super::groups::Listeners;
+use super::holders::Holders;
+use super::matching::End;
+use super::scan::Scan;
+
+/// An end of one of a packet's links: its reel, its side, its place there, and the receiver.
+pub(super) type EndKey = (u16, Side, u32, u16);
+
+/// What tells from whom to whom a packet goes.
+pub(super) struct Roads<'a> {
+    pub cast: &'a Cast,
+    pub headers: &'a [&'a Header],
+    pub scans: &'a [Scan],
+    known: Known,
+}
+
+/// The links of a connection, against its way and along it, by member; `None` where its endpoints
+/// belong to several one after the other.
+type Ways = [Option<(u16, u16)>; 2];
+
+/// What was found out about the ends of scans, without the scans.
+#[derive(Default)]
+pub(super) struct Known {
+    holders: Holders,
+    listeners: Listeners,
+    /// For each connection of each reel its link in and out, where that is the same all the time.
+    fixed: Vec<Vec<Ways>>,
+    /// Ends that are compared by other bytes than the reel has of them, and the hash of these.
+    trimmed: BTreeMap<EndKey, u64>,
+}
+
+impl<'a> Roads<'a> {
+    pub fn new(cast: &'a Cast, headers: &'a [&'a Header], scans: &'a [Scan]) -> Roads<'a> {
+        let holders = Holders::new(cast, headers, scans);
+        let listeners = Listeners::new(cast, headers, scans, &holders);
+        let fixed = scans.iter().enumerate().map(|(reel, scan)| {
+            let links = scan.connections.iter().map(|connection| {
+                [false, true].map(|out| {
+                    let far = |endpoint| Some(cast.only_member(endpoint)?.unwrap_or(reel));
+                    let peer = far(connection.peer)?;
+                    let near = connection.local.map_or(Some(reel), far)?;
+                    Some(match out {
+                        true => (near as u16, peer as u16),
+                        false => (peer as u16, near as u16),
+                    })
+                })
+            });
+            links.collect()
+        });
+        let known = Known {
+            fixed: fixed.collect(),
+            holders,
+            listeners,
+            trimmed: BTreeMap::new(),
+        };
+        Roads::with(known, cast, headers, scans)
+    }
+
+    /// The same with what was found out before: of scans that have no hashes any more.
+    pub fn with(
+        known: Known,
+        cast: &'a Cast,
+        headers: &'a [&'a Header],
+        scans: &'a [Scan],
+    ) -> Roads<'a> {
+        Roads {
+            cast,
+            headers,
+            scans,
+            known,
+        }
+    }
+
+    /// What was found out.
+    pub fn into_known(self) -> Known {
+        self.known
+    }
+
+    /// Lets ends be compared by other bytes than the reel has of them.
+    pub fn trim(&mut self, trimmed: BTreeMap<EndKey, u64>) {
+        self.known.trimmed = trimmed;
+    }
+
+    /// Who sent the packet of an end, and whom it reached, by member; `way` is its connection, and
+    /// whether it went that one's way.
+    pub fn link(
+        &self,
+        reel: usize,
+        side: Side,
+        place: usize,
+        way: (u32, bool),
+    ) -> Option<(u16, u16)> {
+        if let Some(link) = self.fixed(reel, side, way) {
+            return Some(link);
+        }
+        let raw = self.scans.get(reel)?.side(side).get(place)?;
+        Some(self.link_of(reel, side, place, &raw))
+    }
+
+    /// The same where it is known of all packets of the connection.
+    fn fixed(
+        &self,
+        reel: usize,
+        side: Side,
+        (connection, forward): (u32, bool),
+    ) -> Option<(u16, u16)> {
+        let links = self.known.fixed.get(reel)?.get(connection as usize)?;
+        links[usize::from(side.goes_out(forward))].filter(|_| self.known.holders.is_empty())
+    }
+
+    fn link_of(&self, reel: usize, side: Side, place: usize, raw: &RawEnd) -> (u16, u16) {
+        if let Some(link) = self.fixed(reel, side, (raw.connection, raw.forward)) {
+            return link;
+        }
+        if let Some((from, to)) = self.known.holders.of(reel, side, place) {
+            return (from as u16, to as u16);
+        }
+        let (Some(scan), Some(header)) = (self.scans.get(reel), self.headers.get(reel)) else {
+            return (reel as u16, reel as u16);
+        };
+        let utc = utc_ns(header, raw.time);
+        let member = |endpoint| self.cast.member_at(endpoint, utc).unwrap_or(reel);
+        let far = scan.peer(raw).map_or(reel, member);
+        let (from, to) = match side {
+            Side::Send => (reel, far),
+            Side::Receive => (far, reel),
+            Side::Seen => (scan.source(raw).map_or(reel, member), far),
+        };
+        (from as u16, to as u16)
+    }
+
+    /// The ends whose hash begins with these bits: the `part`-th of `1 << bits` parts.
+    pub fn ends(&self, part: u64, bits: u32) -> Vec<End> {
+        let belongs = |hash: u64| bits == 0 || hash >> (64 - bits) == part;
+        let (mut ends, mut own) = (Vec::new(), Vec::new());
+        for (reel, scan) in self.scans.iter().enumerate() {
+            for side in Side::ALL {
+                let rows = scan.side(side);
+                for (place, &hash) in rows.hashes().iter().enumerate() {
+                    if self.known.trimmed.is_empty() && !belongs(hash) {
+                        continue;
+                    }
+                    if self.is_plain(side)
+                        && let Some((from, to)) = self.fixed(reel, side, rows.way(place))
+                    {
+                        ends.push(End {
+                            hash,
+                            whole: rows.whole(place, rows.length(place)),
+                            place: place as u32,
+                            from,
+                            to,
+                            reel: reel as u16,
+                            side,
+                            shared: false,
+                        });
+                        continue;
+                    }
+                    let Some(raw) = rows.get(place) else { continue };
+                    if self.known.trimmed.is_empty() {
+                        self.ends_of(reel, side, place, &raw, &mut ends);
+                        continue;
+                    }
+                    own.clear();
+                    self.ends_of(reel, side, place, &raw, &mut own);
+                    ends.extend(
+                        own.iter()
+                            .map(|end| self.trimmed(end))
+                            .filter(|it| belongs(it.hash)),
+                    );
+                }
+            }
+        }
+        ends
+    }
+
+    /// Whether each end of this side is compared by all its bytes, and is of one packet.
+    fn is_plain(&self, side: Side) -> bool {
+        self.known.trimmed.is_empty() && (side == Side::Receive || self.known.listeners.is_empty())
+    }
+
+    /// An end with the hash of the bytes that it is compared by.
+    fn trimmed(&self, end: &End) -> End {
+        let key = (end.reel, end.side, end.place, end.to);
+        let hash = self.known.trimmed.get(&key).copied().unwrap_or(end.hash);
+        End { hash, ..*end }
+    }
+
+    /// An end for each receiver.
+    fn ends_of(&self, reel: usize, side: Side, place: usize, raw: &RawEnd, ends: &mut Vec<End>) {
+        let (from, to) = self.link_of(reel, side, place, raw);
+        let end = |to: u16, shared: bool| End {
+            hash: raw.hash,
+            whole: raw.whole,
+            place: place as u32,
+            from,
+            to,
+            reel: reel as u16,
+            side,
+            shared,
+        };
+        if side == Side::Receive || self.known.listeners.is_empty() {
+            return ends.push(end(to, false));
+        }
+        let reached = self.reached(reel, usize::from(from), raw);
+        if reached.is_empty() {
+            ends.push(end(to, false));
+        }
+        ends.extend(reached.iter().map(|&to| end(to as u16, true)));
+    }
+
+    /// The reels that received what went to a group.
+    fn reached(&self, reel: usize, from: usize, raw: &RawEnd) -> &[usize] {
+        let (Some(scan), Some(header)) = (self.scans.get(reel), self.headers.get(reel)) else {
+            return &[];
+        };
+        let Some(peer) = scan.peer(raw) else {
+            return &[];
+        };
+        let utc = utc_ns(header, raw.time);
+        self.known.listeners.of(self.cast, (from, peer, raw), utc)
+    }
+}

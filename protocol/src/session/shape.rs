@@ -1,0 +1,504 @@
+//! What a wire says of packets, in few bytes.
+//!
+//! Most packets of a protocol have the same parts. So what parts there are, and how wide their
+//! numbers are, is a *shape*, which is noted once, and a packet is the number of its shape, and
+//! values.
+
+use std::collections::HashMap;
+
+use netreel_wire::{KindId, MessageFacts, PacketFacts, Place, ProtocolId, Sequence, StreamId};
+
+/// What parts the facts of a packet, or of a message, have.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+struct Shape {
+    /// The protocol of a packet, or the kind of a message.
+    of: Option<u16>,
+    /// A bit for each part that is there.
+    parts: u32,
+    /// How many bits sequence numbers have, in the order of the parts.
+    widths: [u8; 3],
+    reliable: bool,
+}
+
+/// The shapes of what was written.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Shapes {
+    list: Vec<Shape>,
+    known: HashMap<Shape, u32>,
+    latest: Option<(Shape, u32)>,
+}
+
+/// What a wire says of a packet, without its messages.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Said {
+    /// The protocol of the wire that claims it; `None` where none does.
+    pub protocol: Option<ProtocolId>,
+    /// See [`netreel_wire::PacketFacts::sequence`].
+    pub sequence: Option<Sequence>,
+    /// See [`netreel_wire::PacketFacts::ack`].
+    pub ack: Option<Sequence>,
+    /// See [`netreel_wire::PacketFacts::ack_bits`].
+    pub ack_bits: Option<(u64, u8)>,
+    /// See [`netreel_wire::PacketFacts::ack_ranges`].
+    pub ack_ranges: Vec<(u64, u64)>,
+    /// See [`netreel_wire::PacketFacts::range_bits`].
+    pub range_bits: u8,
+    /// Its messages, by their numbers in the session.
+    pub messages: std::ops::Range<u32>,
+    /// How many things a full decode has to say of it.
+    pub diagnostics: u32,
+}
+
+impl Shapes {
+    fn number(&mut self, shape: Shape) -> u32 {
+        if let Some((latest, number)) = &self.latest
+            && *latest == shape
+        {
+            return *number;
+        }
+        let number = match self.known.get(&shape) {
+            Some(&number) => number,
+            None => {
+                let number = self.list.len() as u32;
+                self.list.push(shape.clone());
+                self.known.insert(shape.clone(), number);
+                number
+            }
+        };
+        self.latest = Some((shape, number));
+        number
+    }
+
+    /// Appends the facts of a packet to `to`.
+    pub fn write(&mut self, facts: &PacketFacts, to: &mut Vec<u8>) {
+        let mut parts = Parts::default();
+        let of = facts.protocol.map(|protocol| protocol.0);
+        let sequence = parts.sequence(0, facts.sequence);
+        let ack = parts.sequence(1, facts.ack);
+        let bits = parts.number(2, facts.ack_bits.map(|(bits, _)| bits));
+        parts.widths[2] = facts.ack_bits.map_or(facts.range_bits, |(_, count)| count);
+        let both = facts.ack_bits.is_some() && facts.range_bits != 0;
+        let range_bits = parts.number(3, both.then_some(u64::from(facts.range_bits)));
+        let ranges = (!facts.ack_ranges.is_empty()).then_some(facts.ack_ranges.len() as u64);
+        let ranges = parts.number(4, ranges);
+        let unfit = (facts.diagnostics > 0).then_some(u64::from(facts.diagnostics));
+        let unfit = parts.number(5, unfit);
+        let one = facts.messages.len() == 1;
+        let count = parts.number(6, (!one).then_some(facts.messages.len() as u64));
+        let shape = self.number(Shape {
+            of,
+            parts: parts.there,
+            widths: parts.widths,
+            reliable: false,
+        });
+        put(u64::from(shape), to);
+        let values = [count, sequence, ack, bits, range_bits, unfit, ranges];
+        values
+            .into_iter()
+            .flatten()
+            .for_each(|value| put(value, to));
+        for &(first, last) in &facts.ack_ranges {
+            put(first, to);
+            put(last.wrapping_sub(first), to);
+        }
+        let mut end = 0;
+        for message in &facts.messages {
+            self.write_message(message, &mut end, to);
+        }
+    }
+
+    /// Appends the facts of a message to `to`. `end` is where the message before ended.
+    pub fn write_message(&mut self, facts: &MessageFacts, end: &mut u32, to: &mut Vec<u8>) {
+        let mut parts = Parts::default();
+        let reliable = parts.sequence(0, facts.reliable_sequence);
+        let ordered = parts.sequence(1, facts.ordered_sequence);
+        let acknowledges = parts.sequence(2, facts.acknowledges);
+        let stream = (facts.stream != StreamId(0)).then_some(u64::from(facts.stream.0));
+        let values = [
+            stream,
+            facts.channel,
+            facts.host,
+            facts.origin,
+            facts.object,
+            facts.object_type,
+            facts.owner,
+            facts.new_owner,
+            facts.migration_counter,
+            facts.tick,
+            facts.fragment_id,
+            facts.fragment.map(|(index, _)| index),
+            facts.fragment.map(|(_, count)| count),
+        ];
+        let mut bit = 3;
+        let values = values.map(|value| {
+            bit += 1;
+            parts.number(bit - 1, value)
+        });
+        let rpc = parts.number(bit, facts.rpc_name.as_ref().map(|_| 0));
+        let data = parts.number(bit + 1, facts.fragment_data.as_ref().map(|_| 0));
+        let shape = self.number(Shape {
+            of: facts.kind.map(|kind| kind.0),
+            parts: parts.there,
+            widths: parts.widths,
+            reliable: facts.reliable,
+        });
+        put(u64::from(shape), to);
+        put(zigzag(i64::from(facts.bits.start) - i64::from(*end)), to);
+        put(u64::from(facts.bits.end.wrapping_sub(facts.bits.start)), to);
+        *end = facts.bits.end;
+        let sequences = [reliable, ordered, acknowledges].into_iter();
+        let all = sequences.chain(values).flatten();
+        all.for_each(|value| put(value, to));
+        let places = [
+            rpc.and(facts.rpc_name.as_ref()),
+            data.and(facts.fragment_data.as_ref()),
+        ];
+        for place in places.into_iter().flatten() {
+            put(u64::from(place.stream.0), to);
+            put(u64::from(place.bits.start), to);
+            put(u64::from(place.bits.end.wrapping_sub(place.bits.start)), to);
+        }
+    }
+
+    /// How many messages the packet has whose facts these are, and whether it does not fit.
+    pub fn head(&self, bytes: &[u8]) -> (u32, bool) {
+        let mut from = Bytes(bytes);
+        let shape = match bytes {
+            [] => None,
+            _ => self.list.get(from.take() as usize),
+        };
+        let Some(shape) = shape else {
+            return (0, false);
+        };
+        let count = shape.reader().number(6, &mut from);
+        (count.unwrap_or(1) as u32, shape.parts & 1 << 5 != 0)
+    }
+
+    /// The facts of a packet whose first message has this number, and those of its messages.
+    pub fn read<'a>(&'a self, bytes: &'a [u8], first: u32) -> (Said, Messages<'a>) {
+        let mut from = Bytes(bytes);
+        let mut said = Said {
+            messages: first..first,
+            ..Said::default()
+        };
+        let shape = match bytes {
+            [] => None,
+            _ => self.list.get(from.take() as usize),
+        };
+        let Some(shape) = shape else {
+            let rest = Messages::none(self);
+            return (said, rest);
+        };
+        let mut parts = shape.reader();
+        let count = parts.number(6, &mut from).unwrap_or(1) as u32;
+        said.messages.end = first.saturating_add(count);
+        said.protocol = shape.of.map(ProtocolId);
+        said.sequence = parts.sequence(0, &mut from);
+        said.ack = parts.sequence(1, &mut from);
+        let bits = parts.number(2, &mut from);
+        said.ack_bits = bits.map(|bits| (bits, shape.widths[2]));
+        said.range_bits = match parts.number(3, &mut from) {
+            Some(width) => width as u8,
+            None if bits.is_some() => 0,
+            None => shape.widths[2],
+        };
+        said.diagnostics = parts.number(5, &mut from).unwrap_or(0) as u32;
+        let ranges = parts.number(4, &mut from).unwrap_or(0);
+        for _ in 0..ranges {
+            let first = from.take();
+            said.ack_ranges
+                .push((first, from.take().wrapping_add(first)));
+        }
+        let rest = Messages {
+            shapes: self,
+            from,
+            left: count,
+            end: 0,
+        };
+        (said, rest)
+    }
+
+    pub fn memory(&self) -> usize {
+        self.list.len() * size_of::<Shape>() * 3
+    }
+}
+
+/// The facts of a packet's messages, in wire order.
+#[derive(Clone, Debug)]
+pub(super) struct Messages<'a> {
+    shapes: &'a Shapes,
+    from: Bytes<'a>,
+    left: u32,
+    end: u32,
+}
+
+impl<'a> Messages<'a> {
+    fn none(shapes: &'a Shapes) -> Messages<'a> {
+        Messages {
+            shapes,
+            from: Bytes(&[]),
+            left: 0,
+            end: 0,
+        }
+    }
+}
+
+impl Iterator for Messages<'_> {
+    type Item = MessageFacts;
+
+    fn next(&mut self) -> Option<MessageFacts> {
+        self.left = self.left.checked_sub(1)?;
+        let from = &mut self.from;
+        let shape = self.shapes.list.get(from.take() as usize)?;
+        let start = i64::from(self.end) + unzigzag(from.take());
+        let start = start as u32;
+        let end = start.wrapping_add(from.take() as u32);
+        self.end = end;
+        let mut parts = shape.reader();
+        let mut facts = MessageFacts {
+            kind: shape.of.map(KindId),
+            reliable: shape.reliable,
+            bits: start..end,
+            reliable_sequence: parts.sequence(0, from),
+            ordered_sequence: parts.sequence(1, from),
+            acknowledges: parts.sequence(2, from),
+            stream: StreamId(0),
+            ..MessageFacts::default()
+        };
+        let stream = parts.number(3, from);
+        facts.stream = StreamId(stream.unwrap_or(0) as u16);
+        facts.channel = parts.number(4, from);
+        facts.host = parts.number(5, from);
+        facts.origin = parts.number(6, from);
+        facts.object = parts.number(7, from);
+        facts.object_type = parts.number(8, from);
+        facts.owner = parts.number(9, from);
+        facts.new_owner = parts.number(10, from);
+        facts.migration_counter = parts.number(11, from);
+        facts.tick = parts.number(12, from);
+        facts.fragment_id = parts.number(13, from);
+        let index = parts.number(14, from);
+        let count = parts.number(15, from);
+        facts.fragment = index.zip(count);
+        let rpc = parts.number(16, from).is_some();
+        let data = parts.number(17, from).is_some();
+        facts.rpc_name = rpc.then(|| from.place());
+        facts.fragment_data = data.then(|| from.place());
+        Some(facts)
+    }
+}
+
+/// The parts that facts have, while they are written.
+#[derive(Default)]
+struct Parts {
+    there: u32,
+    widths: [u8; 3],
+}
+
+impl Parts {
+    fn number(&mut self, bit: u32, value: Option<u64>) -> Option<u64> {
+        self.there |= u32::from(value.is_some()) << bit;
+        value
+    }
+
+    fn sequence(&mut self, at: usize, value: Option<Sequence>) -> Option<u64> {
+        self.widths[at] = value.map_or(0, |sequence| sequence.bits);
+        self.number(at as u32, value.map(|sequence| sequence.value))
+    }
+}
+
+/// The bits that say of a place that it is there have no value of their own.
+const PLACES: u32 = 1 << 16 | 1 << 17;
+
+/// The parts that facts have, while they are read.
+struct Reader<'a> {
+    shape: &'a Shape,
+}
+
+impl Shape {
+    fn reader(&self) -> Reader<'_> {
+        Reader { shape: self }
+    }
+}
+
+impl Reader<'_> {
+    fn number(&mut self, bit: u32, from: &mut Bytes<'_>) -> Option<u64> {
+        if self.shape.parts & 1 << bit == 0 {
+            return None;
+        }
+        match PLACES & 1 << bit {
+            0 => Some(from.take()),
+            _ => Some(0),
+        }
+    }
+
+    fn sequence(&mut self, at: usize, from: &mut Bytes<'_>) -> Option<Sequence> {
+        let value = self.number(at as u32, from)?;
+        let bits = self.shape.widths[at];
+        Some(Sequence { value, bits })
+    }
+}
+
+/// What is left to read. It was written here, so that what is missing is a mistake of ours and
+/// reads as 0.
+#[derive(Clone, Debug)]
+struct Bytes<'a>(&'a [u8]);
+
+impl Bytes<'_> {
+    #[inline]
+    fn take(&mut self) -> u64 {
+        let mut value = 0;
+        let mut shift = 0;
+        while let Some((&byte, rest)) = self.0.split_first() {
+            self.0 = rest;
+            value |= u64::from(byte & 0x7f).checked_shl(shift).unwrap_or(0);
+            if byte < 0x80 {
+                break;
+            }
+            shift += 7;
+        }
+        value
+    }
+
+    fn place(&mut self) -> Place {
+        let stream = StreamId(self.take() as u16);
+        let start = self.take() as u32;
+        let end = start.wrapping_add(self.take() as u32);
+        Place {
+            stream,
+            bits: start..end,
+        }
+    }
+}
+
+#[inline]
+fn put(mut value: u64, to: &mut Vec<u8>) {
+    while value >= 0x80 {
+        to.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    to.push(value as u8);
+}
+
+fn zigzag(value: i64) -> u64 {
+    (value << 1 ^ value >> 63) as u64
+}
+
+fn unzigzag(value: u64) -> i64 {
+    (value >> 1) as i64 ^ -((value & 1) as i64)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn some<T: std::fmt::Debug + Clone>(
+        value: impl Strategy<Value = T>,
+    ) -> impl Strategy<Value = Option<T>> {
+        proptest::option::of(value)
+    }
+
+    fn sequence() -> impl Strategy<Value = Option<Sequence>> {
+        some((any::<u64>(), 1u8..=64).prop_map(|(value, bits)| Sequence { value, bits }))
+    }
+
+    fn place() -> impl Strategy<Value = Option<Place>> {
+        some(
+            (0u16..4, any::<u32>(), any::<u32>()).prop_map(|(stream, start, end)| Place {
+                stream: StreamId(stream),
+                bits: start..end,
+            }),
+        )
+    }
+
+    prop_compose! {
+        fn message()(
+            sequences in (sequence(), sequence(), sequence()),
+            kind in some(any::<u16>()),
+            at in (0u16..3, any::<u32>(), any::<u32>(), any::<bool>()),
+            numbers in proptest::array::uniform10(some(any::<u64>())),
+            fragment in some((any::<u64>(), any::<u64>())),
+            places in (place(), place()),
+        ) -> MessageFacts {
+            let [channel, host, origin, object, object_type, owner, new_owner, counter, tick, id] =
+                numbers;
+            MessageFacts {
+                kind: kind.map(KindId),
+                stream: StreamId(at.0),
+                bits: at.1..at.2,
+                reliable: at.3,
+                reliable_sequence: sequences.0,
+                ordered_sequence: sequences.1,
+                acknowledges: sequences.2,
+                channel,
+                host,
+                origin,
+                object,
+                object_type,
+                owner,
+                new_owner,
+                migration_counter: counter,
+                tick,
+                rpc_name: places.0,
+                fragment_id: id,
+                fragment,
+                fragment_data: places.1,
+            }
+        }
+    }
+
+    prop_compose! {
+        fn packet()(
+            sequences in (sequence(), sequence()),
+            protocol in some(any::<u16>()),
+            ack_bits in some((any::<u64>(), any::<u8>())),
+            ack_ranges in proptest::collection::vec((any::<u64>(), any::<u64>()), 0..4),
+            range_bits in any::<u8>(),
+            diagnostics in 0u32..3,
+            messages in proptest::collection::vec(message(), 0..5),
+        ) -> PacketFacts {
+            PacketFacts {
+                protocol: protocol.map(ProtocolId),
+                sequence: sequences.0,
+                ack: sequences.1,
+                ack_bits,
+                ack_ranges,
+                range_bits,
+                messages,
+                diagnostics,
+                ..PacketFacts::default()
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn facts_come_back(packets in proptest::collection::vec(packet(), 1..6)) {
+            let mut shapes = Shapes::default();
+            let rows: Vec<Vec<u8>> = packets.iter().map(|facts| {
+                let mut row = Vec::new();
+                shapes.write(facts, &mut row);
+                row
+            }).collect();
+            for (facts, row) in packets.iter().zip(&rows) {
+                let count = facts.messages.len() as u32;
+                prop_assert_eq!(shapes.head(row), (count, facts.diagnostics > 0));
+                let (said, messages) = shapes.read(row, 7);
+                let expected = Said {
+                    protocol: facts.protocol,
+                    sequence: facts.sequence,
+                    ack: facts.ack,
+                    ack_bits: facts.ack_bits,
+                    ack_ranges: facts.ack_ranges.clone(),
+                    range_bits: facts.range_bits,
+                    messages: 7..7 + count,
+                    diagnostics: facts.diagnostics,
+                };
+                prop_assert_eq!(said, expected);
+                prop_assert_eq!(messages.collect::<Vec<_>>(), facts.messages.clone());
+            }
+        }
+    }
+}

@@ -1,0 +1,452 @@
+//! What the wire says of all packets: worked out when somebody first asks for it.
+//!
+//! Reels are read again for it, several at once. A reel that is long is taken in pieces: of a wire
+//! without state some blocks each, of one with state some connections each, because what a
+//! connection keeps depends on all of its packets before. How a reel is cut depends on the reel
+//! alone, so that the same reels give the same bytes on any machine.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use netreel_reel::{Event, EventNumber, Record, Reel};
+use netreel_table::{Blobs, Column};
+use netreel_wire::{ConnectionState, MessageFacts, PacketFacts, Wire};
+
+use super::connections::payload;
+use super::ends::Side;
+use super::kept::{Checkpoints, Kept, thin};
+use super::parallel;
+use super::rows::{Rows, Track};
+use super::shape::{Messages, Said, Shapes};
+use super::weave::EndId;
+use super::{MessageId, PacketId};
+
+/// A reel of a wire without state is taken in pieces of so many blocks.
+const BLOCKS: usize = 1024;
+/// A reel of a wire with state that has more packets than this is taken in pieces.
+const PACKETS: usize = 1 << 16;
+/// In so many.
+const PIECES: usize = 4;
+
+/// What the wire says of all packets.
+#[derive(Default)]
+pub(super) struct Told {
+    /// For each track its pieces, in order.
+    tracks: Vec<Vec<Piece>>,
+    /// Whether a track was cut by connections, and not by blocks.
+    has_state: bool,
+    /// For each packet the number of its first message.
+    first: Column,
+    /// How many messages there are.
+    messages: u32,
+    /// The packets that do not fit the wire, in order.
+    unfit: Vec<u32>,
+    /// Where the bytes are that fragments carry: the track, the piece, and the row there.
+    fragments: BTreeMap<MessageId, (u16, u16, u32)>,
+}
+
+/// A piece of a track.
+#[derive(Default)]
+struct Piece {
+    /// Of each side, the ends that it may have facts of.
+    rows: [Range<usize>; 3],
+    facts: [Blobs; 3],
+    shapes: Shapes,
+    /// The fragments: the side, the end's place, and the place in the packet.
+    fragments: Vec<(Side, u32, u32)>,
+    carried: Blobs,
+    /// Of a wire with state, what is kept of the piece's connections, by their places.
+    kept: BTreeMap<u32, Kept>,
+}
+
+/// All checkpoints of a session take about so much memory.
+const CHECKPOINT_BYTES: usize = 32 << 20;
+
+impl Told {
+    /// Asks the wire about every packet.
+    pub fn new(rows: &Rows, wire: &Wire, workers: usize) -> Told {
+        let checkpoints = Checkpoints {
+            packets: 64,
+            bytes_max: CHECKPOINT_BYTES,
+        };
+        Told::with_checkpoints(rows, wire, workers, checkpoints)
+    }
+
+    pub(super) fn with_checkpoints(
+        rows: &Rows,
+        wire: &Wire,
+        workers: usize,
+        checkpoints: Checkpoints,
+    ) -> Told {
+        let mut jobs = Vec::new();
+        for (track, known) in rows.tracks.iter().enumerate() {
+            let pieces = match wire.has_state() {
+                true => by_connections(track, known),
+                false => by_blocks(track, known),
+            };
+            jobs.extend(pieces);
+        }
+        let checkpoints = Checkpoints {
+            bytes_max: checkpoints.bytes_max / jobs.len().max(1),
+            ..checkpoints
+        };
+        let of: Vec<usize> = jobs.iter().map(|job| job.track).collect();
+        let pieces = parallel::map(jobs, workers, |job| job.run(rows, wire, checkpoints));
+        let mut told = Told {
+            has_state: wire.has_state(),
+            ..Told::default()
+        };
+        told.tracks.resize_with(rows.tracks.len(), Vec::new);
+        for (track, piece) in of.into_iter().zip(pieces) {
+            if let Some(pieces) = told.tracks.get_mut(track) {
+                pieces.push(piece);
+            }
+        }
+        told.number(rows);
+        told
+    }
+
+    /// Numbers all messages.
+    fn number(&mut self, rows: &Rows) {
+        let mut next = 0u32;
+        let mut first = Column::new();
+        let mut unfit = Vec::new();
+        for (packet, end) in (0..).zip(rows.told.iter()) {
+            first.push(u64::from(next));
+            let (track, side, place) = rows.places.find(EndId(end as u32));
+            let Some((piece, row)) = self.piece(rows, (track, side, place)) else {
+                continue;
+            };
+            let bytes = piece.facts[side as usize].get(row);
+            let (count, is_unfit) = piece.shapes.head(bytes);
+            next = next.saturating_add(count);
+            if is_unfit {
+                unfit.push(packet);
+            }
+        }
+        self.unfit = unfit;
+        first.shrink();
+        self.messages = next;
+        self.first = first;
+        let mut fragments = BTreeMap::new();
+        for (track, pieces) in self.tracks.iter().enumerate() {
+            for (at, piece) in pieces.iter().enumerate() {
+                for (row, &(side, place, nth)) in piece.fragments.iter().enumerate() {
+                    let Some(known) = rows.tracks.get(track) else {
+                        continue;
+                    };
+                    let end = rows.places.id(track, side, place as usize);
+                    let own = known.packets[side as usize].get(place as usize) as u32;
+                    let others = rows.shared.get(&end).into_iter().flatten().copied();
+                    for packet in [own].into_iter().chain(others) {
+                        let first = self.first.get(packet as usize) as u32;
+                        let place = (track as u16, at as u16, row as u32);
+                        fragments.insert(MessageId(first.saturating_add(nth)), place);
+                    }
+                }
+            }
+        }
+        self.fragments = fragments;
+    }
+
+    /// The piece that has the facts of an end, and the row there.
+    fn piece(&self, rows: &Rows, end: (usize, Side, usize)) -> Option<(&Piece, usize)> {
+        let (track, side, place) = end;
+        let pieces = self.tracks.get(track)?;
+        let at = match self.has_state {
+            true => {
+                rows.tracks.get(track)?.side(side).connection(place) as usize % pieces.len().max(1)
+            }
+            false => {
+                let starts = |piece: &Piece| piece.rows[side as usize].start <= place;
+                pieces.partition_point(starts).checked_sub(1)?
+            }
+        };
+        let piece = pieces.get(at)?;
+        Some((piece, place.checked_sub(piece.rows[side as usize].start)?))
+    }
+
+    /// What the wire says of a packet, and the facts of its messages.
+    pub fn of(&self, rows: &Rows, packet: PacketId) -> Option<(Said, Messages<'_>)> {
+        let end = rows.told(packet)?;
+        let first = self.first.get(packet.0 as usize) as u32;
+        let (piece, row) = self.piece(rows, end)?;
+        let side = end.1;
+        Some(
+            piece
+                .shapes
+                .read(piece.facts[side as usize].get(row), first),
+        )
+    }
+
+    /// The packets that do not fit the wire, in order.
+    pub fn unfit(&self) -> &[u32] {
+        &self.unfit
+    }
+
+    /// How many messages there are.
+    pub fn messages(&self) -> u32 {
+        self.messages
+    }
+
+    /// The packet that carries a message.
+    pub fn carrier(&self, message: MessageId) -> Option<PacketId> {
+        if message.0 >= self.messages {
+            return None;
+        }
+        // Packets without messages have the number of the next one's first.
+        let after = self.first.lower_bound(u64::from(message.0) + 1);
+        Some(PacketId(after.checked_sub(1)? as u32))
+    }
+
+    /// A message: its packet, and its facts.
+    pub fn message(&self, rows: &Rows, message: MessageId) -> Option<(PacketId, MessageFacts)> {
+        let packet = self.carrier(message)?;
+        let (said, mut facts) = self.of(rows, packet)?;
+        let nth = message.0.checked_sub(said.messages.start)?;
+        Some((packet, facts.nth(nth as usize)?))
+    }
+
+    /// The messages that are fragments, in their order.
+    pub fn fragments(&self) -> impl Iterator<Item = MessageId> + '_ {
+        self.fragments.keys().copied()
+    }
+
+    /// The bytes that a fragment carries.
+    pub fn fragment(&self, message: MessageId) -> Option<&[u8]> {
+        let &(track, piece, row) = self.fragments.get(&message)?;
+        let pieces = self.tracks.get(usize::from(track))?;
+        Some(pieces.get(usize::from(piece))?.carried.get(row as usize))
+    }
+
+    /// What is kept of a connection of a track, where the wire keeps state.
+    pub fn kept(&self, track: usize, connection: usize) -> Option<&Kept> {
+        let mut pieces = self.tracks.get(track)?.iter();
+        pieces.find_map(|piece| piece.kept.get(&(connection as u32)))
+    }
+
+    /// How many bytes of memory it takes, by what they are for.
+    pub fn memory(&self) -> Vec<(&'static str, usize)> {
+        let pieces = || self.tracks.iter().flatten();
+        let facts = pieces().flat_map(|piece| &piece.facts).map(Blobs::memory);
+        let events = pieces().flat_map(|piece| piece.kept.values());
+        let events = events.map(|kept| kept.events.memory());
+        let fragment = size_of::<(MessageId, (u16, u16, u32))>();
+        vec![
+            ("facts", facts.sum()),
+            ("first message", self.first.memory()),
+            ("shapes", pieces().map(|piece| piece.shapes.memory()).sum()),
+            ("events of connections", events.sum()),
+            (
+                "fragments",
+                pieces().map(|piece| piece.carried.memory()).sum(),
+            ),
+            ("fragments, by message", self.fragments.len() * fragment),
+        ]
+    }
+}
+
+/// A piece of a track that is to be read.
+struct Job {
+    track: usize,
+    rows: [Range<usize>; 3],
+    blocks: Range<usize>,
+    /// Of so many pieces the connections of this one; of one, all.
+    connections: (usize, usize),
+}
+
+fn by_blocks(track: usize, known: &Track) -> Vec<Job> {
+    let Some(reel) = &known.reel else {
+        return Vec::new();
+    };
+    let infos = reel.block_infos();
+    let starts: Vec<usize> = (0..infos.len()).step_by(BLOCKS).collect();
+    let place = |side: Side, block: usize| match infos.get(block) {
+        Some(info) if block > 0 => known.side(side).lower_bound(info.first),
+        Some(_) => 0,
+        None => known.side(side).len(),
+    };
+    let jobs = starts.into_iter().map(|start| {
+        let end = (start + BLOCKS).min(infos.len());
+        Job {
+            track,
+            rows: Side::ALL.map(|side| place(side, start)..place(side, end)),
+            blocks: start..end,
+            connections: (0, 1),
+        }
+    });
+    jobs.collect()
+}
+
+fn by_connections(track: usize, known: &Track) -> Vec<Job> {
+    let Some(reel) = &known.reel else {
+        return Vec::new();
+    };
+    let packets: usize = known.sides.iter().map(|side| side.len()).sum();
+    let pieces = match packets > PACKETS {
+        true => PIECES.min(known.connections.len()).max(1),
+        false => 1,
+    };
+    let jobs = (0..pieces).map(|piece| Job {
+        track,
+        rows: Side::ALL.map(|side| 0..known.side(side).len()),
+        blocks: 0..reel.blocks(),
+        connections: (piece, pieces),
+    });
+    jobs.collect()
+}
+
+/// A piece under way.
+struct Reading<'a> {
+    rows: &'a Rows,
+    known: &'a Track,
+    wire: &'a Wire,
+    job: &'a Job,
+    checkpoints: Checkpoints,
+    /// Of each side the next end.
+    next: [usize; 3],
+    states: Vec<Option<ConnectionState>>,
+    bytes: usize,
+    facts: PacketFacts,
+    piece: Piece,
+}
+
+impl Job {
+    fn run(&self, rows: &Rows, wire: &Wire, checkpoints: Checkpoints) -> Piece {
+        let Some(known) = rows.tracks.get(self.track) else {
+            return Piece::default();
+        };
+        let mut reading = Reading {
+            rows,
+            known,
+            wire,
+            job: self,
+            checkpoints,
+            next: self.rows.clone().map(|rows| rows.start),
+            states: Vec::new(),
+            bytes: 0,
+            facts: PacketFacts::default(),
+            piece: Piece {
+                rows: self.rows.clone(),
+                ..Piece::default()
+            },
+        };
+        reading.states.resize_with(known.connections.len(), || None);
+        if let Some(reel) = &known.reel {
+            reading.read(reel, self.blocks.clone());
+        }
+        reading.finish()
+    }
+}
+
+impl Reading<'_> {
+    fn read(&mut self, reel: &Reel, blocks: Range<usize>) {
+        for index in blocks {
+            // What cannot be read is not among the ends either.
+            let Ok(block) = reel.block(index) else {
+                continue;
+            };
+            block.records().for_each(|record| self.take(&record));
+        }
+    }
+
+    fn take(&mut self, record: &Record<'_>) {
+        let side = match record.event {
+            Event::Sent { .. } => Side::Send,
+            Event::Received { .. } => Side::Receive,
+            Event::Seen { .. } => Side::Seen,
+            _ => return,
+        };
+        for side in [side, Side::Send, Side::Receive] {
+            // A proxy's receipt is what a client sent.
+            if self.is_next(side, record.number) {
+                self.end(side, record);
+                return;
+            }
+        }
+    }
+
+    fn is_next(&mut self, side: Side, number: EventNumber) -> bool {
+        let at = side as usize;
+        let ends = self.known.side(side);
+        while self.next[at] < self.job.rows[at].end {
+            let next = ends.number(self.next[at]);
+            if next >= number {
+                return next == number;
+            }
+            self.pass(side);
+        }
+        false
+    }
+
+    /// Leaves the next end of a side without facts.
+    fn pass(&mut self, side: Side) {
+        self.piece.facts[side as usize].push(&[]);
+        self.next[side as usize] += 1;
+    }
+
+    fn end(&mut self, side: Side, record: &Record<'_>) {
+        let place = self.next[side as usize];
+        let raw = self.known.side(side).get(place);
+        let (Some(raw), Some(payload)) = (raw, payload(&record.event)) else {
+            return self.pass(side);
+        };
+        let (own, of) = self.job.connections;
+        let at = raw.connection as usize;
+        let Some(connection) = self.known.connections.get(at).filter(|_| at % of == own) else {
+            return self.pass(side);
+        };
+        let has_state = self.wire.has_state();
+        let end = self.rows.places.id(self.job.track, side, place);
+        let packet = self.known.packets[side as usize].get(place) as usize;
+        let tells = self.rows.told.get(packet) == u64::from(end.0);
+        if !tells && !has_state {
+            return self.pass(side);
+        }
+        let context = connection.context(side.is_out(&raw));
+        let state = self.states.get_mut(at);
+        let Some(state) = state.map(|state| state.get_or_insert_with(|| self.wire.new_state()))
+        else {
+            return self.pass(side);
+        };
+        if has_state {
+            let kept = self.piece.kept.entry(raw.connection).or_default();
+            self.bytes += kept.take(raw.number, state, self.checkpoints.packets);
+        }
+        self.wire
+            .facts_in(&context, state, payload, &mut self.facts);
+        if has_state && self.bytes > self.checkpoints.bytes_max {
+            self.checkpoints.packets = self.checkpoints.packets.saturating_mul(2);
+            self.bytes = thin(&mut self.piece.kept, self.checkpoints.packets);
+        }
+        if !tells {
+            return self.pass(side);
+        }
+        self.next[side as usize] += 1;
+        let facts = &self.facts;
+        for (nth, message) in facts.messages.iter().enumerate() {
+            if let Some(data) = &message.fragment_data {
+                self.piece.fragments.push((side, place as u32, nth as u32));
+                self.piece
+                    .carried
+                    .push(&self.wire.bytes_at(facts, payload, data));
+            }
+        }
+        let shapes = &mut self.piece.shapes;
+        self.piece.facts[side as usize].push_with(|to| shapes.write(facts, to));
+    }
+
+    fn finish(mut self) -> Piece {
+        for side in Side::ALL {
+            while self.next[side as usize] < self.job.rows[side as usize].end {
+                self.pass(side);
+            }
+        }
+        self.piece.facts.iter_mut().for_each(Blobs::shrink);
+        self.piece.carried.shrink();
+        for kept in self.piece.kept.values_mut() {
+            kept.events.shrink();
+        }
+        self.piece
+    }
+}

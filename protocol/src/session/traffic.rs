@@ -1,0 +1,205 @@
+//! What passed on each link, from the columns alone.
+
+use std::collections::BTreeMap;
+
+use super::ends::Side;
+use super::parallel;
+use super::rows::{ODD, Rows};
+use super::weave::EndId;
+use super::{Fate, NodeId, PacketId};
+
+/// What passed from one node to another.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Packets that were sent or seen.
+    pub packets: u64,
+    /// Bytes of payload in them.
+    pub bytes: u64,
+    /// How many of the packets had each fate, in the order of [`Fate`]'s variants.
+    fates: [u64; Fate::ALL.len()],
+    /// Receipts beyond the first.
+    pub duplicated: u64,
+    /// Receipts of a packet sent before one that had already arrived.
+    pub reordered: u64,
+    /// Send to receive, in ns: shortest, middle, longest. `None` where no packet has both.
+    pub latency_ns: Option<(i64, i64, i64)>,
+}
+
+impl Traffic {
+    /// How many packets had this fate.
+    pub fn fate(&self, fate: Fate) -> u64 {
+        self.fates[fate as usize]
+    }
+}
+
+/// So many packets are counted by one processor at a time.
+const SOME: usize = 1 << 18;
+
+/// What passed on each link that had packets.
+pub(super) fn traffic(rows: &Rows, workers: usize) -> BTreeMap<(NodeId, NodeId), Traffic> {
+    let starts: Vec<usize> = (0..rows.len()).step_by(SOME).collect();
+    let counted = parallel::map(starts, workers, |start| {
+        let mut links: Vec<(Traffic, Lengths)> = vec![Default::default(); rows.links.len()];
+        count(rows, start, &mut links);
+        links
+    });
+    let mut links: Vec<(Traffic, Lengths)> = vec![Default::default(); rows.links.len()];
+    for some in counted {
+        for ((sum, all), (part, lengths)) in links.iter_mut().zip(some) {
+            sum.packets += part.packets;
+            sum.bytes += part.bytes;
+            sum.duplicated += part.duplicated;
+            for (sum, part) in sum.fates.iter_mut().zip(part.fates) {
+                *sum += part;
+            }
+            all.append(lengths);
+        }
+    }
+    let reordered = reordered(rows, workers);
+    let counted = rows
+        .links
+        .iter()
+        .zip(links)
+        .map(|(&link, (mut traffic, mut lengths))| {
+            traffic.latency_ns = lengths.spread();
+            traffic.reordered = reordered.get(&link).copied().unwrap_or(0);
+            (link, traffic)
+        });
+    counted.collect()
+}
+
+fn count(rows: &Rows, start: usize, links: &mut [(Traffic, Lengths)]) {
+    let told = rows
+        .told
+        .iter_from(start)
+        .zip(rows.receipt.iter_from(start));
+    let kinds = rows.link.iter_from(start).zip(rows.state.iter_from(start));
+    let packets = (start as u32..).zip(told.zip(kinds)).take(SOME);
+    for (id, ((told, receipt), (link, state))) in packets {
+        let Some((traffic, lengths)) = links.get_mut(link as usize) else {
+            continue;
+        };
+        let (track, side, place) = rows.places.find(EndId(told as u32));
+        let Some(track) = rows.tracks.get(track) else {
+            continue;
+        };
+        let ends = track.side(side);
+        let fate = Fate::ALL[(state % ODD) as usize];
+        traffic.packets += 1;
+        traffic.bytes += u64::from(ends.whole(place, ends.length(place)));
+        traffic.fates[fate as usize] += 1;
+        if state & ODD != 0
+            && let Some(odd) = rows.odd.get(&id)
+        {
+            traffic.duplicated += odd.received.len().saturating_sub(1) as u64;
+        }
+        if side == Side::Send
+            && fate == Fate::Received
+            && let Some(received) = receipt.checked_sub(1)
+            && let Some(received) = rows.stamp(EndId(received as u32))
+        {
+            let sent = track.time(ends.time(place));
+            lengths.push(received.time.0.saturating_sub(sent.0));
+        }
+    }
+}
+
+/// How many packets of each link arrived first after one that was sent later.
+fn reordered(rows: &Rows, workers: usize) -> BTreeMap<(NodeId, NodeId), u64> {
+    let tracks: Vec<usize> = (0..rows.tracks.len()).collect();
+    let counted = parallel::map(tracks, workers, |at| {
+        let mut counts: BTreeMap<(NodeId, NodeId), u64> = BTreeMap::new();
+        let mut newest = BTreeMap::new();
+        let Some(track) = rows.tracks.get(at) else {
+            return counts;
+        };
+        let packets = &track.packets[Side::Receive as usize];
+        for (place, packet) in packets.iter().enumerate() {
+            let end = rows.places.id(at, Side::Receive, place);
+            let row = packet as usize;
+            let first = rows.receipt.get_some(row);
+            if first != Some(u64::from(end.0)) {
+                continue;
+            }
+            let Some((from, Side::Send, sent)) = rows.told(PacketId(row as u32)) else {
+                continue;
+            };
+            let Some(sent) = rows
+                .tracks
+                .get(from)
+                .map(|it| it.side(Side::Send).number(sent))
+            else {
+                continue;
+            };
+            let Some(&link) = rows.links.get(rows.link.get(row) as usize) else {
+                continue;
+            };
+            let newest = newest.entry(link.0).or_insert(sent);
+            if sent < *newest {
+                *counts.entry(link).or_default() += 1;
+            }
+            *newest = sent.max(*newest);
+        }
+        counts
+    });
+    counted.into_iter().flatten().collect()
+}
+
+/// Lengths of time in ns. Most are shorter than four seconds and take four bytes.
+#[derive(Clone, Debug, Default)]
+struct Lengths {
+    short: Vec<u32>,
+    others: Vec<i64>,
+}
+
+impl Lengths {
+    fn push(&mut self, nanos: i64) {
+        match u32::try_from(nanos) {
+            Ok(short) => self.short.push(short),
+            Err(_) => self.others.push(nanos),
+        }
+    }
+
+    fn append(&mut self, mut other: Lengths) {
+        self.short.append(&mut other.short);
+        self.others.append(&mut other.others);
+    }
+
+    /// Shortest, middle, longest.
+    fn spread(&mut self) -> Option<(i64, i64, i64)> {
+        let short = self.short.iter().map(|&it| i64::from(it));
+        let all = || short.clone().chain(self.others.iter().copied());
+        let (min, max) = (all().min()?, all().max()?);
+        let middle = (self.short.len() + self.others.len()) / 2;
+        self.others.sort_unstable();
+        let below = self.others.partition_point(|&it| it < 0);
+        let middle = match middle.checked_sub(below) {
+            None => self.others.get(middle).copied()?,
+            Some(at) if at < self.short.len() => i64::from(*self.short.select_nth_unstable(at).1),
+            Some(at) => self.others.get(below + at - self.short.len()).copied()?,
+        };
+        Some((min, middle, max))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(lengths: &[i64], expected: (i64, i64, i64)) {
+        let mut all = Lengths::default();
+        lengths.iter().for_each(|&it| all.push(it));
+        assert_eq!(all.spread(), Some(expected));
+    }
+
+    #[test]
+    fn the_middle_is_the_same_whatever_a_length_takes() {
+        let long = 1 << 40;
+        check(&[5, 1, 3], (1, 3, 5));
+        check(&[long, -7, 3], (-7, 3, long));
+        check(&[long, long + 1, 3], (3, long, long + 1));
+        check(&[-2, -1, 9], (-2, -1, 9));
+        check(&[-2, -1, 9, long], (-2, 9, long));
+    }
+}

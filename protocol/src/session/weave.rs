@@ -1,0 +1,411 @@
+//! The ends of all reels, put together to packets.
+//!
+//! Ends are matched part by part, each part with the payloads whose hashes begin alike: so much
+//! memory is taken at a time, and several processors work at once.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use smallvec::SmallVec;
+
+use super::clock::{Alignment, Sample};
+use super::ends::Side;
+use super::matching::{End, Matched, assign, certain, groups, sight, sort};
+use super::meeting::meet;
+use super::parallel;
+use super::proxied::is_dropped;
+use super::roads::Roads;
+use super::scan::Scan;
+use super::source::Source;
+use super::{SessionError, SessionTime};
+
+/// A part has about so many ends.
+const PART: usize = 1 << 20;
+
+/// An end, by its place among all ends of the session: those of the first reel first, of each reel
+/// the sends, the receipts, and what was seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct EndId(pub u32);
+
+/// Where the ends of each side of each reel begin.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Places {
+    starts: Vec<u32>,
+    all: u32,
+}
+
+impl Places {
+    /// # Errors
+    /// There are more ends than can be numbered.
+    pub fn new(scans: &[Scan]) -> Result<Places, SessionError> {
+        let mut starts = Vec::with_capacity(scans.len() * Side::ALL.len());
+        let mut all = 0u64;
+        for scan in scans {
+            for side in Side::ALL {
+                starts.push(all as u32);
+                all += scan.side(side).len() as u64;
+            }
+        }
+        // The highest ones mean something else.
+        if all >= u64::from(Woven::TAKEN) {
+            return Err(SessionError::TooLarge {
+                what: format!("{all} sends and receipts, and ids go up to {}", u32::MAX),
+            });
+        }
+        let all = all as u32;
+        Ok(Places { starts, all })
+    }
+
+    /// How many ends there are.
+    pub fn len(&self) -> usize {
+        self.all as usize
+    }
+
+    pub fn id(&self, reel: usize, side: Side, place: usize) -> EndId {
+        let start = self.starts.get(reel * Side::ALL.len() + side as usize);
+        EndId(start.copied().unwrap_or(0) + place as u32)
+    }
+
+    pub fn of(&self, end: &End) -> EndId {
+        self.id(usize::from(end.reel), end.side, end.place as usize)
+    }
+
+    /// Its reel, its side, and its place there.
+    pub fn find(&self, end: EndId) -> (usize, Side, usize) {
+        let after = self.starts.partition_point(|&start| start <= end.0);
+        let at = after.saturating_sub(1);
+        let start = self.starts.get(at).copied().unwrap_or(0);
+        let side = Side::ALL[at % Side::ALL.len()];
+        (at / Side::ALL.len(), side, (end.0 - start) as usize)
+    }
+}
+
+/// A packet that is more than a send with its first receipt, or one of them alone.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Odd {
+    pub from: u16,
+    pub to: u16,
+    pub sent: Option<EndId>,
+    /// In the order of the receiver's reel.
+    pub received: SmallVec<[EndId; 1]>,
+    /// In the order of time.
+    pub seen: SmallVec<[EndId; 1]>,
+}
+
+impl Odd {
+    /// The end whose view of the packet counts.
+    pub fn source(&self) -> Option<EndId> {
+        let seen = self.seen.first().copied();
+        self.sent.or(seen).or(self.received.first().copied())
+    }
+
+    /// All its ends.
+    pub fn ends(&self) -> impl Iterator<Item = EndId> + '_ {
+        let ends = self.sent.iter().chain(&self.received).chain(&self.seen);
+        ends.copied()
+    }
+}
+
+/// Which ends are of one packet.
+pub(super) struct Woven {
+    /// For each end the first receipt of its packet, or [`Woven::ALONE`] where its packet has no
+    /// other end, or [`Woven::TAKEN`] where the packet is told by another end.
+    pub partners: Vec<u32>,
+    pub odd: Vec<Odd>,
+    /// The pairs of reels that have a packet in common.
+    pub met: BTreeSet<(usize, usize)>,
+}
+
+impl Woven {
+    pub const ALONE: u32 = u32::MAX;
+    pub const TAKEN: u32 = u32::MAX - 1;
+
+    fn take(&mut self, mut part: Part) {
+        let mut note = |end: EndId, partner: u32| {
+            if let Some(known) = self.partners.get_mut(end.0 as usize) {
+                *known = partner;
+            }
+        };
+        for (sent, received) in part.pairs {
+            note(sent, received.0);
+            note(received, Woven::TAKEN);
+        }
+        for end in part.odd.iter().flat_map(Odd::ends) {
+            note(end, Woven::TAKEN);
+        }
+        self.odd.append(&mut part.odd);
+        self.met.append(&mut part.met);
+    }
+}
+
+/// What one part of the ends came to.
+#[derive(Default)]
+struct Part {
+    pairs: Vec<(EndId, EndId)>,
+    odd: Vec<Odd>,
+    /// Of [`Part::odd`], those that may be one packet of which nobody has the send: the first, and
+    /// how many follow.
+    strays: Vec<(usize, usize)>,
+    met: BTreeSet<(usize, usize)>,
+}
+
+/// What matching needs to know.
+pub(super) struct Weaver<'a> {
+    pub roads: &'a Roads<'a>,
+    pub sources: &'a [Source],
+    pub places: &'a Places,
+    pub clocks: &'a [Alignment],
+    /// The session's zero on the clock of the first reel.
+    pub zero_ns: i128,
+    pub workers: usize,
+    /// Of receipts of which nobody has the send, whether equal ones are one packet.
+    pub join: &'a (dyn Fn(&[EndId]) -> Vec<bool> + Sync),
+}
+
+/// The bits of a hash that tell its part, and the parts.
+fn parts(ends: usize) -> (u32, Vec<u64>) {
+    let bits = (ends / PART + 1).next_power_of_two().trailing_zeros();
+    (bits, (0..1 << bits).collect())
+}
+
+/// Between each ordered pair of reels, the packet that took the shortest, each on its own clock.
+pub(super) fn samples(roads: &Roads<'_>, places: &Places, workers: usize) -> Vec<Sample> {
+    let (bits, parts) = parts(places.len());
+    let found = parallel::map(parts, workers, |part| {
+        let mut ends = roads.ends(part, bits);
+        sort(&mut ends);
+        let mut shortest: BTreeMap<(u16, u16), Sample> = BTreeMap::new();
+        for group in groups(&ends) {
+            certain(group, roads.scans, |before, after| {
+                let (Some(sent), Some(received)) =
+                    (before.raw(roads.scans), after.raw(roads.scans))
+                else {
+                    return;
+                };
+                let sample = Sample {
+                    from: usize::from(before.reel),
+                    to: usize::from(after.reel),
+                    sent: sent.time,
+                    received: received.time,
+                };
+                let key = (before.reel, after.reel);
+                let best = shortest.entry(key).or_insert(sample);
+                if sample.took() < best.took() {
+                    *best = sample;
+                }
+            });
+        }
+        shortest
+    });
+    found.into_iter().flat_map(BTreeMap::into_values).collect()
+}
+
+impl Weaver<'_> {
+    /// Puts all ends together.
+    pub fn weave(&self) -> Woven {
+        let (bits, parts) = parts(self.places.len());
+        let mut woven = Woven {
+            partners: vec![Woven::ALONE; self.places.len()],
+            odd: Vec::new(),
+            met: BTreeSet::new(),
+        };
+        let mut strays = Vec::new();
+        // A few at a time, so that what they came to does not pile up.
+        let workers = self.workers.max(1);
+        for some in parts.chunks(workers) {
+            let done = parallel::map(some.to_vec(), workers, |part| self.part(part, bits));
+            for mut part in done {
+                let before = woven.odd.len();
+                let own = part.strays.drain(..);
+                strays.extend(own.map(|(first, count)| (before + first, count)));
+                woven.take(part);
+            }
+        }
+        self.join_strays(&strays, &mut woven.odd);
+        self.unheard(&mut woven.odd);
+        woven
+    }
+
+    /// Equal payloads that nobody is known to have sent: with a sequence number in them they are
+    /// one packet that was received several times.
+    fn join_strays(&self, strays: &[(usize, usize)], odd: &mut Vec<Odd>) {
+        if strays.is_empty() {
+            return;
+        }
+        let first = |&(first, _): &(usize, usize)| odd.get(first).and_then(Odd::source);
+        let firsts: Vec<EndId> = strays.iter().filter_map(first).collect();
+        let joined = (self.join)(&firsts);
+        for (&(first, count), _) in strays.iter().zip(joined).filter(|(_, join)| *join) {
+            let group = odd.get_mut(first..first + count);
+            if let Some((one, others)) = group.and_then(<[Odd]>::split_first_mut) {
+                for other in others {
+                    one.received.extend(other.received.drain(..));
+                }
+            }
+        }
+        odd.retain(|odd| odd.source().is_some());
+    }
+
+    fn part(&self, part: u64, bits: u32) -> Part {
+        let mut ends = self.roads.ends(part, bits);
+        sort(&mut ends);
+        let mut part = Part::default();
+        let mut matched = Vec::new();
+        for group in groups(&ends) {
+            meet(group, &mut part.met);
+            match group {
+                [alone] if !alone.shared => {}
+                [sent, received] if self.is_plain(sent, received) => {
+                    let pair = (self.places.of(sent), self.places.of(received));
+                    part.pairs.push(pair);
+                }
+                _ => self.group(group, &mut matched, &mut part),
+            }
+        }
+        part
+    }
+
+    /// Whether two ends of one group are a send and its receipt, and there is nothing more to ask.
+    fn is_plain(&self, sent: &End, received: &End) -> bool {
+        (sent.side, received.side) == (Side::Send, Side::Receive)
+            && !sent.shared
+            && !self.lacks_sends(sent.from, sent.to)
+            && !self.dropped(sent)
+    }
+
+    /// Matches the ends of one payload.
+    fn group(&self, group: &[End], matched: &mut Vec<Matched>, part: &mut Part) {
+        let Some(first) = group.first() else { return };
+        let (crossed, seen) = group.split_at(group.partition_point(|end| end.side != Side::Seen));
+        let error_ns = |reel: u16| {
+            self.clocks
+                .get(usize::from(reel))
+                .map(|clock| clock.error_ns)
+        };
+        let watched = seen.iter().filter_map(|end| error_ns(end.reel)).max();
+        let end_error_ns = |member: u16| {
+            let member = self.roads.cast.members.get(usize::from(member))?;
+            self.clocks.get(member.reel?).map(|clock| clock.error_ns)
+        };
+        let tolerance = end_error_ns(first.from)
+            .unwrap_or(0)
+            .saturating_add(end_error_ns(first.to).unwrap_or(0))
+            .saturating_add(watched.unwrap_or(0));
+        let tolerance_ns = i64::try_from(tolerance).unwrap_or(i64::MAX);
+        let scans = self.roads.scans;
+        let time = |end: &End| end.raw(scans).map_or(0, |raw| self.time(end, raw.time).0);
+        let lacks_sends = self.lacks_sends(first.from, first.to);
+        let dropped = |end: &End| self.dropped(end);
+        matched.clear();
+        assign(crossed, tolerance_ns, lacks_sends, time, dropped, matched);
+        let hash = |end: &End| end.raw(scans).map(|raw| (raw.hash, raw.length));
+        let equal = |end: &End| hash(end) == hash(first);
+        let strays = first.side == Side::Receive && crossed.len() > 1 && crossed.iter().all(equal);
+        if strays && !seen.is_empty() && (self.join)(&[self.places.of(first)]) == [true] {
+            let received = matched.drain(..).flat_map(|stray| stray.received).collect();
+            matched.push(Matched {
+                received,
+                ..Matched::default()
+            });
+        }
+        let strays = strays && seen.is_empty();
+        if strays {
+            // Whether they are one is asked of all at once, in the order of the reels.
+            part.strays.push((part.odd.len(), matched.len()));
+        }
+        let interface = |end: &End| end.raw(scans).map_or(0, |raw| raw.connection);
+        let told = |end: &End| end.is_told(scans);
+        sight(seen, 0, tolerance_ns, time, told, interface, matched);
+        for each in matched.drain(..) {
+            let plain = match (each.sent, each.received.as_slice(), each.seen.as_slice()) {
+                (Some(end), [], []) | (None, [], &[end]) => !end.shared,
+                (None, [_], []) => !strays,
+                (Some(sent), [received], []) if !sent.shared => {
+                    let pair = (self.places.of(&sent), self.places.of(received));
+                    part.pairs.push(pair);
+                    true
+                }
+                _ => false,
+            };
+            if let (false, Some(source)) = (plain, each.source()) {
+                part.odd.push(Odd {
+                    from: source.from,
+                    to: source.to,
+                    sent: each.sent.map(|end| self.places.of(&end)),
+                    received: each
+                        .received
+                        .iter()
+                        .map(|end| self.places.of(end))
+                        .collect(),
+                    seen: each.seen.iter().map(|end| self.places.of(end)).collect(),
+                });
+            }
+        }
+    }
+
+    /// Of what was sent to a group there is a packet for each node that heard it. What nobody heard
+    /// is one packet, to the group.
+    fn unheard(&self, odd: &mut Vec<Odd>) {
+        let group = |end: EndId| {
+            let (reel, side, place) = self.places.find(end);
+            let scan = self.roads.scans.get(reel)?;
+            let raw = scan.side(side).get(place)?;
+            let utc = super::cast::utc_ns(self.roads.headers.get(reel)?, raw.time);
+            self.roads.cast.group_at(scan.peer(&raw)?, utc)
+        };
+        let heard = odd.iter().filter(|each| !each.received.is_empty());
+        let mut told: BTreeSet<EndId> = heard
+            .flat_map(|each| each.sent.iter().chain(&each.seen))
+            .copied()
+            .filter(|&end| group(end).is_some())
+            .collect();
+        odd.retain_mut(|each| {
+            let first = each.sent.or(each.seen.first().copied());
+            let Some(first) = first.filter(|_| each.received.is_empty()) else {
+                return true;
+            };
+            let Some(group) = group(first) else {
+                return true;
+            };
+            let is_new = told.insert(first);
+            told.extend(each.ends());
+            each.to = group as u16;
+            is_new
+        });
+    }
+
+    /// A reel's time on the session's clock.
+    fn time(&self, end: &End, time: netreel_reel::Time) -> SessionTime {
+        let clock = self.clocks.get(usize::from(end.reel));
+        let offset_ns = clock.map_or(0, |clock| clock.offset_ns);
+        SessionTime::of(time, offset_ns - self.zero_ns)
+    }
+
+    fn dropped(&self, end: &End) -> bool {
+        let Some(scan) = self.roads.scans.get(usize::from(end.reel)) else {
+            return false;
+        };
+        if scan.faults.is_empty() {
+            return false;
+        }
+        let number = scan.side(end.side).number(end.place as usize);
+        let faults = scan.faults.get(&number);
+        faults.is_some_and(|faults| is_dropped(faults))
+    }
+
+    /// Whether a receipt that comes before every send was of a send that is not there: the
+    /// sender's reel lacks its first events, and the receiver's has the same clock.
+    fn lacks_sends(&self, from: u16, to: u16) -> bool {
+        let source = |member: u16| {
+            let reel = self.roads.cast.members.get(usize::from(member))?.reel?;
+            self.sources.get(reel).map(|source| &source.reel)
+        };
+        let (Some(sender), Some(receiver)) = (source(from), source(to)) else {
+            return false;
+        };
+        if sender.gaps().first().is_none_or(|gap| gap.first.0 != 0) {
+            return false;
+        }
+        let boot = &sender.header().clock.boot_id;
+        from == to || (!boot.is_empty() && *boot == receiver.header().clock.boot_id)
+    }
+}

@@ -1,0 +1,82 @@
+//! Rows of bytes, one after the other.
+
+use crate::Column;
+
+/// A row of bytes for each number from 0 on; most rows are short, and many may be empty.
+#[derive(Clone, Debug, Default)]
+pub struct Blobs {
+    /// Where each row ends.
+    ends: Column,
+    bytes: Vec<u8>,
+}
+
+impl Blobs {
+    /// Without rows.
+    pub fn new() -> Blobs {
+        Blobs::default()
+    }
+
+    /// How many rows there are.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// Appends a row, which `write` puts behind the bytes of the others.
+    pub fn push_with(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+        let start = self.bytes.len();
+        write(&mut self.bytes);
+        debug_assert!(self.bytes.len() >= start, "a row takes nothing from others");
+        self.ends.push(self.bytes.len() as u64);
+    }
+
+    /// Appends a row.
+    pub fn push(&mut self, bytes: &[u8]) {
+        self.push_with(|all| all.extend_from_slice(bytes));
+    }
+
+    /// A row; empty where there is none.
+    pub fn get(&self, row: usize) -> &[u8] {
+        if row >= self.ends.len() {
+            return &[];
+        }
+        let start = match row.checked_sub(1) {
+            Some(before) => self.ends.get(before),
+            None => 0,
+        };
+        let end = self.ends.get(row);
+        self.bytes.get(start as usize..end as usize).unwrap_or(&[])
+    }
+
+    /// How many bytes of memory it holds on to.
+    pub fn memory(&self) -> usize {
+        self.ends.memory() + self.bytes.capacity()
+    }
+
+    /// Gives back memory that was taken for more rows.
+    pub fn shrink(&mut self) {
+        self.ends.shrink();
+        self.bytes.shrink_to_fit();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_come_back_and_empty_ones_are_empty() {
+        let rows: Vec<Vec<u8>> = (0..1000).map(|row| vec![row as u8; row % 7]).collect();
+        let mut blobs = Blobs::new();
+        rows.iter().for_each(|row| blobs.push(row));
+        assert_eq!(blobs.len(), 1000);
+        for (place, row) in rows.iter().enumerate() {
+            assert_eq!(blobs.get(place), row);
+        }
+        assert_eq!(blobs.get(1000), &[] as &[u8]);
+    }
+}

@@ -1,0 +1,358 @@
+//! A column of whole numbers.
+//!
+//! Rows are packed in chunks of [`CHUNK`]: each value as its distance from the lowest of its chunk,
+//! in as many bits as the farthest needs (frame of reference: Goldstein, Ramakrishnan, Shaft,
+//! "Compressing relations and indexes", ICDE 1998). What grows slowly (times, numbers, places)
+//! takes a few bits a row, what is the same everywhere takes none, and any row is read with one
+//! load.
+
+/// So many rows are packed together.
+pub const CHUNK: usize = 256;
+
+/// From here on a value would need two loads: it is stored in 64 bits, which lie on whole bytes.
+const WIDE: u32 = 57;
+
+/// A load of eight bytes may begin at the last byte of a value.
+const PADDING: usize = 8;
+
+/// See the module.
+#[derive(Clone, Debug, Default)]
+pub struct Column {
+    chunks: Vec<Chunk>,
+    /// The packed chunks, and [`PADDING`].
+    bytes: Vec<u8>,
+    /// The rows behind the last chunk.
+    open: Vec<u64>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Chunk {
+    base: u64,
+    /// Of the first byte.
+    start: u64,
+    /// Bits a row.
+    width: u32,
+}
+
+impl Column {
+    /// Without rows.
+    pub fn new() -> Column {
+        Column::default()
+    }
+
+    /// How many rows there are.
+    pub fn len(&self) -> usize {
+        self.chunks.len() * CHUNK + self.open.len()
+    }
+
+    /// Whether there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Appends a row.
+    #[inline]
+    pub fn push(&mut self, value: u64) {
+        self.open.push(value);
+        if self.open.len() == CHUNK {
+            self.pack();
+        }
+    }
+
+    /// Appends a row that may have no value; [`get_some`](Column::get_some) reads it. The highest
+    /// value cannot be told from none.
+    #[inline]
+    pub fn push_some(&mut self, value: Option<u64>) {
+        self.push(value.map_or(0, |value| value.wrapping_add(1)));
+    }
+
+    /// A row; 0 where there is none.
+    #[inline]
+    pub fn get(&self, row: usize) -> u64 {
+        match self.chunks.get(row / CHUNK) {
+            Some(chunk) => chunk.get(&self.bytes, row % CHUNK),
+            None => {
+                let open = row - self.chunks.len() * CHUNK;
+                self.open.get(open).copied().unwrap_or(0)
+            }
+        }
+    }
+
+    /// A row that was appended by [`push_some`](Column::push_some).
+    #[inline]
+    pub fn get_some(&self, row: usize) -> Option<u64> {
+        self.get(row).checked_sub(1)
+    }
+
+    /// Changes a row. This packs its chunk anew: for the few.
+    pub fn set(&mut self, row: usize, value: u64) {
+        let place = row / CHUNK;
+        if place >= self.chunks.len() {
+            let open = row - self.chunks.len() * CHUNK;
+            if let Some(open) = self.open.get_mut(open) {
+                *open = value;
+            }
+            return;
+        }
+        let mut rows = [0; CHUNK];
+        self.unpack(place, &mut rows);
+        rows[row % CHUNK] = value;
+        let end = match self.chunks.get(place + 1) {
+            Some(next) => next.start as usize,
+            None => self.bytes.len() - PADDING,
+        };
+        let start = self.chunks[place].start as usize;
+        let (chunk, packed) = pack(&rows, start as u64);
+        let grown = packed.len() as i64 - (end - start) as i64;
+        self.bytes.splice(start..end, packed);
+        self.chunks[place] = chunk;
+        for later in self.chunks.iter_mut().skip(place + 1) {
+            later.start = later.start.saturating_add_signed(grown);
+        }
+    }
+
+    /// All rows, in order.
+    pub fn iter(&self) -> Iter<'_> {
+        self.iter_from(0)
+    }
+
+    /// The rows from one on, in order.
+    pub fn iter_from(&self, row: usize) -> Iter<'_> {
+        Iter {
+            column: self,
+            row,
+            unpacked: usize::MAX,
+            rows: [0; CHUNK],
+        }
+    }
+
+    /// The first row whose value is not below `value`, where rows only grow.
+    pub fn lower_bound(&self, value: u64) -> usize {
+        let chunk = self.chunks.partition_point(|chunk| chunk.base < value);
+        // The lowest of a chunk is its first.
+        let from = chunk.saturating_sub(1) * CHUNK;
+        let to = match chunk < self.chunks.len() {
+            true => chunk * CHUNK,
+            false => self.len(),
+        };
+        let (mut low, mut high) = (from, to);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            match self.get(middle) < value {
+                true => low = middle + 1,
+                false => high = middle,
+            }
+        }
+        low
+    }
+
+    /// The row with this value, where rows only grow.
+    pub fn find(&self, value: u64) -> Option<usize> {
+        let row = self.lower_bound(value);
+        (row < self.len() && self.get(row) == value).then_some(row)
+    }
+
+    /// How many bytes of memory it holds on to.
+    pub fn memory(&self) -> usize {
+        self.chunks.capacity() * size_of::<Chunk>()
+            + self.bytes.capacity()
+            + self.open.capacity() * 8
+    }
+
+    /// Gives back memory that was taken for more rows.
+    pub fn shrink(&mut self) {
+        self.chunks.shrink_to_fit();
+        self.bytes.shrink_to_fit();
+        self.open.shrink_to_fit();
+    }
+
+    /// Makes a chunk of the open rows.
+    fn pack(&mut self) {
+        let Ok(rows) = <&[u64; CHUNK]>::try_from(self.open.as_slice()) else {
+            return;
+        };
+        let start = self.bytes.len().saturating_sub(PADDING);
+        self.bytes.truncate(start);
+        let (chunk, packed) = pack(rows, start as u64);
+        self.chunks.push(chunk);
+        self.bytes.extend_from_slice(&packed);
+        self.bytes.extend_from_slice(&[0; PADDING]);
+        self.open.clear();
+    }
+
+    fn unpack(&self, place: usize, rows: &mut [u64; CHUNK]) {
+        let Some(chunk) = self.chunks.get(place) else {
+            return;
+        };
+        for (at, row) in rows.iter_mut().enumerate() {
+            *row = chunk.get(&self.bytes, at);
+        }
+    }
+}
+
+impl Chunk {
+    #[inline]
+    fn get(&self, bytes: &[u8], row: usize) -> u64 {
+        let bit = row as u64 * u64::from(self.width);
+        let byte = (self.start + bit / 8) as usize;
+        let Some(word) = bytes.get(byte..byte + 8) else {
+            return self.base;
+        };
+        let word = word.try_into().map_or(0, u64::from_le_bytes);
+        let distance = (word >> (bit % 8)) & mask(self.width);
+        self.base.wrapping_add(distance)
+    }
+}
+
+fn mask(width: u32) -> u64 {
+    match width {
+        0 => 0,
+        width => u64::MAX >> (64 - width),
+    }
+}
+
+fn pack(rows: &[u64; CHUNK], start: u64) -> (Chunk, Vec<u8>) {
+    let base = rows.iter().copied().min().unwrap_or(0);
+    let widest = rows.iter().fold(0, |all, row| all | (row - base));
+    let width = match 64 - widest.leading_zeros() {
+        WIDE.. => 64,
+        width => width,
+    };
+    let mut packed = Vec::with_capacity(width as usize * CHUNK / 8);
+    let (mut word, mut filled) = (0u128, 0);
+    for row in rows {
+        word |= u128::from(row - base) << filled;
+        filled += width;
+        if filled >= 64 {
+            packed.extend_from_slice(&(word as u64).to_le_bytes());
+            word >>= 64;
+            filled -= 64;
+        }
+    }
+    let chunk = Chunk { base, start, width };
+    (chunk, packed)
+}
+
+impl FromIterator<u64> for Column {
+    fn from_iter<I: IntoIterator<Item = u64>>(rows: I) -> Column {
+        let mut column = Column::new();
+        column.extend(rows);
+        column
+    }
+}
+
+impl Extend<u64> for Column {
+    fn extend<I: IntoIterator<Item = u64>>(&mut self, rows: I) {
+        rows.into_iter().for_each(|row| self.push(row));
+    }
+}
+
+/// See [`Column::iter`].
+#[derive(Clone, Debug)]
+pub struct Iter<'a> {
+    column: &'a Column,
+    row: usize,
+    /// The chunk whose rows these are.
+    unpacked: usize,
+    rows: [u64; CHUNK],
+}
+
+impl Iterator for Iter<'_> {
+    type Item = u64;
+
+    #[inline]
+    fn next(&mut self) -> Option<u64> {
+        let (place, at) = (self.row / CHUNK, self.row % CHUNK);
+        if place < self.column.chunks.len() {
+            if self.unpacked != place {
+                self.column.unpack(place, &mut self.rows);
+                self.unpacked = place;
+            }
+            self.row += 1;
+            return Some(self.rows[at]);
+        }
+        let open = self.row - self.column.chunks.len() * CHUNK;
+        let row = self.column.open.get(open).copied()?;
+        self.row += 1;
+        Some(row)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = self.column.len().saturating_sub(self.row);
+        (left, Some(left))
+    }
+}
+
+impl ExactSizeIterator for Iter<'_> {}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn check(rows: &[u64]) {
+        let column: Column = rows.iter().copied().collect();
+        assert_eq!(column.len(), rows.len());
+        assert_eq!(column.iter().collect::<Vec<u64>>(), rows);
+        for (row, value) in rows.iter().enumerate() {
+            assert_eq!(column.get(row), *value);
+        }
+    }
+
+    #[test]
+    fn what_is_the_same_everywhere_takes_no_bits() {
+        let column: Column = std::iter::repeat_n(77, 100 * CHUNK).collect();
+        assert_eq!(column.bytes.len(), PADDING);
+        assert_eq!(column.get(99), 77);
+    }
+
+    #[test]
+    fn a_time_a_hundred_microseconds_after_the_other_takes_some_three_bytes() {
+        let mut column: Column = (0..100_000u64)
+            .map(|row| (1 << 50) | (row * 100_000))
+            .collect();
+        column.shrink();
+        let bytes = column.memory() as f64 / 100_000.0;
+        assert!(bytes < 3.4, "{bytes} bytes a row");
+    }
+
+    #[test]
+    fn the_widest_values_come_back() {
+        let rows: Vec<u64> = (0..600)
+            .map(|row| u64::MAX.rotate_left(row) ^ row as u64)
+            .collect();
+        check(&rows);
+    }
+
+    #[test]
+    fn a_row_that_grows_is_found() {
+        let column: Column = (0..2000u64).map(|row| row * 3).collect();
+        assert_eq!(column.find(1500), Some(500));
+        assert_eq!(column.find(1501), None);
+        assert_eq!(column.lower_bound(1501), 501);
+        assert_eq!(column.lower_bound(9000), 2000);
+    }
+
+    proptest! {
+        #[test]
+        fn rows_come_back(rows in proptest::collection::vec(any::<u64>(), 0..1000), width in 0u32..64) {
+            let rows: Vec<u64> = rows.iter().map(|row| row >> width).collect();
+            check(&rows);
+        }
+
+        #[test]
+        fn a_changed_row_changes_alone(
+            rows in proptest::collection::vec(0u64..1000, 1..1000),
+            at in any::<proptest::sample::Index>(),
+            value in any::<u64>(),
+        ) {
+            let mut rows = rows;
+            let mut column: Column = rows.iter().copied().collect();
+            let at = at.index(rows.len());
+            rows[at] = value;
+            column.set(at, value);
+            prop_assert_eq!(column.iter().collect::<Vec<u64>>(), rows);
+        }
+    }
+}

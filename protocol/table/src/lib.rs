@@ -1,0 +1,10 @@
+//! Tables that stay small: columns of whole numbers, packed in chunks, and rows of bytes.
+//!
+//! A session of ten million packets is ten million rows, so that what a row costs decides whether
+//! it fits. This crate knows nothing of packets.
+
+mod blobs;
+mod column;
+
+pub use blobs::Blobs;
+pub use column::{CHUNK, Column, Iter};
