@@ -303,6 +303,17 @@ fn a_table_has_no_columns_in_which_nothing_can_stand() {
 }
 
 #[test]
+fn the_minimap_counts_what_was_recorded_and_what_was_seen() {
+    let events = |session: Session| {
+        let columns = model(session).minimap(900.0);
+        columns.iter().map(|column| column.events).sum::<u32>()
+    };
+    assert_eq!(events(talk(ADDRESSES.map(recorded).to_vec())), 8);
+    // Where a packet went is not known by who saw it pass.
+    assert_eq!(events(talk(ADDRESSES.map(seen).to_vec())), 4);
+}
+
+#[test]
 fn a_finding_without_packets_leaves_the_whole_session_in_view() {
     let session = talk(ADDRESSES.map(recorded).to_vec());
     let finding = Finding {
