@@ -511,6 +511,14 @@ proptest! {
 }
 
 #[test]
+fn what_is_given_up_elsewhere_ends_no_earlier_than_it_begins() {
+    let deep = Part::At(vec![Part::Itself, Part::Itself]);
+    let text = wire_text(&[Part::Counted(vec![deep, Part::Align(18, "")])], 0);
+    let wire = Wire::compile("deep.wire", &text).unwrap();
+    check(&wire, &[1, 119, 1, 64, 163, 87, 192, 36, 11]).unwrap();
+}
+
+#[test]
 fn the_facts_of_a_packet_do_not_depend_on_the_packet_before() {
     let mut facts = PacketFacts::default();
     WIRE.facts(&[0xb0, 0x20, 1, 0, 1, 0x07, 0], &mut facts);

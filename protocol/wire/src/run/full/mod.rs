@@ -94,7 +94,8 @@ impl<'p> Full<'p> {
         let count = self.tree.len() as u32;
         let Some(open) = self.open.pop() else { return };
         if let Some(node) = self.tree.node_mut(open.node) {
-            node.bits.end = bit;
+            // A struct that stands elsewhere is given up at the bit where the run goes on.
+            node.bits.end = bit.max(node.bits.start);
             node.descendants = count - open.node.0 - 1;
         }
     }
