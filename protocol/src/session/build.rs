@@ -9,20 +9,21 @@ use std::sync::Arc;
 use netreel_reel::{Header, Time};
 use netreel_wire::{Keys, PacketFacts, Wire};
 
-use super::cast::{Cast, utc_ns};
 use super::clock::{Alignment, align, is_one_clock};
-use super::cut::trim;
-use super::ends::Ends;
-use super::meeting::{one_meeting, proxied};
-use super::order::{Order, Ordered};
-use super::proxied::take_apart;
-use super::roads::Roads;
-use super::scan::Scan;
-use super::source::{ReelInput, Source, drop_copies, one_session, sources, wire_inside};
-use super::weave::{EndId, Places, Weaver, Woven, samples};
-use super::{
-    Hole, Node, NodeId, Session, SessionError, SessionTime, fate, parallel, payloads, watched,
-};
+use super::read::cut::trim;
+use super::read::ends::Ends;
+use super::read::payloads;
+use super::read::scan::Scan;
+use super::read::source::{ReelInput, Source, drop_copies, one_session, sources, wire_inside};
+use super::weave::fate;
+use super::weave::order::{Order, Ordered};
+use super::weave::weaver::{EndId, Places, Weaver, Woven, samples};
+use super::who::cast::{Cast, utc_ns};
+use super::who::meeting::{one_meeting, proxied};
+use super::who::proxied::take_apart;
+use super::who::roads::Roads;
+use super::who::watched;
+use super::{Hole, Node, NodeId, Session, SessionError, SessionTime, parallel};
 
 impl Session {
     /// Reads the reels of one play-through. The wire is the one inside the reels unless one is

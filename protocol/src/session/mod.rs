@@ -1,48 +1,29 @@
 //! The packets of a session: every reel's, on one clock, each send matched to its receive.
 
+mod ask;
 mod build;
-mod cast;
 mod clock;
-mod connections;
-mod cut;
-mod ends;
 mod error;
-mod fate;
-mod groups;
-mod holders;
-mod interfaces;
-mod kept;
+mod facts;
 mod live;
-mod lookup;
-mod matching;
-mod meeting;
-mod order;
 pub(crate) mod parallel;
-mod payloads;
-mod proxied;
-mod roads;
-mod rows;
-mod scan;
-mod shape;
-mod source;
-mod told;
-mod traffic;
+mod read;
 mod verdict;
-mod watched;
 mod weave;
+mod who;
 
+pub use ask::traffic::Traffic;
 pub(crate) use build::packets;
-pub use connections::Connection;
 pub use error::SessionError;
-pub use interfaces::Interface;
-pub(crate) use interfaces::Interfaces;
+pub use facts::shape::Said;
 pub use live::{Live, LiveEvent, LiveWay, LiveWhat};
-pub use proxied::network_answers;
-pub use shape::Said;
-pub use source::ReelInput;
-pub(crate) use source::is_closed;
-pub use traffic::Traffic;
-pub(crate) use weave::EndId;
+pub use read::connections::Connection;
+pub use read::interfaces::Interface;
+pub(crate) use read::interfaces::Interfaces;
+pub use read::source::ReelInput;
+pub(crate) use read::source::is_closed;
+pub(crate) use weave::weaver::EndId;
+pub use who::proxied::network_answers;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -52,8 +33,8 @@ use netreel_reel::{Endpoint, EventNumber, FaultVerdict, Reel, Time, Trigger};
 use netreel_wire::{KindId, MessageFacts, RulesId, Wire};
 use smallvec::SmallVec;
 
-use rows::Rows;
-use told::Told;
+use facts::told::Told;
+use weave::rows::Rows;
 
 /// A node of the session, by its place in [`Session::nodes`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -3,13 +3,14 @@
 use netreel_reel::{Endpoint, Header};
 use netreel_wire::{Context, PacketFacts, RulesId, Wire};
 
-use super::super::cast::{is_group, utc_ns};
-use super::super::connections::payload;
-use super::super::ends::{RawEnd, Side};
-use super::super::scan::{RawHole, Scan};
-use super::super::source::{Source, is_closed, window};
-use super::super::{Hole, Node, NodeId, SessionTime, Triggered, watched};
 use super::Builder;
+use crate::session::read::connections::payload;
+use crate::session::read::ends::{RawEnd, Side};
+use crate::session::read::scan::{RawHole, Scan};
+use crate::session::read::source::{Source, is_closed, window};
+use crate::session::who::cast::{is_group, utc_ns};
+use crate::session::who::watched;
+use crate::session::{Hole, Node, NodeId, SessionTime, Triggered};
 
 /// How many packets of a node are looked at to learn its number in the protocol.
 const LOOKED_AT: usize = 32;

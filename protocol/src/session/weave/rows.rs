@@ -6,17 +6,17 @@ use netreel_reel::{EventNumber, Reel, Time};
 use netreel_table::Column;
 use std::sync::Arc;
 
-use super::connections::Connection;
-use super::ends::{Ends, Side};
-use super::weave::{EndId, Odd, Places};
-use super::{
+use super::weaver::{EndId, Odd, Places};
+use crate::session::read::connections::Connection;
+use crate::session::read::ends::{Ends, Side};
+use crate::session::{
     Crossing, Fate, NodeId, ObserverId, Packet, PacketId, ProxyFault, SessionTime, Sighting, Stamp,
     Way,
 };
 
 /// What one reel, or what a proxy's reel tells of one end, holds of packets.
 #[derive(Default)]
-pub(super) struct Track {
+pub(crate) struct Track {
     pub reel: Option<Arc<Reel>>,
     /// Added to the reel's time it gives the session's.
     pub shift_ns: i128,
@@ -33,7 +33,7 @@ pub(super) struct Track {
 
 /// The ticks of a node's network layer.
 #[derive(Clone, Default)]
-pub(super) struct Ticks {
+pub(crate) struct Ticks {
     begins: Column,
     /// The last call of the game before, where it made one since the tick before.
     asked: Column,
@@ -86,7 +86,7 @@ impl Track {
 
 /// All packets, ordered by the time of their first events, then by node and event number.
 #[derive(Default)]
-pub(super) struct Rows {
+pub(crate) struct Rows {
     pub places: Places,
     pub tracks: Vec<Track>,
     /// From whom to whom, each pair once.
@@ -110,10 +110,10 @@ pub(super) struct Rows {
 }
 
 /// In [`Rows::state`]: the packet is in [`Rows::odd`].
-pub(super) const ODD: u64 = 4;
+pub(crate) const ODD: u64 = 4;
 
 impl Fate {
-    pub(super) const ALL: [Fate; 4] = [Fate::Received, Fate::Lost, Fate::SendFailed, Fate::Unknown];
+    pub(crate) const ALL: [Fate; 4] = [Fate::Received, Fate::Lost, Fate::SendFailed, Fate::Unknown];
 }
 
 impl Rows {

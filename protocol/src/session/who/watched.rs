@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::build::packets;
-use super::scan::Scan;
-use super::source::Source;
-use super::{Node, NodeId, Observer, ObserverId, SessionTime};
+use crate::session::build::packets;
+use crate::session::read::scan::Scan;
+use crate::session::read::source::Source;
+use crate::session::{Node, NodeId, Observer, ObserverId, SessionTime};
 
 /// The observers among the reels. `node` says of a reel what is said of a node's.
-pub(super) fn observers(
+pub(crate) fn observers(
     sources: &[Source],
     scans: &[Scan],
     node: impl Fn(usize) -> Node,
@@ -38,14 +38,14 @@ pub(super) fn observers(
 }
 
 /// The observer whose reel this is.
-pub(super) fn observer(scans: &[Scan], reel: usize) -> Option<ObserverId> {
+pub(crate) fn observer(scans: &[Scan], reel: usize) -> Option<ObserverId> {
     let observes = scans.get(reel)?.observer;
     let before = scans.get(..reel)?.iter().filter(|scan| scan.observer);
     observes.then_some(ObserverId(before.count() as u16))
 }
 
 /// Says of each node that was not recorded when packets of it were seen first and last.
-pub(super) fn note_seen(nodes: &mut [Node], seen: &BTreeMap<NodeId, (SessionTime, SessionTime)>) {
+pub(crate) fn note_seen(nodes: &mut [Node], seen: &BTreeMap<NodeId, (SessionTime, SessionTime)>) {
     for (node, &(first, last)) in seen {
         if let Some(node) = nodes.get_mut(usize::from(node.0)) {
             if !node.recorded {
@@ -57,7 +57,7 @@ pub(super) fn note_seen(nodes: &mut [Node], seen: &BTreeMap<NodeId, (SessionTime
 }
 
 /// What the observers did not see, or not whole, in sentences.
-pub(super) fn missing(observers: &[Observer]) -> Vec<String> {
+pub(crate) fn missing(observers: &[Observer]) -> Vec<String> {
     let mut missing = Vec::new();
     for observer in observers {
         let name = &observer.name;
@@ -79,7 +79,7 @@ pub(super) fn missing(observers: &[Observer]) -> Vec<String> {
 }
 
 /// That nodes are known from captures alone, in a sentence.
-pub(super) fn captured(nodes: &[Node]) -> Option<String> {
+pub(crate) fn captured(nodes: &[Node]) -> Option<String> {
     let names = nodes.iter().filter(|node| node.captured);
     let names: Vec<&str> = names.map(|node| node.name.as_str()).collect();
     let (last, others) = names.split_last()?;

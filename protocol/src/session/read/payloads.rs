@@ -5,12 +5,12 @@ use netreel_reel::{EventNumber, Record, Reel};
 use super::connections::payload;
 
 /// Shows events, whose numbers are in order. What cannot be read any more is passed over.
-pub(super) fn records(reel: &Reel, numbers: &[EventNumber], mut show: impl FnMut(&Record<'_>)) {
+pub(crate) fn records(reel: &Reel, numbers: &[EventNumber], mut show: impl FnMut(&Record<'_>)) {
     each(reel, numbers, |_, record| show(record));
 }
 
 /// Shows the payloads of events, whose numbers are in order, with the place of each in `numbers`.
-pub(super) fn read(reel: &Reel, numbers: &[EventNumber], mut show: impl FnMut(usize, &[u8])) {
+pub(crate) fn read(reel: &Reel, numbers: &[EventNumber], mut show: impl FnMut(usize, &[u8])) {
     each(reel, numbers, |place, record| {
         if let Some(payload) = payload(&record.event) {
             show(place, payload);

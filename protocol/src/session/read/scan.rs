@@ -10,13 +10,13 @@ use netreel_reel::{
 use super::connections::Connection;
 use super::ends::{Ends, RawEnd, Side};
 use super::interfaces::Interfaces;
-use super::proxied::RawRelay;
-use super::rows::Ticks;
-use super::{ProxyFault, ProxyId};
+use crate::session::weave::rows::Ticks;
+use crate::session::who::proxied::RawRelay;
+use crate::session::{ProxyFault, ProxyId};
 
 /// What one reel holds of packets, on its own clock.
 #[derive(Default)]
-pub(super) struct Scan {
+pub(crate) struct Scan {
     /// Where each socket was bound, in the order of opening.
     pub sockets: BTreeMap<SocketId, Endpoint>,
     /// Under which addresses others know the node, besides its own.
@@ -71,9 +71,9 @@ pub(super) struct Scan {
     pub expected: EventNumber,
 }
 
-/// See [`super::Hole`].
+/// See [`crate::session::Hole`].
 #[derive(Clone, Debug)]
-pub(super) struct RawHole {
+pub(crate) struct RawHole {
     /// `None` where the reel holds nothing before it.
     pub from: Option<Time>,
     pub until: Time,
@@ -539,6 +539,6 @@ fn end(record: &Record<'_>, connection: u32, forward: bool, payload: &[u8]) -> R
 /// What stands for a payload when ends are matched: XXH3, 64 bits. Only ends of one link and one
 /// length are compared, so that of ten million packets two different ones are taken for equal with
 /// a chance of less than one in a hundred thousand.
-pub(super) fn hash(payload: &[u8]) -> u64 {
+pub(crate) fn hash(payload: &[u8]) -> u64 {
     twox_hash::xxhash3_64::Hasher::oneshot(payload)
 }

@@ -12,14 +12,14 @@ use netreel_reel::{Event, EventNumber, Record, Reel};
 use netreel_table::{Blobs, Column};
 use netreel_wire::{ConnectionState, MessageFacts, PacketFacts, Wire};
 
-use super::connections::payload;
-use super::ends::Side;
 use super::kept::{Checkpoints, Kept, thin};
-use super::parallel;
-use super::rows::{Rows, Track};
 use super::shape::{Messages, Said, Shapes};
-use super::weave::EndId;
-use super::{MessageId, PacketId};
+use crate::session::parallel;
+use crate::session::read::connections::payload;
+use crate::session::read::ends::Side;
+use crate::session::weave::rows::{Rows, Track};
+use crate::session::weave::weaver::EndId;
+use crate::session::{MessageId, PacketId};
 
 /// A reel of a wire without state is taken in pieces of so many blocks.
 const BLOCKS: usize = 1024;
@@ -30,7 +30,7 @@ const PIECES: usize = 4;
 
 /// What the wire says of all packets.
 #[derive(Default)]
-pub(super) struct Told {
+pub(crate) struct Told {
     /// For each track its pieces, in order.
     tracks: Vec<Vec<Piece>>,
     /// Whether a track was cut by connections, and not by blocks.
@@ -72,7 +72,7 @@ impl Told {
         Told::with_checkpoints(rows, wire, workers, checkpoints)
     }
 
-    pub(super) fn with_checkpoints(
+    pub(crate) fn with_checkpoints(
         rows: &Rows,
         wire: &Wire,
         workers: usize,

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use netreel_reel::{CutWhy, Ending, Header, Reel};
 use netreel_wire::Wire;
 
-use super::cast::utc_ns;
 use super::scan::{RawHole, Scan};
-use super::{SessionError, parallel};
+use crate::session::who::cast::utc_ns;
+use crate::session::{SessionError, parallel};
 
 /// A reel, and what messages call it.
 pub struct ReelInput {
@@ -19,7 +19,7 @@ pub struct ReelInput {
 }
 
 /// A reel that takes part.
-pub(super) struct Source {
+pub(crate) struct Source {
     /// The file's name.
     pub file: String,
     /// The node's name.
@@ -31,7 +31,7 @@ pub(super) struct Source {
 }
 
 /// Reads all reels once, and says what is wrong with each.
-pub(super) fn sources(
+pub(crate) fn sources(
     reels: Vec<ReelInput>,
     workers: usize,
     warnings: &mut Vec<String>,
@@ -99,7 +99,7 @@ pub(super) fn sources(
 }
 
 /// In words, that a reel is the window that a trigger kept of a recording which went on.
-pub(super) fn window(reel: &Reel, scan: &Scan) -> Option<String> {
+pub(crate) fn window(reel: &Reel, scan: &Scan) -> Option<String> {
     let Ending::Cut {
         why: CutWhy::NextPartMissing,
         ..
@@ -190,7 +190,7 @@ fn skipped(file: &str, unknown: &BTreeMap<u8, u64>) -> Option<String> {
 
 /// All reels that name a session name the same one. Those of unmodified programs name their
 /// recording: what ties two of these are their packets, which is looked at later.
-pub(super) fn one_session(sources: &[Source]) -> Result<(), SessionError> {
+pub(crate) fn one_session(sources: &[Source]) -> Result<(), SessionError> {
     let mut named = sources
         .iter()
         .filter(|each| each.reel.header().session != [0; 16])
@@ -215,7 +215,7 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 /// The first wire inside a reel that compiles.
-pub(super) fn wire_inside(sources: &[Source], warnings: &mut Vec<String>) -> Option<Arc<Wire>> {
+pub(crate) fn wire_inside(sources: &[Source], warnings: &mut Vec<String>) -> Option<Arc<Wire>> {
     let mut texts: Vec<(&Source, &str, &str)> = Vec::new();
     for source in sources {
         if let Some(wire) = source.reel.header().wires.first()
@@ -266,7 +266,7 @@ pub(super) fn wire_inside(sources: &[Source], warnings: &mut Vec<String>) -> Opt
 }
 
 /// Of two reels of the same run of the same node, keeps the longer.
-pub(super) fn drop_copies(sources: &mut Vec<Source>, warnings: &mut Vec<String>) {
+pub(crate) fn drop_copies(sources: &mut Vec<Source>, warnings: &mut Vec<String>) {
     let mut place = 0;
     while place < sources.len() {
         let same = |other: &Source| {

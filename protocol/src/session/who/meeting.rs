@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use netreel_reel::{Endpoint, Header};
 
-use super::SessionError;
-use super::ends::Side;
-use super::matching::End;
-use super::scan::Scan;
-use super::source::Source;
+use crate::session::SessionError;
+use crate::session::read::ends::Side;
+use crate::session::read::scan::Scan;
+use crate::session::read::source::Source;
+use crate::session::weave::matching::End;
 
 /// Notes the pairs of reels that have the packets of one group in common.
-pub(super) fn meet(group: &[End], met: &mut BTreeSet<(usize, usize)>) {
+pub(crate) fn meet(group: &[End], met: &mut BTreeSet<(usize, usize)>) {
     let Some(first) = group.first() else { return };
     for end in group {
         let watched = end.side == Side::Seen && end.reel != first.reel;
@@ -45,14 +45,14 @@ fn beside(sources: &[Source], scans: &[Scan]) -> Vec<(usize, usize)> {
 }
 
 /// The pairs of ends that the reel of one proxy tells of.
-pub(super) fn proxied(sources: &[Source]) -> Vec<(usize, usize)> {
+pub(crate) fn proxied(sources: &[Source]) -> Vec<(usize, usize)> {
     let pairs = sources.windows(2).enumerate();
     let same = pairs.filter(|(_, pair)| Arc::ptr_eq(&pair[0].reel, &pair[1].reel));
     same.map(|(place, _)| (place, place + 1)).collect()
 }
 
 /// Every reel with packets is tied to the first by packets in common, or at least by a session id.
-pub(super) fn one_meeting(
+pub(crate) fn one_meeting(
     sources: &[Source],
     scans: &[Scan],
     met: &BTreeSet<(usize, usize)>,

@@ -10,11 +10,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 
 use netreel_reel::{Endpoint, EventNumber, FaultVerdict, Header, SocketId};
 
-use super::connections::Connection;
-use super::ends::{Ends, RawEnd};
-use super::scan::Scan;
-use super::source::Source;
-use super::{ProxyFault, ProxyId, SessionError};
+use crate::session::read::connections::Connection;
+use crate::session::read::ends::{Ends, RawEnd};
+use crate::session::read::scan::Scan;
+use crate::session::read::source::Source;
+use crate::session::{ProxyFault, ProxyId, SessionError};
 
 /// How many packets of an end are compared to see whether a reel is that end's.
 const LOOKED_AT: usize = 256;
@@ -23,7 +23,7 @@ const TELLING_LENGTH: u32 = 8;
 
 /// A socket that a proxy opened for one client.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct RawRelay {
+pub(crate) struct RawRelay {
     pub socket: SocketId,
     pub listener: SocketId,
     pub client: Endpoint,
@@ -48,7 +48,7 @@ impl Side {
 ///
 /// # Errors
 /// Two proxies tell of one end, and not of the same packets: neither has all that the end sent.
-pub(super) fn take_apart(
+pub(crate) fn take_apart(
     sources: &mut Vec<Source>,
     warnings: &mut Vec<String>,
 ) -> Result<Vec<String>, SessionError> {
@@ -149,7 +149,7 @@ fn proxy_names(proxies: &[Source]) -> Vec<String> {
 }
 
 /// Whether a packet with these verdicts went no further than its proxy.
-pub(super) fn is_dropped(faults: &[ProxyFault]) -> bool {
+pub(crate) fn is_dropped(faults: &[ProxyFault]) -> bool {
     use FaultVerdict::{Lost, QueueFull, Refused};
     faults
         .iter()

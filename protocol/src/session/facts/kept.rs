@@ -7,12 +7,12 @@ use netreel_reel::{EventNumber, Reel};
 use netreel_table::Column;
 use netreel_wire::{ConnectionState, PacketFacts, Wire};
 
-use super::connections::{Connection, payload};
-use super::payloads;
+use crate::session::read::connections::{Connection, payload};
+use crate::session::read::payloads;
 
 /// What is kept of a connection, so that a packet can be looked at without all before it.
 #[derive(Default)]
-pub(super) struct Kept {
+pub(crate) struct Kept {
     /// The events that sent or received its packets.
     pub events: Column,
     /// What was kept before some of these events, by their place. The first place has none: nothing
@@ -22,7 +22,7 @@ pub(super) struct Kept {
 
 /// Where checkpoints are made, and how much memory they may take.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Checkpoints {
+pub(crate) struct Checkpoints {
     /// So many packets of a connection apart, until that takes too much memory.
     pub packets: u32,
     /// Of all checkpoints together, about.
@@ -79,7 +79,7 @@ impl Kept {
 }
 
 /// Keeps the checkpoints that are so many packets apart; how much memory they take.
-pub(super) fn thin(kept: &mut BTreeMap<u32, Kept>, packets: u32) -> usize {
+pub(crate) fn thin(kept: &mut BTreeMap<u32, Kept>, packets: u32) -> usize {
     let mut bytes = 0;
     for kept in kept.values_mut() {
         let checkpoints = &mut kept.checkpoints;
@@ -99,8 +99,8 @@ mod tests {
     use netreel_reel::{Event, Header, Record, ReelWriter, SocketId, ThreadId, Time};
 
     use super::*;
-    use crate::session::ends::Side;
-    use crate::session::told::Told;
+    use crate::session::facts::told::Told;
+    use crate::session::read::ends::Side;
     use crate::session::{PacketId, ReelInput, Session};
 
     const WIRE: &str = "wire w { byte_order = little; bit_order = lsb; root = P; state = S; }

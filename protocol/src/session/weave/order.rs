@@ -6,18 +6,19 @@ use std::collections::{BTreeMap, BinaryHeap};
 use netreel_reel::{EventNumber, Header, Time};
 use netreel_table::Column;
 
-use super::ends::Side;
 use super::fate::{Fates, Missing};
-use super::proxied::is_dropped;
-use super::roads::Roads;
 use super::rows::{ODD, Rows, Track};
-use super::scan::Scan;
-use super::source::Source;
-use super::weave::{EndId, Odd, Places, Woven};
-use super::{Fate, Node, NodeId, ProxyFault, SessionError, SessionTime, parallel, watched};
+use super::weaver::{EndId, Odd, Places, Woven};
+use crate::session::read::ends::Side;
+use crate::session::read::scan::Scan;
+use crate::session::read::source::Source;
+use crate::session::who::proxied::is_dropped;
+use crate::session::who::roads::Roads;
+use crate::session::who::watched;
+use crate::session::{Fate, Node, NodeId, ProxyFault, SessionError, SessionTime, parallel};
 
 /// What makes packets of ends that were put together.
-pub(super) struct Order<'a> {
+pub(crate) struct Order<'a> {
     pub roads: &'a Roads<'a>,
     pub sources: &'a [Source],
     pub places: &'a Places,
@@ -32,7 +33,7 @@ pub(super) struct Order<'a> {
 }
 
 /// The packets, and what is told of them all together.
-pub(super) struct Ordered {
+pub(crate) struct Ordered {
     pub rows: Rows,
     /// When packets of each node were seen first and last.
     pub seen: BTreeMap<NodeId, (SessionTime, SessionTime)>,

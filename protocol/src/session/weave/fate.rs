@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::{Fate, Node, NodeId, SessionTime};
+use crate::session::{Fate, Node, NodeId, SessionTime};
 
 /// A receiver that recorded for less than this after a send may still have got the packet.
-pub(super) const WAIT_NS_MIN: i64 = 100_000_000;
+pub(crate) const WAIT_NS_MIN: i64 = 100_000_000;
 
 /// What is known of all packets, of which some were received: how long a packet of each link may
 /// be on its way, and which is the last that arrived.
@@ -15,7 +15,7 @@ pub(super) const WAIT_NS_MIN: i64 = 100_000_000;
 /// there only where one that was sent later on the same link did arrive. What a proxy dropped is
 /// lost, whatever the receiver's reel holds.
 #[derive(Default)]
-pub(super) struct Fates {
+pub(crate) struct Fates {
     links: BTreeMap<(NodeId, NodeId), Arrivals>,
 }
 
@@ -28,7 +28,7 @@ struct Arrivals {
 }
 
 /// A packet that nobody is known to have received.
-pub(super) struct Missing {
+pub(crate) struct Missing {
     /// Who sent it, and to whom.
     pub link: (NodeId, NodeId),
     /// When it left its sender, or was first seen.
@@ -74,7 +74,7 @@ impl Fates {
         let sent = packet.departed;
         let until = SessionTime(sent.0.saturating_add(wait_ns));
         let began = from_start || receiver.span.start <= sent;
-        let holds = |hole: &super::Hole| hole.time.start <= until && sent <= hole.time.end;
+        let holds = |hole: &crate::session::Hole| hole.time.start <= until && sent <= hole.time.end;
         let settled = receiver.complete || arrivals.is_some_and(|arrivals| arrivals.last > sent);
         let waited = until <= receiver.span.end;
         match began && settled && waited && !receiver.holes.iter().any(holds) {

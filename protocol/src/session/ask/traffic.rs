@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::ends::Side;
-use super::parallel;
-use super::rows::{ODD, Rows};
-use super::weave::EndId;
-use super::{Fate, NodeId, PacketId};
+use crate::session::parallel;
+use crate::session::read::ends::Side;
+use crate::session::weave::rows::{ODD, Rows};
+use crate::session::weave::weaver::EndId;
+use crate::session::{Fate, NodeId, PacketId};
 
 /// What passed from one node to another.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -36,7 +36,7 @@ impl Traffic {
 const SOME: usize = 1 << 18;
 
 /// What passed on each link that had packets.
-pub(super) fn traffic(rows: &Rows, workers: usize) -> BTreeMap<(NodeId, NodeId), Traffic> {
+pub(crate) fn traffic(rows: &Rows, workers: usize) -> BTreeMap<(NodeId, NodeId), Traffic> {
     let starts: Vec<usize> = (0..rows.len()).step_by(SOME).collect();
     let counted = parallel::map(starts, workers, |start| {
         let mut links: Vec<(Traffic, Lengths)> = vec![Default::default(); rows.links.len()];

@@ -7,15 +7,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::ends::Side;
-use super::matching::End;
 use super::payloads;
-use super::roads::{EndKey, Roads};
 use super::scan::hash;
 use super::source::Source;
+use crate::session::weave::matching::End;
+use crate::session::who::roads::{EndKey, Roads};
 
 /// The ends that may be of one packet although one of them was cut, and the hash of the bytes that
 /// they are to be compared by.
-pub(super) fn trim(roads: &Roads<'_>, sources: &[Source]) -> BTreeMap<EndKey, u64> {
+pub(crate) fn trim(roads: &Roads<'_>, sources: &[Source]) -> BTreeMap<EndKey, u64> {
     let mut trimmed = BTreeMap::new();
     let is_cut = roads
         .scans

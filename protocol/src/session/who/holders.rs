@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use netreel_reel::{Endpoint, Header};
 
 use super::cast::{Cast, utc_ns};
-use super::ends::Side;
-use super::scan::Scan;
+use crate::session::read::ends::Side;
+use crate::session::read::scan::Scan;
 
 /// A member by itself, with port 0; or one of those who hold a port together, with that port.
 type Party = (usize, u16);
@@ -23,7 +23,7 @@ type Place = (usize, Side, usize);
 /// The one that recorded the other end: of equal payloads between the same two, the first receipt
 /// is of the first send. Where nobody did, the one that last or next used the endpoint.
 #[derive(Default)]
-pub(super) struct Holders {
+pub(crate) struct Holders {
     ends: HashMap<Place, (usize, usize)>,
 }
 

@@ -22,7 +22,7 @@ struct Shape {
 
 /// The shapes of what was written.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Shapes {
+pub(crate) struct Shapes {
     list: Vec<Shape>,
     known: HashMap<Shape, u32>,
     latest: Option<(Shape, u32)>,
@@ -225,7 +225,7 @@ impl Shapes {
 
 /// The facts of a packet's messages, in wire order.
 #[derive(Clone, Debug)]
-pub(super) struct Messages<'a> {
+pub(crate) struct Messages<'a> {
     shapes: &'a Shapes,
     from: Bytes<'a>,
     left: u32,

@@ -6,13 +6,13 @@ use std::ops::Range;
 use netreel_reel::{EventNumber, OwnedRecord};
 use netreel_wire::{ConnectionState, Context, Decoded, Kind, MessageFacts, Role};
 
-use super::connections::{Connection, payload};
-use super::ends::Side;
-use super::shape::{Messages, Said};
-use super::told::Told;
 use super::traffic::{self, Traffic};
-use super::weave::EndId;
-use super::{
+use crate::session::facts::shape::{Messages, Said};
+use crate::session::facts::told::Told;
+use crate::session::read::connections::{Connection, payload};
+use crate::session::read::ends::Side;
+use crate::session::weave::weaver::EndId;
+use crate::session::{
     Crossing, Interface, Measured, Message, MessageId, Node, NodeId, ObserverId, Packet, PacketId,
     Session, SessionTime, Stamp, Turn, Way,
 };
@@ -167,7 +167,7 @@ impl Session {
     }
 
     /// What the wire says of all packets. The first call reads the reels again.
-    pub(super) fn told(&self) -> &Told {
+    pub(crate) fn told(&self) -> &Told {
         self.told.get_or_init(|| match &self.wire {
             Some(wire) => Told::new(&self.rows, wire, self.workers),
             None => Told::default(),

@@ -9,7 +9,7 @@ use netreel_table::Column;
 
 /// Which side of a packet's way an end is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum Side {
+pub(crate) enum Side {
     Send,
     Receive,
     Seen,
@@ -35,7 +35,7 @@ impl Side {
 
 /// One end of a packet's way.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct RawEnd {
+pub(crate) struct RawEnd {
     pub number: EventNumber,
     pub time: Time,
     /// A place in [`super::scan::Scan::connections`].
@@ -54,7 +54,7 @@ pub(super) struct RawEnd {
 
 /// The ends of one side, in the reel's order.
 #[derive(Clone, Default)]
-pub(super) struct Ends {
+pub(crate) struct Ends {
     numbers: Column,
     times: Column,
     /// The connection, and in the lowest bit whether the packet went its way.

@@ -5,13 +5,13 @@ use std::collections::{BTreeSet, HashMap};
 use netreel_reel::{Endpoint, Header};
 
 use super::cast::{Cast, is_group, utc_ns};
-use super::ends::{RawEnd, Side};
 use super::holders::Holders;
-use super::scan::Scan;
+use crate::session::read::ends::{RawEnd, Side};
+use crate::session::read::scan::Scan;
 
 /// The recorded nodes that heard what others sent to groups.
 #[derive(Default)]
-pub(super) struct Listeners {
+pub(crate) struct Listeners {
     /// By the sender, the port of the group, the hash and the length of the payload: the reels with
     /// such a receipt from there, in their order.
     heard: HashMap<(usize, u16, u64, u32), Vec<usize>>,

@@ -5,17 +5,17 @@ use std::collections::BTreeMap;
 use netreel_reel::Header;
 
 use super::cast::{Cast, utc_ns};
-use super::ends::{RawEnd, Side};
 use super::groups::Listeners;
 use super::holders::Holders;
-use super::matching::End;
-use super::scan::Scan;
+use crate::session::read::ends::{RawEnd, Side};
+use crate::session::read::scan::Scan;
+use crate::session::weave::matching::End;
 
 /// An end of one of a packet's links: its reel, its side, its place there, and the receiver.
-pub(super) type EndKey = (u16, Side, u32, u16);
+pub(crate) type EndKey = (u16, Side, u32, u16);
 
 /// What tells from whom to whom a packet goes.
-pub(super) struct Roads<'a> {
+pub(crate) struct Roads<'a> {
     pub cast: &'a Cast,
     pub headers: &'a [&'a Header],
     pub scans: &'a [Scan],
@@ -28,7 +28,7 @@ type Ways = [Option<(u16, u16)>; 2];
 
 /// What was found out about the ends of scans, without the scans.
 #[derive(Default)]
-pub(super) struct Known {
+pub(crate) struct Known {
     holders: Holders,
     listeners: Listeners,
     /// For each connection of each reel its link in and out, where that is the same all the time.

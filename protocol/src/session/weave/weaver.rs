@@ -7,16 +7,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use smallvec::SmallVec;
 
-use super::clock::{Alignment, Sample};
-use super::ends::Side;
 use super::matching::{End, Matched, assign, certain, groups, sight, sort};
-use super::meeting::meet;
-use super::parallel;
-use super::proxied::is_dropped;
-use super::roads::Roads;
-use super::scan::Scan;
-use super::source::Source;
-use super::{SessionError, SessionTime};
+use crate::session::clock::{Alignment, Sample};
+use crate::session::parallel;
+use crate::session::read::ends::Side;
+use crate::session::read::scan::Scan;
+use crate::session::read::source::Source;
+use crate::session::who::meeting::meet;
+use crate::session::who::proxied::is_dropped;
+use crate::session::who::roads::Roads;
+use crate::session::{SessionError, SessionTime};
 
 /// A part has about so many ends.
 const PART: usize = 1 << 20;
@@ -28,7 +28,7 @@ pub(crate) struct EndId(pub u32);
 
 /// Where the ends of each side of each reel begin.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Places {
+pub(crate) struct Places {
     starts: Vec<u32>,
     all: u32,
 }
@@ -81,7 +81,7 @@ impl Places {
 
 /// A packet that is more than a send with its first receipt, or one of them alone.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Odd {
+pub(crate) struct Odd {
     pub from: u16,
     pub to: u16,
     pub sent: Option<EndId>,
@@ -106,7 +106,7 @@ impl Odd {
 }
 
 /// Which ends are of one packet.
-pub(super) struct Woven {
+pub(crate) struct Woven {
     /// For each end the first receipt of its packet, or [`Woven::ALONE`] where its packet has no
     /// other end, or [`Woven::TAKEN`] where the packet is told by another end.
     pub partners: Vec<u32>,
@@ -149,7 +149,7 @@ struct Part {
 }
 
 /// What matching needs to know.
-pub(super) struct Weaver<'a> {
+pub(crate) struct Weaver<'a> {
     pub roads: &'a Roads<'a>,
     pub sources: &'a [Source],
     pub places: &'a Places,
@@ -168,7 +168,7 @@ fn parts(ends: usize) -> (u32, Vec<u64>) {
 }
 
 /// Between each ordered pair of reels, the packet that took the shortest, each on its own clock.
-pub(super) fn samples(roads: &Roads<'_>, places: &Places, workers: usize) -> Vec<Sample> {
+pub(crate) fn samples(roads: &Roads<'_>, places: &Places, workers: usize) -> Vec<Sample> {
     let (bits, parts) = parts(places.len());
     let found = parallel::map(parts, workers, |part| {
         let mut ends = roads.ends(part, bits);
@@ -349,7 +349,7 @@ impl Weaver<'_> {
             let (reel, side, place) = self.places.find(end);
             let scan = self.roads.scans.get(reel)?;
             let raw = scan.side(side).get(place)?;
-            let utc = super::cast::utc_ns(self.roads.headers.get(reel)?, raw.time);
+            let utc = crate::session::who::cast::utc_ns(self.roads.headers.get(reel)?, raw.time);
             self.roads.cast.group_at(scan.peer(&raw)?, utc)
         };
         let heard = odd.iter().filter(|each| !each.received.is_empty());

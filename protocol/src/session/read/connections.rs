@@ -15,16 +15,16 @@ pub struct Connection {
     /// Of a connection that an observer saw, the end that sent the first packet.
     pub local: Option<Endpoint>,
     /// Where an observer saw it: connections are kept apart for each interface.
-    pub(super) interface: ThreadId,
+    pub(crate) interface: ThreadId,
     /// Whether the node sent the first packet.
     pub began: bool,
     /// Whether a proxy recorded it: its events are those of the proxy's socket, whose peer is the
     /// node at this address.
-    pub(super) afar: Option<Endpoint>,
+    pub(crate) afar: Option<Endpoint>,
 }
 
 impl Connection {
-    pub(super) fn new(socket: SocketId, port: u16, peer: Endpoint, began: bool) -> Connection {
+    pub(crate) fn new(socket: SocketId, port: u16, peer: Endpoint, began: bool) -> Connection {
         Connection {
             socket,
             port,
@@ -37,7 +37,7 @@ impl Connection {
     }
 
     /// A connection of which somebody saw a first packet, at an interface.
-    pub(super) fn seen(interface: ThreadId, from: Endpoint, to: Endpoint) -> Connection {
+    pub(crate) fn seen(interface: ThreadId, from: Endpoint, to: Endpoint) -> Connection {
         Connection {
             local: Some(from),
             interface,
@@ -46,7 +46,7 @@ impl Connection {
     }
 
     /// A connection of the node at `own` with `peer`, as a proxy's `socket` saw it.
-    pub(super) fn seen_from_afar(
+    pub(crate) fn seen_from_afar(
         socket: SocketId,
         own: Endpoint,
         peer: Endpoint,
@@ -60,7 +60,7 @@ impl Connection {
 
     /// Whom a packet goes to or comes from; of what passed by, and goes the way of the first
     /// (`forward`) or not, whom it goes to.
-    pub(super) fn far(&self, forward: bool) -> Option<Endpoint> {
+    pub(crate) fn far(&self, forward: bool) -> Option<Endpoint> {
         match forward {
             true => Some(self.peer),
             false => self.local,
@@ -69,7 +69,7 @@ impl Connection {
 
     /// Whether an event of the reel is a packet of this connection, and goes out of its near end:
     /// the socket, or the end that was seen to send first, or the end that a proxy tells of.
-    pub(super) fn is_out(&self, record: &Record<'_>) -> Option<bool> {
+    pub(crate) fn is_out(&self, record: &Record<'_>) -> Option<bool> {
         let afar = self.afar.is_some();
         match record.event {
             Event::Sent { socket, to, .. } => self.is(socket, to).then_some(!afar),
@@ -101,7 +101,7 @@ impl Connection {
 }
 
 /// The bytes of a packet.
-pub(super) fn payload<'a>(event: &Event<'a>) -> Option<&'a [u8]> {
+pub(crate) fn payload<'a>(event: &Event<'a>) -> Option<&'a [u8]> {
     match *event {
         Event::Sent { payload, .. }
         | Event::Received { payload, .. }

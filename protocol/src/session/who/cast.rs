@@ -5,8 +5,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use netreel_reel::{Endpoint, Header, Time};
 
-use super::ends::{Ends, RawEnd};
-use super::scan::Scan;
+use crate::session::read::ends::{Ends, RawEnd};
+use crate::session::read::scan::Scan;
 
 /// How many packets of a foreign endpoint are looked at to see whose they are.
 const LOOKED_AT: usize = 256;
@@ -14,7 +14,7 @@ const LOOKED_AT: usize = 256;
 const TELLING_LENGTH: u32 = 8;
 
 /// The nodes of a session before they are put in order, and whose endpoint is whose.
-pub(super) struct Cast {
+pub(crate) struct Cast {
     /// First the reels' nodes, in the order of the reels.
     pub members: Vec<Member>,
     /// By canonical endpoints: a socket for both families sees IPv4 as `::ffff:0:0/96`.
@@ -22,7 +22,7 @@ pub(super) struct Cast {
 }
 
 /// One node.
-pub(super) struct Member {
+pub(crate) struct Member {
     pub name: String,
     /// Its reel, by place; `None` for a node that was not recorded.
     pub reel: Option<usize>,
@@ -210,7 +210,7 @@ impl Cast {
 }
 
 /// A reel's time on the calendar, by its anchor.
-pub(super) fn utc_ns(header: &Header, time: Time) -> i128 {
+pub(crate) fn utc_ns(header: &Header, time: Time) -> i128 {
     i128::from(header.clock.utc_ns) + i128::from(time.0) - i128::from(header.clock.monotonic.0)
 }
 
@@ -349,7 +349,7 @@ fn canonical(endpoint: Endpoint) -> Endpoint {
 
 /// Whether what is sent there may reach several: no reel knows the masks of networks, so the last
 /// address of every small one may be a broadcast address.
-pub(super) fn is_group(endpoint: Endpoint) -> bool {
+pub(crate) fn is_group(endpoint: Endpoint) -> bool {
     let last = |ip: IpAddr| matches!(ip, IpAddr::V4(v4) if v4.octets()[3] == 255);
     is_certain_group(endpoint) || last(endpoint.ip().to_canonical())
 }

@@ -1,15 +1,15 @@
 //! Which receipt belongs to which send.
 //!
 //! On each directed link, equal payloads of equal length are one group; of one that a capture cut,
-//! the bytes that are known ([`super::cut`]). Within a group the oldest send that is not
+//! the bytes that are known ([`crate::session::read::cut`]). Within a group the oldest send that is not
 //! taken gets the next receipt; a receipt with no send left is a further receipt of the last one.
 
-use super::ends::{RawEnd, Side};
-use super::scan::Scan;
+use crate::session::read::ends::{RawEnd, Side};
+use crate::session::read::scan::Scan;
 
 /// One end of a packet's way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct End {
+pub(crate) struct End {
     /// Of the bytes that are compared.
     pub hash: u64,
     /// How long the packet was.
@@ -28,7 +28,7 @@ pub(super) struct End {
 
 /// A packet with all its ends.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Matched {
+pub(crate) struct Matched {
     pub sent: Option<End>,
     /// In the order of the receiver's reel.
     pub received: Vec<End>,
@@ -64,18 +64,18 @@ impl End {
 }
 
 /// Puts ends of equal payload on the same link next to each other.
-pub(super) fn sort(ends: &mut [End]) {
+pub(crate) fn sort(ends: &mut [End]) {
     ends.sort_unstable_by_key(|end| (end.group(), end.side, end.reel, end.place));
 }
 
 /// Groups of sorted ends with the same link and payload.
-pub(super) fn groups(ends: &[End]) -> impl Iterator<Item = &[End]> {
+pub(crate) fn groups(ends: &[End]) -> impl Iterator<Item = &[End]> {
     ends.chunk_by(|a, b| a.group() == b.group())
 }
 
 /// The pairs of ends of a group that leave no doubt which send a receipt belongs to, the earlier
 /// one first.
-pub(super) fn certain(group: &[End], scans: &[Scan], mut pair: impl FnMut(&End, &End)) {
+pub(crate) fn certain(group: &[End], scans: &[Scan], mut pair: impl FnMut(&End, &End)) {
     if group.len() > ENDS_MAX || group.len() < 2 {
         return;
     }
@@ -109,7 +109,7 @@ const ENDS_MAX: usize = 16;
 /// Matches one group. `time` places an end on the session's clock; clocks may be off each other by
 /// `tolerance_ns`. With `lacks_sends` what was received before every send is of one that no reel
 /// holds. A send that `dropped` says a proxy dropped has no receipt.
-pub(super) fn assign(
+pub(crate) fn assign(
     group: &[End],
     tolerance_ns: i64,
     lacks_sends: bool,
@@ -164,7 +164,7 @@ const TO_PROXY_NS: i64 = 1_000_000_000;
 ///
 /// At one place packets keep their order. Of the packets that come into question a sighting is of
 /// the one nearest in time: an observer may have come late, or missed some.
-pub(super) fn sight(
+pub(crate) fn sight(
     group: &[End],
     base: usize,
     tolerance_ns: i64,

@@ -1,0 +1,4 @@
+//! How a session is read.
+
+pub(super) mod lookup;
+pub(super) mod traffic;

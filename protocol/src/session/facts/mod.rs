@@ -1,0 +1,5 @@
+//! What the wire says of packets, worked out when somebody asks.
+
+pub(super) mod kept;
+pub(super) mod shape;
+pub(super) mod told;

@@ -1,0 +1,9 @@
+//! One reel: what it holds of packets becomes rows, and who has which reel.
+
+pub(super) mod connections;
+pub(super) mod cut;
+pub(super) mod ends;
+pub(super) mod interfaces;
+pub(super) mod payloads;
+pub(super) mod scan;
+pub(super) mod source;

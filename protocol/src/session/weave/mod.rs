@@ -1,0 +1,7 @@
+//! From the ends of packets to packets: which belong together, what became of them, in which order.
+
+pub(super) mod fate;
+pub(super) mod matching;
+pub(super) mod order;
+pub(super) mod rows;
+pub(super) mod weaver;

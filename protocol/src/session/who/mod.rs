@@ -1,0 +1,9 @@
+//! Whose endpoint is whose: from whom to whom every packet goes.
+
+pub(super) mod cast;
+pub(super) mod groups;
+pub(super) mod holders;
+pub(super) mod meeting;
+pub(super) mod proxied;
+pub(super) mod roads;
+pub(super) mod watched;
