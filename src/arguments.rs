@@ -332,6 +332,9 @@ pub struct Source {
     /// Decode with this wire instead of the one inside the reels.
     #[arg(long, value_name = "FILE")]
     pub wire: Option<PathBuf>,
+    /// Read the reels, and neither use nor keep an index beside them (docs/sessions.md).
+    #[arg(long)]
+    pub no_index: bool,
 }
 
 /// What every reading command takes.

@@ -53,7 +53,7 @@ pub fn run(arguments: &Export, out: &mut dyn Write) -> Result<Answer, Failure> {
         Err(other) => return Err(other),
     };
     writeln!(out, "{what} in {}", path.display())?;
-    Ok(Answer::Clean)
+    story.answered(out)
 }
 
 /// Refuses to write over what is read.

@@ -25,7 +25,7 @@ pub fn run(arguments: &Info, out: &mut dyn Write) -> Result<Answer, Failure> {
             None => export::info_of_packets(session),
         };
         json(&info, out)?;
-        return Ok(Answer::Clean);
+        return story.answered(out);
     }
     let start = chrono::DateTime::from_timestamp_nanos(session.start_utc_ns);
     let length = session.span.end.0 - session.span.start.0;
@@ -76,7 +76,7 @@ pub fn run(arguments: &Info, out: &mut dyn Write) -> Result<Answer, Failure> {
         links(session, history, out)?;
     }
     notes(session, out)?;
-    Ok(Answer::Clean)
+    story.answered(out)
 }
 
 /// How many packets whose fate is unknown are known by an ack to have arrived.

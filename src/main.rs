@@ -9,6 +9,7 @@ mod demo;
 mod export;
 mod follow;
 mod import;
+mod index;
 mod info;
 #[cfg(feature = "gui")]
 mod inspect;

@@ -1,5 +1,6 @@
 //! From paths on the command line to a story.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -10,12 +11,14 @@ use netreel_reel::{CutWhy, Ending};
 use netreel_wire::{CompileError, Keys, Wire};
 
 use crate::arguments::Source;
-use crate::outcome::Failure;
+use crate::index::Index;
+use crate::outcome::{Answer, Failure};
 
 /// A session and what followed from its packets.
 pub struct Story {
     pub session: Session,
     history: OnceLock<History>,
+    index: Option<Index>,
     /// Reels that could not be opened, a sentence each: whatever is said of the session is said
     /// without them.
     pub unread: Vec<String>,
@@ -28,11 +31,27 @@ impl Story {
         self.history.get_or_init(|| History::build(&self.session))
     }
 
-    /// The session, and what followed from its packets.
-    pub fn into_parts(self) -> (Session, History) {
+    /// The session, and what followed from its packets. The index is kept.
+    pub fn into_parts(mut self) -> (Session, History) {
+        self.history();
+        self.keep_index();
         let history = self.history.into_inner();
         let history = history.unwrap_or_else(|| History::build(&self.session));
         (self.session, history)
+    }
+
+    /// The answer of a command that has printed what it had to say: the index is kept.
+    pub fn answered(mut self, out: &mut dyn Write) -> Result<Answer, Failure> {
+        out.flush()?;
+        self.keep_index();
+        Ok(Answer::Clean)
+    }
+
+    /// Keeps what was found out about the reels for who opens them again.
+    pub fn keep_index(&mut self) {
+        if let Some(index) = &mut self.index {
+            index.keep(&self.session);
+        }
     }
 }
 
@@ -52,7 +71,13 @@ const WIRE_BYTES_MAX: u64 = 1 << 20;
 pub fn story(source: &Source) -> Result<Story, Failure> {
     let wire = source.wire.as_deref().map(wire).transpose()?;
     let keys = keys(source.keys.as_deref(), &source.paths)?;
-    build_with_keys(reels(&source.paths)?, wire, keys)
+    let reels = reels(&source.paths)?;
+    // What was read with keys is not for whoever finds the index.
+    let index = match source.no_index || keys != Keys::default() {
+        true => None,
+        false => Index::new(&reels.inputs, wire.as_deref()),
+    };
+    build_with(reels, wire, keys, index)
 }
 
 /// The key log that is named, or the one that lies beside what is read: `keys.log`.
@@ -81,10 +106,15 @@ pub fn keys(named: Option<&Path>, beside: &[impl AsRef<Path>]) -> Result<Keys, F
 
 /// Makes a story of reels. What is missing is said on the error output.
 pub fn build(reels: Reels, wire: Option<Arc<Wire>>) -> Result<Story, Failure> {
-    build_with_keys(reels, wire, Keys::default())
+    build_with(reels, wire, Keys::default(), None)
 }
 
-fn build_with_keys(reels: Reels, wire: Option<Arc<Wire>>, keys: Keys) -> Result<Story, Failure> {
+fn build_with(
+    reels: Reels,
+    wire: Option<Arc<Wire>>,
+    keys: Keys,
+    mut index: Option<Index>,
+) -> Result<Story, Failure> {
     let Reels {
         inputs,
         unread,
@@ -103,7 +133,13 @@ fn build_with_keys(reels: Reels, wire: Option<Arc<Wire>>, keys: Keys) -> Result<
         Some(format!("{}.ring: {problem}", input.name))
     });
     let rings = rings.collect::<Vec<_>>();
-    let mut session = Session::build_with_keys(inputs, wire, keys).map_err(Failure::new)?;
+    let kept = index
+        .as_mut()
+        .and_then(|index| index.open(&inputs, wire.clone()));
+    let mut session = match kept {
+        Some(session) => session,
+        None => Session::build_with_keys(inputs, wire, keys).map_err(Failure::new)?,
+    };
     session.warn(rings);
     session.warn(left_out);
     session.warn(unread.iter().cloned());
@@ -113,6 +149,7 @@ fn build_with_keys(reels: Reels, wire: Option<Arc<Wire>>, keys: Keys) -> Result<
     Ok(Story {
         session,
         history: OnceLock::new(),
+        index,
         unread,
     })
 }

@@ -38,7 +38,7 @@ pub fn run(arguments: &Packets, out: &mut dyn Write) -> Result<Answer, Failure> 
             line(&story, id, &widths, out)?;
         }
     }
-    Ok(Answer::Clean)
+    story.answered(out)
 }
 
 /// Prints a value as one line of JSON.

@@ -26,7 +26,7 @@ pub fn run(arguments: &Show, out: &mut dyn Write) -> Result<Answer, Failure> {
         }
         packet(&story, id, out)?;
     }
-    Ok(Answer::Clean)
+    story.answered(out)
 }
 
 /// The packets that were asked for.

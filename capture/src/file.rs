@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
+use std::path::Path;
 
 use netreel_reel::{Append, AppendError, ReadAt, ReadError};
 
@@ -100,6 +101,11 @@ impl Append for FileAppend {
             }
         }
     }
+}
+
+/// Whether a reel is being recorded into the file at `path`.
+pub fn is_recorded(path: &Path) -> bool {
+    File::open(path).is_ok_and(|file| is_being_written(&file))
 }
 
 /// Whether somebody writes a reel into `file`, which was opened for reading.

@@ -6,6 +6,7 @@ mod file;
 mod follow;
 mod forked;
 pub mod import;
+mod index_file;
 #[cfg(feature = "pcap")]
 pub mod live;
 mod open;
@@ -22,8 +23,9 @@ mod series;
 mod signals;
 
 pub use anchor::clock_anchor;
-pub use file::{FileAppend, FileSource};
+pub use file::{FileAppend, FileSource, is_recorded};
 pub use follow::{FollowEnd, FollowError, Follower};
+pub use index_file::IndexFile;
 #[cfg(feature = "tokio")]
 pub use netreel_transport::tokio;
 pub use netreel_transport::{

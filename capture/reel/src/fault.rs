@@ -1,7 +1,9 @@
 //! What a proxy did to a packet that it did not simply pass on.
 
+use serde::{Deserialize, Serialize};
+
 /// A verdict on one packet; a packet may get several, each an event of its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum FaultVerdict {
     /// Dropped by chance.
     Lost,

@@ -181,6 +181,41 @@ impl Reel {
         &self.damage
     }
 
+    /// Shows bytes that are others where the reel holds something else: what it says of itself, where
+    /// its blocks are, and their checksums. The bodies of blocks are not read.
+    ///
+    /// # Errors
+    /// A block's frame cannot be read.
+    pub fn identify(&self, mut show: impl FnMut(&[u8])) -> Result<(), ReadError> {
+        let told = (
+            (&self.header, self.identity, &self.ending, &self.totals),
+            (
+                &self.gaps,
+                &self.damage,
+                &self.recovery,
+                &self.parts,
+                &self.missing_parts,
+            ),
+        );
+        show(format!("{told:?}").as_bytes());
+        for (index, info) in self.blocks.iter().enumerate() {
+            for number in [
+                info.offset,
+                info.length,
+                info.first.0,
+                info.events,
+                info.time.0,
+            ] {
+                show(&number.to_le_bytes());
+            }
+            match self.in_memory.get(&index) {
+                Some(body) => show(body),
+                None => show(&read_vec(self.source.as_ref(), info.offset, FRAME_HEAD)?),
+            }
+        }
+        Ok(())
+    }
+
     /// What was read from elsewhere than whole blocks.
     pub fn recovery(&self) -> &Recovery {
         &self.recovery

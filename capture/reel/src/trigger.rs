@@ -1,7 +1,9 @@
 //! Why the last seconds of a recording were kept.
 
+use serde::{Deserialize, Serialize};
+
 /// What asked for a window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct TriggerCause(pub u8);
 
 impl TriggerCause {
@@ -30,7 +32,7 @@ impl TriggerCause {
 }
 
 /// A moment around which the recording was kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trigger {
     /// What asked for it, at the node that asked first.
     pub cause: TriggerCause,

@@ -64,7 +64,10 @@ impl Session {
             return Err(SessionError::NoReels);
         }
         one_session(&sources)?;
-        let wire = wire.or_else(|| wire_inside(&sources, &mut warnings));
+        let wire = wire.or_else(|| {
+            let reels = sources.iter().map(|each| (each.file.as_str(), &*each.reel));
+            wire_inside(reels, &mut warnings)
+        });
         let wire = match keys == Keys::default() {
             true => wire,
             false => wire.map(|wire| Arc::new(Arc::unwrap_or_clone(wire).with_keys(keys))),

@@ -5,6 +5,7 @@ mod build;
 mod clock;
 mod error;
 mod facts;
+mod index;
 mod live;
 pub(crate) mod parallel;
 mod read;
@@ -16,6 +17,7 @@ pub use ask::traffic::Traffic;
 pub(crate) use build::packets;
 pub use error::SessionError;
 pub use facts::shape::Said;
+pub use index::{IndexError, IndexKey};
 pub use live::{Live, LiveEvent, LiveWay, LiveWhat};
 pub use read::connections::Connection;
 pub use read::interfaces::Interface;
@@ -31,13 +33,16 @@ use std::sync::{Arc, OnceLock};
 
 use netreel_reel::{Endpoint, EventNumber, FaultVerdict, Reel, Time, Trigger};
 use netreel_wire::{KindId, MessageFacts, RulesId, Wire};
+use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
 use facts::told::Told;
 use weave::rows::Rows;
 
 /// A node of the session, by its place in [`Session::nodes`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 pub struct NodeId(pub u16);
 
 /// A packet of the session, by its place in their order: by the time of their first
@@ -46,11 +51,15 @@ pub struct NodeId(pub u16);
 pub struct PacketId(pub u32);
 
 /// A message of the session, by its place in their order: that of packets, then of the wire.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 pub struct MessageId(pub u32);
 
 /// Nanoseconds on the session's one clock, from the session's first event.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 pub struct SessionTime(pub i64);
 
 impl SessionTime {
@@ -104,6 +113,8 @@ struct Warnings {
     /// Before what is said of packets that do not fit the wire.
     before: Vec<String>,
     after: Vec<String>,
+    /// What was added to those of the session.
+    added: Vec<String>,
 }
 
 /// A packet at the boundary of one node. Of a node that was not recorded, as an observer saw it.
@@ -141,7 +152,7 @@ pub enum Way {
 }
 
 /// A node: one that was recorded, or one that the others talked to.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Node {
     /// The reel's name for it, or its endpoint.
     pub name: String,
@@ -213,7 +224,7 @@ impl Measured {
 }
 
 /// A moment around which a node kept its recording.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Triggered {
     /// When.
     pub time: SessionTime,
@@ -255,15 +266,19 @@ pub struct Observer {
 }
 
 /// An observer of the session, by its place in [`Session::observers`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 pub struct ObserverId(pub u16);
 
 /// A proxy of the session, by its place in [`Session::proxies`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 pub struct ProxyId(pub u16);
 
 /// What a proxy did to a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProxyFault {
     /// Which proxy.
     pub proxy: ProxyId,
@@ -281,7 +296,7 @@ pub struct Sighting {
 }
 
 /// A stretch of a node's time that its reel does not hold.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hole {
     /// Between the events around it. It starts where the session does if the reel has none before
     /// it, and ends where the reel does if there is none after it.

@@ -1,13 +1,14 @@
 //! Rows of bytes, one after the other.
 
 use crate::Column;
+use crate::packed::Packed;
 
 /// A row of bytes for each number from 0 on; most rows are short, and many may be empty.
 #[derive(Clone, Debug, Default)]
 pub struct Blobs {
     /// Where each row ends.
-    ends: Column,
-    bytes: Vec<u8>,
+    pub(crate) ends: Column,
+    pub(crate) bytes: Packed,
 }
 
 impl Blobs {
@@ -28,9 +29,10 @@ impl Blobs {
 
     /// Appends a row, which `write` puts behind the bytes of the others.
     pub fn push_with(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
-        let start = self.bytes.len();
-        write(&mut self.bytes);
-        debug_assert!(self.bytes.len() >= start, "a row takes nothing from others");
+        let bytes = self.bytes.own();
+        let start = bytes.len();
+        write(bytes);
+        debug_assert!(bytes.len() >= start, "a row takes nothing from others");
         self.ends.push(self.bytes.len() as u64);
     }
 
@@ -54,13 +56,13 @@ impl Blobs {
 
     /// How many bytes of memory it holds on to.
     pub fn memory(&self) -> usize {
-        self.ends.memory() + self.bytes.capacity()
+        self.ends.memory() + self.bytes.memory()
     }
 
     /// Gives back memory that was taken for more rows.
     pub fn shrink(&mut self) {
         self.ends.shrink();
-        self.bytes.shrink_to_fit();
+        self.bytes.shrink();
     }
 }
 

@@ -6,6 +6,8 @@
 //! takes a few bits a row, what is the same everywhere takes none, and any row is read with one
 //! load.
 
+use crate::packed::Packed;
+
 /// So many rows are packed together.
 pub const CHUNK: usize = 256;
 
@@ -13,25 +15,25 @@ pub const CHUNK: usize = 256;
 const WIDE: u32 = 57;
 
 /// A load of eight bytes may begin at the last byte of a value.
-const PADDING: usize = 8;
+pub(crate) const PADDING: usize = 8;
 
 /// See the module.
 #[derive(Clone, Debug, Default)]
 pub struct Column {
-    chunks: Vec<Chunk>,
+    pub(crate) chunks: Vec<Chunk>,
     /// The packed chunks, and [`PADDING`].
-    bytes: Vec<u8>,
+    pub(crate) bytes: Packed,
     /// The rows behind the last chunk.
-    open: Vec<u64>,
+    pub(crate) open: Vec<u64>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Chunk {
-    base: u64,
+pub(crate) struct Chunk {
+    pub base: u64,
     /// Of the first byte.
-    start: u64,
+    pub start: u64,
     /// Bits a row.
-    width: u32,
+    pub width: u32,
 }
 
 impl Column {
@@ -99,12 +101,12 @@ impl Column {
         rows[row % CHUNK] = value;
         let end = match self.chunks.get(place + 1) {
             Some(next) => next.start as usize,
-            None => self.bytes.len() - PADDING,
+            None => self.bytes.len().saturating_sub(PADDING),
         };
         let start = self.chunks[place].start as usize;
         let (chunk, packed) = pack(&rows, start as u64);
         let grown = packed.len() as i64 - (end - start) as i64;
-        self.bytes.splice(start..end, packed);
+        self.bytes.own().splice(start..end, packed);
         self.chunks[place] = chunk;
         for later in self.chunks.iter_mut().skip(place + 1) {
             later.start = later.start.saturating_add_signed(grown);
@@ -154,15 +156,13 @@ impl Column {
 
     /// How many bytes of memory it holds on to.
     pub fn memory(&self) -> usize {
-        self.chunks.capacity() * size_of::<Chunk>()
-            + self.bytes.capacity()
-            + self.open.capacity() * 8
+        self.chunks.capacity() * size_of::<Chunk>() + self.bytes.memory() + self.open.capacity() * 8
     }
 
     /// Gives back memory that was taken for more rows.
     pub fn shrink(&mut self) {
         self.chunks.shrink_to_fit();
-        self.bytes.shrink_to_fit();
+        self.bytes.shrink();
         self.open.shrink_to_fit();
     }
 
@@ -171,12 +171,13 @@ impl Column {
         let Ok(rows) = <&[u64; CHUNK]>::try_from(self.open.as_slice()) else {
             return;
         };
-        let start = self.bytes.len().saturating_sub(PADDING);
-        self.bytes.truncate(start);
+        let bytes = self.bytes.own();
+        let start = bytes.len().saturating_sub(PADDING);
+        bytes.truncate(start);
         let (chunk, packed) = pack(rows, start as u64);
         self.chunks.push(chunk);
-        self.bytes.extend_from_slice(&packed);
-        self.bytes.extend_from_slice(&[0; PADDING]);
+        bytes.extend_from_slice(&packed);
+        bytes.extend_from_slice(&[0; PADDING]);
         self.open.clear();
     }
 
@@ -194,8 +195,8 @@ impl Chunk {
     #[inline]
     fn get(&self, bytes: &[u8], row: usize) -> u64 {
         let bit = row as u64 * u64::from(self.width);
-        let byte = (self.start + bit / 8) as usize;
-        let Some(word) = bytes.get(byte..byte + 8) else {
+        let byte = self.start.saturating_add(bit / 8) as usize;
+        let Some(word) = bytes.get(byte..byte.saturating_add(8)) else {
             return self.base;
         };
         let word = word.try_into().map_or(0, u64::from_le_bytes);

@@ -5,6 +5,9 @@
 
 mod blobs;
 mod column;
+mod packed;
+mod store;
 
 pub use blobs::Blobs;
 pub use column::{CHUNK, Column, Iter};
+pub use store::{Misfit, Putting, Taking};

@@ -15,6 +15,7 @@ use netreel_transport::LinkFaults;
 use netreel_wire::{Keys, Wire};
 use serde::Serialize;
 
+use crate::index::through_index;
 use crate::played::{Played, WAYS, boxes};
 use crate::tape::{Tape, again};
 
@@ -40,6 +41,10 @@ fn check<A: PartialEq + std::fmt::Debug>(
         let different = both.into_iter().find(|(_, (one, other))| one != other);
         assert_eq!(different, None, "{workers} processors");
         assert_eq!(answer.len(), expected.len(), "{workers} processors");
+    }
+    // What was asked for is in its index, and what was not is found out anew.
+    for kept in [&session, &build(2, reels, wire)] {
+        assert_eq!(ask(&through_index(kept, reels, wire)), expected);
     }
     session
 }

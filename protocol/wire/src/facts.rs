@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
 use crate::layout::StreamId;
 
 /// A message kind that the wire declares, by its place in [`Wire::kinds`](crate::Wire::kinds).
@@ -9,7 +11,7 @@ use crate::layout::StreamId;
 pub struct KindId(pub u16);
 
 /// A `rules` block of the wire, by its place in [`Wire::rules`](crate::Wire::rules).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct RulesId(pub u16);
 
 /// A protocol of the wire, by the place of its `wire` block in

@@ -270,6 +270,7 @@ impl Session {
         let mut warnings = self.warnings.before.clone();
         warnings.extend(told.and_then(|told| self.unfit(told.unfit().len() as u64)));
         warnings.extend(self.warnings.after.iter().cloned());
+        warnings.extend(self.warnings.added.iter().cloned());
         warnings
     }
 
@@ -281,7 +282,7 @@ impl Session {
 
     /// Adds to [`Session::warnings`].
     pub fn warn(&mut self, sentences: impl IntoIterator<Item = String>) {
-        self.warnings.after.extend(sentences);
+        self.warnings.added.extend(sentences);
     }
 
     fn unfit(&self, unfit: u64) -> Option<String> {

@@ -1,5 +1,6 @@
 //! What passed on each link, from the columns alone.
 
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 use crate::session::parallel;
@@ -9,7 +10,7 @@ use crate::session::weave::weaver::EndId;
 use crate::session::{Fate, NodeId, PacketId};
 
 /// What passed from one node to another.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Traffic {
     /// Packets that were sent or seen.
     pub packets: u64,

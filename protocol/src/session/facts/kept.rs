@@ -2,11 +2,13 @@
 //! before it.
 
 use std::collections::BTreeMap;
+use std::io;
 
 use netreel_reel::{EventNumber, Reel};
-use netreel_table::Column;
+use netreel_table::{Column, Misfit, Putting, Taking};
 use netreel_wire::{ConnectionState, PacketFacts, Wire};
 
+use crate::session::index::{put_plain, take_plain};
 use crate::session::read::connections::{Connection, payload};
 use crate::session::read::payloads;
 
@@ -40,6 +42,20 @@ impl Kept {
         }
         self.checkpoints.push((before, state.clone()));
         state.memory()
+    }
+
+    /// Puts it into an index.
+    pub fn put(&self, to: &mut Putting<'_>) -> io::Result<()> {
+        to.column(&self.events)?;
+        put_plain(&self.checkpoints, to)
+    }
+
+    /// Takes what was put.
+    pub fn from_index(from: &mut Taking) -> Result<Kept, Misfit> {
+        Ok(Kept {
+            events: from.column()?,
+            checkpoints: take_plain(from)?,
+        })
     }
 
     /// What is kept before an event of the connection, from the nearest checkpoint on. `None` where

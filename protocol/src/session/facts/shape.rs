@@ -4,13 +4,14 @@
 //! numbers are, is a *shape*, which is noted once, and a packet is the number of its shape, and
 //! values.
 
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
 use netreel_wire::{KindId, MessageFacts, PacketFacts, Place, ProtocolId, Sequence, StreamId};
 
 /// What parts the facts of a packet, or of a message, have.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-struct Shape {
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(crate) struct Shape {
     /// The protocol of a packet, or the kind of a message.
     of: Option<u16>,
     /// A bit for each part that is there.
@@ -67,6 +68,19 @@ impl Shapes {
         };
         self.latest = Some((shape, number));
         number
+    }
+
+    /// All shapes, in the order of their numbers.
+    pub fn list(&self) -> &[Shape] {
+        &self.list
+    }
+
+    /// Those that [`Shapes::list`] gave.
+    pub fn of(list: Vec<Shape>) -> Shapes {
+        Shapes {
+            list,
+            ..Shapes::default()
+        }
     }
 
     /// Appends the facts of a packet to `to`.

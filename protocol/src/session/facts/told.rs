@@ -6,14 +6,16 @@
 //! alone, so that the same reels give the same bytes on any machine.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::ops::Range;
 
 use netreel_reel::{Event, EventNumber, Record, Reel};
-use netreel_table::{Blobs, Column};
+use netreel_table::{Blobs, Column, Misfit, Putting, Taking};
 use netreel_wire::{ConnectionState, MessageFacts, PacketFacts, Wire};
 
 use super::kept::{Checkpoints, Kept, thin};
 use super::shape::{Messages, Said, Shapes};
+use crate::session::index::{put_list, put_map, put_plain, take_list, take_map, take_plain};
 use crate::session::parallel;
 use crate::session::read::connections::payload;
 use crate::session::read::ends::Side;
@@ -225,6 +227,34 @@ impl Told {
         pieces.find_map(|piece| piece.kept.get(&(connection as u32)))
     }
 
+    /// Puts it into an index.
+    pub fn put(&self, to: &mut Putting<'_>) -> io::Result<()> {
+        let Told {
+            tracks,
+            has_state,
+            first,
+            messages,
+            unfit,
+            fragments,
+        } = self;
+        put_plain(&(has_state, messages, unfit, fragments), to)?;
+        to.column(first)?;
+        put_list(tracks, to, |pieces, to| put_list(pieces, to, Piece::put))
+    }
+
+    /// Takes what was put.
+    pub fn take(from: &mut Taking) -> Result<Told, Misfit> {
+        let (has_state, messages, unfit, fragments) = take_plain(from)?;
+        Ok(Told {
+            has_state,
+            messages,
+            unfit,
+            fragments,
+            first: from.column()?,
+            tracks: take_list(from, |from| take_list(from, Piece::take))?,
+        })
+    }
+
     /// How many bytes of memory it takes, by what they are for.
     pub fn memory(&self) -> Vec<(&'static str, usize)> {
         let pieces = || self.tracks.iter().flatten();
@@ -243,6 +273,35 @@ impl Told {
             ),
             ("fragments, by message", self.fragments.len() * fragment),
         ]
+    }
+}
+
+impl Piece {
+    fn put(&self, to: &mut Putting<'_>) -> io::Result<()> {
+        let Piece {
+            rows,
+            facts,
+            shapes,
+            fragments,
+            carried,
+            kept,
+        } = self;
+        put_plain(&(rows, shapes.list(), fragments), to)?;
+        facts.iter().try_for_each(|blobs| to.blobs(blobs))?;
+        to.blobs(carried)?;
+        put_map(kept, to, Kept::put)
+    }
+
+    fn take(from: &mut Taking) -> Result<Piece, Misfit> {
+        let (rows, shapes, fragments) = take_plain(from)?;
+        Ok(Piece {
+            rows,
+            shapes: Shapes::of(shapes),
+            fragments,
+            facts: [from.blobs()?, from.blobs()?, from.blobs()?],
+            carried: from.blobs()?,
+            kept: take_map(from, Kept::from_index)?,
+        })
     }
 }
 

@@ -2,9 +2,10 @@
 
 use netreel_reel::{Endpoint, Event, Record, SocketId, ThreadId};
 use netreel_wire::Context;
+use serde::{Deserialize, Serialize};
 
 /// All packets between a socket of a node and one endpoint, in the order of the node's reel.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Connection {
     /// The node's socket.
     pub socket: SocketId,

@@ -3,12 +3,16 @@
 //! A payload stays in the reel. Its hash stands for it until the ends are matched.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 
 use netreel_reel::{EventNumber, Time};
-use netreel_table::Column;
+use netreel_table::{Column, Misfit, Putting, Taking};
+use serde::{Deserialize, Serialize};
+
+use crate::session::index::{put_plain, take_plain};
 
 /// Which side of a packet's way an end is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub(crate) enum Side {
     Send,
     Receive,
@@ -241,6 +245,43 @@ impl Ends {
         if let Some(place) = self.find(number) {
             self.failed.insert(place as u32);
         }
+    }
+
+    /// Puts them into an index, without hashes.
+    pub fn put(&self, to: &mut Putting<'_>) -> io::Result<()> {
+        let Ends {
+            numbers,
+            times,
+            connections,
+            lengths,
+            hashes: _,
+            cut,
+            failed,
+        } = self;
+        for column in [numbers, times, connections, lengths] {
+            to.column(column)?;
+        }
+        put_plain(&(cut, failed), to)
+    }
+
+    /// Takes what was put.
+    pub fn take(from: &mut Taking) -> Result<Ends, Misfit> {
+        let [numbers, times, connections, lengths] = [
+            from.column()?,
+            from.column()?,
+            from.column()?,
+            from.column()?,
+        ];
+        let (cut, failed) = take_plain(from)?;
+        Ok(Ends {
+            numbers,
+            times,
+            connections,
+            lengths,
+            hashes: Vec::new(),
+            cut,
+            failed,
+        })
     }
 
     /// How many bytes of memory the columns take, with their names.

@@ -1,11 +1,12 @@
 //! At which of its interfaces an observer saw a packet.
 
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 use netreel_reel::ThreadId;
 
 /// An interface of a packet capture.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Interface {
     /// What the capture calls it: `eth0`. Empty where it says nothing.
     pub name: String,

@@ -215,13 +215,16 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 /// The first wire inside a reel that compiles.
-pub(crate) fn wire_inside(sources: &[Source], warnings: &mut Vec<String>) -> Option<Arc<Wire>> {
-    let mut texts: Vec<(&Source, &str, &str)> = Vec::new();
-    for source in sources {
-        if let Some(wire) = source.reel.header().wires.first()
+pub(crate) fn wire_inside<'a>(
+    reels: impl Iterator<Item = (&'a str, &'a Reel)>,
+    warnings: &mut Vec<String>,
+) -> Option<Arc<Wire>> {
+    let mut texts: Vec<(&str, &str, &str)> = Vec::new();
+    for (file, reel) in reels {
+        if let Some(wire) = reel.header().wires.first()
             && !texts.iter().any(|(_, _, text)| *text == wire.text)
         {
-            texts.push((source, &wire.name, &wire.text));
+            texts.push((file, &wire.name, &wire.text));
         }
     }
     if texts.is_empty() {
@@ -231,14 +234,13 @@ pub(crate) fn wire_inside(sources: &[Source], warnings: &mut Vec<String>) -> Opt
                 .to_owned(),
         );
     }
-    for (place, (source, name, text)) in texts.iter().enumerate() {
+    for (place, (file, name, text)) in texts.iter().enumerate() {
         match Wire::compile(name, text) {
             Ok(wire) => {
                 if texts.len() > 1 {
                     warnings.push(format!(
-                        "the reels hold {} different wires: all packets are read by {name} of {}",
+                        "the reels hold {} different wires: all packets are read by {name} of {file}",
                         texts.len(),
-                        source.file,
                     ));
                 }
                 return Some(Arc::new(wire));
@@ -256,8 +258,7 @@ pub(crate) fn wire_inside(sources: &[Source], warnings: &mut Vec<String>) -> Opt
                     )
                 });
                 warnings.push(format!(
-                    "the wire {name} inside {} has a mistake{mistake}: {what_now}",
-                    source.file
+                    "the wire {name} inside {file} has a mistake{mistake}: {what_now}"
                 ));
             }
         }

@@ -1,10 +1,11 @@
 //! The packets of a session, in columns.
 
 use std::collections::BTreeMap;
+use std::io;
+use std::sync::Arc;
 
 use netreel_reel::{EventNumber, Reel, Time};
-use netreel_table::Column;
-use std::sync::Arc;
+use netreel_table::{Column, Misfit, Putting, Taking};
 
 use super::weaver::{EndId, Odd, Places};
 use crate::session::read::connections::Connection;
@@ -47,6 +48,27 @@ impl Ticks {
         let before = self.asked_at.len().checked_sub(1);
         let before = before.map_or(0, |before| self.asked_at.get(before));
         self.asked_at.push(asked.map_or(before, |(_, time)| time.0));
+    }
+
+    /// Puts them into an index.
+    pub fn put(&self, to: &mut Putting<'_>) -> io::Result<()> {
+        let Ticks {
+            begins,
+            asked,
+            asked_at,
+        } = self;
+        to.column(begins)?;
+        to.column(asked)?;
+        to.column(asked_at)
+    }
+
+    /// Takes what was put.
+    pub fn take(from: &mut Taking) -> Result<Ticks, Misfit> {
+        Ok(Ticks {
+            begins: from.column()?,
+            asked: from.column()?,
+            asked_at: from.column()?,
+        })
     }
 
     /// The tick in which an event lies: the event that began it, and the call.

@@ -3,6 +3,7 @@
 //! Ends are matched part by part, each part with the payloads whose hashes begin alike: so much
 //! memory is taken at a time, and several processors work at once.
 
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 use smallvec::SmallVec;
@@ -23,11 +24,11 @@ const PART: usize = 1 << 20;
 
 /// An end, by its place among all ends of the session: those of the first reel first, of each reel
 /// the sends, the receipts, and what was seen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub(crate) struct EndId(pub u32);
 
 /// Where the ends of each side of each reel begin.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Places {
     starts: Vec<u32>,
     all: u32,
@@ -80,7 +81,7 @@ impl Places {
 }
 
 /// A packet that is more than a send with its first receipt, or one of them alone.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Odd {
     pub from: u16,
     pub to: u16,

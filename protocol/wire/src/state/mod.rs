@@ -8,6 +8,8 @@ mod table;
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 pub(crate) use self::parts::{BadPart, Parts};
 pub(crate) use self::stream::ByteStream;
 pub(crate) use self::table::Table;
@@ -22,14 +24,14 @@ use crate::limits::{STATE_CONTENT_MAX, TABLE_BYTES_MAX};
 /// [`Wire::new_state`]: crate::Wire::new_state
 /// [`Wire::facts_in`]: crate::Wire::facts_in
 /// [`Wire::decode_in`]: crate::Wire::decode_in
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ConnectionState {
     /// By place; a field declared with `each` has two, the first for the direction of the
     /// connection's first packet.
     slots: Vec<Slot>,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 enum Slot {
     Integer(Option<i128>),
     Content(Option<Arc<Vec<u8>>>),
@@ -40,7 +42,7 @@ enum Slot {
 }
 
 /// Texts or bytes by key.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Contents {
     table: Table<Arc<Vec<u8>>>,
     /// Of all entries together.

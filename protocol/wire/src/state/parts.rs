@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::limits::{JOINED_BYTES_MAX, PARTS_BYTES_MAX, PARTS_MAX};
 
 /// Messages of which some parts have come, at most as many as the capacity and
 /// [`PARTS_BYTES_MAX`] bytes; the one that began longest ago is given up first.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Parts {
     capacity: usize,
     /// In the order in which they began. Shared by checkpoints until a part comes.
@@ -14,7 +16,7 @@ pub(crate) struct Parts {
 }
 
 /// One message.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Partial {
     key: i128,
     /// `None` while no part has told it.
@@ -26,7 +28,7 @@ struct Partial {
 }
 
 /// Where a part stands in [`Partial::bytes`].
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 struct Place {
     part: u32,
     start: u32,

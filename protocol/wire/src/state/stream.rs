@@ -1,9 +1,11 @@
 //! A byte stream that runs over packets: what has come in order and is not read yet.
 
+use serde::{Deserialize, Serialize};
+
 use crate::limits::{STREAM_BYTES_MAX, STREAM_PIECES_MAX};
 
 /// Bytes by their position. The first piece that comes says where the stream begins.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ByteStream {
     /// The position of the first byte of `ready`.
     start: Option<i128>,
@@ -13,7 +15,7 @@ pub(crate) struct ByteStream {
     early: Vec<Piece>,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Piece {
     position: i128,
     bytes: Vec<u8>,

@@ -1,8 +1,10 @@
 //! A bounded table keyed by an integer: it keeps the entries that were set last.
 
+use serde::{Deserialize, Serialize};
+
 /// The newest entries, at most as many as its capacity. Setting a key again makes its entry the
 /// newest. Takes memory for the entries that are there, not for its capacity.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Table<V> {
     capacity: usize,
     /// Sorted by key.
@@ -11,7 +13,7 @@ pub(crate) struct Table<V> {
     age: u64,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Entry<V> {
     key: i128,
     /// When it was set, counted in sets.

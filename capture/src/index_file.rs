@@ -1,0 +1,183 @@
+//! The file of a session's index: where it lies, how it is mapped, how it gets there.
+//!
+//! It lies beside the reels, or where nothing can be written there, in the user's cache folder. It
+//! is written under another name and put in place whole: whoever reads sees an old one or a new
+//! one. A name of a writer that was killed is removed by the next.
+
+use std::ffi::OsStr;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use bytes::Bytes;
+use memmap2::Mmap;
+use rustix::fs::{FlockOperation, flock};
+
+/// Where an index may be.
+#[derive(Clone, Debug)]
+pub struct IndexFile {
+    name: String,
+    /// The first that can be written is taken.
+    folders: Vec<PathBuf>,
+}
+
+/// A name under way ends so.
+const UNDER_WAY: &str = ".part";
+
+impl IndexFile {
+    /// The index with this file name, of reels of which the first is at `reel`.
+    pub fn new(reel: &Path, name: &str) -> IndexFile {
+        let beside = match reel.parent() {
+            Some(folder) if folder.as_os_str().is_empty() => PathBuf::from("."),
+            Some(folder) => folder.to_owned(),
+            None => PathBuf::from("."),
+        };
+        let cache = std::env::var_os("XDG_CACHE_HOME").filter(|it| !it.is_empty());
+        let home = || std::env::var_os("HOME").map(|home| Path::new(&home).join(".cache"));
+        let cache = cache.map(PathBuf::from).or_else(home);
+        let folders = [Some(beside), cache.map(|cache| cache.join("netreel"))];
+        IndexFile {
+            name: name.to_owned(),
+            folders: folders.into_iter().flatten().collect(),
+        }
+    }
+
+    /// The bytes of the index, mapped; `None` where there is none that can be read. The file is
+    /// never changed, only replaced, so that what is mapped stays as it is.
+    pub fn map(&self) -> Option<Bytes> {
+        let mut files = self.folders.iter().map(|folder| folder.join(&self.name));
+        files.find_map(|path| {
+            let file = File::open(path).ok()?;
+            // SAFETY: whoever follows this module's rules never changes the file in place. Who does
+            // otherwise, or cuts it, may as well have changed the program.
+            let map = unsafe { Mmap::map(&file) }.ok()?;
+            Some(Bytes::from_owner(map))
+        })
+    }
+
+    /// Writes the index anew; where it lies now.
+    ///
+    /// # Errors
+    /// It could not be written, be it beside the reels or in the cache folder: the reason of the
+    /// last of these.
+    pub fn write(
+        &self,
+        mut write: impl FnMut(&mut dyn Write) -> io::Result<()>,
+    ) -> io::Result<PathBuf> {
+        let mut failed = io::Error::from(io::ErrorKind::NotFound);
+        for (place, folder) in self.folders.iter().enumerate() {
+            if place > 0 {
+                // Fails below, with its reason, where it cannot be made.
+                let _ = std::fs::create_dir_all(folder);
+            }
+            match self.write_in(folder, &mut write) {
+                Ok(path) => return Ok(path),
+                Err(error) => failed = error,
+            }
+        }
+        Err(failed)
+    }
+
+    fn write_in(
+        &self,
+        folder: &Path,
+        write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
+    ) -> io::Result<PathBuf> {
+        self.tidy(folder);
+        let part = folder.join(format!("{}.{}{UNDER_WAY}", self.name, std::process::id()));
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(&part)?;
+        // Says to others that somebody writes it.
+        let locked = flock(&file, FlockOperation::NonBlockingLockExclusive);
+        let written = locked
+            .map_err(io::Error::from)
+            .and_then(|()| write(&mut file));
+        let path = folder.join(&self.name);
+        let placed = written.and_then(|()| std::fs::rename(&part, &path));
+        if placed.is_err() {
+            let _ = std::fs::remove_file(&part);
+        }
+        placed.map(|()| path)
+    }
+
+    /// Removes what writers left that were killed: nobody holds a lock on it.
+    fn tidy(&self, folder: &Path) {
+        let is_ours = |name: &OsStr| {
+            let name = name.to_string_lossy();
+            name.starts_with(&self.name) && name.ends_with(UNDER_WAY)
+        };
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        for entry in entries.filter(|entry| is_ours(&entry.file_name())) {
+            let Ok(file) = File::open(entry.path()) else {
+                continue;
+            };
+            if flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok() {
+                // Somebody else may have removed it.
+                let _ = std::fs::remove_file(entry.path());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn index(folder: &Path) -> IndexFile {
+        IndexFile {
+            name: ".netreel-7.index".to_owned(),
+            folders: vec![folder.to_owned()],
+        }
+    }
+
+    #[test]
+    fn what_was_written_is_mapped() {
+        let folder = tempfile::tempdir().unwrap();
+        let index = index(folder.path());
+        assert!(index.map().is_none());
+        index.write(|out| out.write_all(b"one")).unwrap();
+        let one = index.map().unwrap();
+        index.write(|out| out.write_all(b"another")).unwrap();
+        assert_eq!(&one[..], b"one", "whoever read goes on reading the old one");
+        assert_eq!(&index.map().unwrap()[..], b"another");
+    }
+
+    #[test]
+    fn a_write_that_fails_leaves_the_old_one_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let index = index(folder.path());
+        index.write(|out| out.write_all(b"one")).unwrap();
+        let full = index.write(|out| {
+            out.write_all(b"half")?;
+            Err(io::ErrorKind::StorageFull.into())
+        });
+        assert_eq!(full.unwrap_err().kind(), io::ErrorKind::StorageFull);
+        assert_eq!(&index.map().unwrap()[..], b"one");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_a_killed_writer_left_is_removed_and_what_is_written_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let index = index(folder.path());
+        let name = |writer| folder.path().join(format!("{}.{writer}.part", index.name));
+        std::fs::write(name(1), b"left").unwrap();
+        let writing = File::create(name(2)).unwrap();
+        flock(&writing, FlockOperation::NonBlockingLockExclusive).unwrap();
+        index.write(|out| out.write_all(b"one")).unwrap();
+        assert!(!name(1).exists());
+        assert!(name(2).exists());
+    }
+
+    #[test]
+    fn where_nothing_can_be_written_the_next_folder_is_taken() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut index = index(&folder.path().join("gone"));
+        index.folders.push(folder.path().join("cache"));
+        let path = index.write(|out| out.write_all(b"one")).unwrap();
+        assert!(path.starts_with(folder.path().join("cache")));
+        assert_eq!(&index.map().unwrap()[..], b"one");
+    }
+}

@@ -1,0 +1,146 @@
+//! What was found out about the reels of a session, kept beside them: so that the session opens
+//! without reading them again.
+//!
+//! An index is the session's columns as they are in memory, and is mapped. It is of these reels as
+//! they were, of one wire, and of one version of this program; whatever else is asked of it, or
+//! where a byte of it is another than was written, it is refused, and the reels are read.
+
+mod frame;
+mod parts;
+
+pub(crate) use self::parts::{put_list, put_map, put_plain, take_list, take_map, take_plain};
+
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use netreel_reel::{ReadError, Reel};
+use netreel_table::{Misfit, Putting, Taking};
+use netreel_wire::Wire;
+
+use self::frame::{Framing, body};
+use super::parallel;
+use super::read::scan::hash;
+use super::read::source::wire_inside;
+use super::{ReelInput, Session};
+
+/// What an index is of: the reels, the wire that is given, and the version of this program; 128
+/// bits of XXH3. Keys are no part of it: what was read with keys is not kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IndexKey {
+    key: [u8; 16],
+    /// The same for the same names and the same wire, whatever the reels hold by now.
+    name: u64,
+}
+
+impl IndexKey {
+    /// The key of a session of these reels. `stamps` are bytes that are others when the files are
+    /// changed: their times.
+    ///
+    /// # Errors
+    /// A reel cannot be read.
+    pub fn new(
+        reels: &[ReelInput],
+        wire: Option<&Wire>,
+        stamps: &[u8],
+    ) -> Result<IndexKey, ReadError> {
+        let mut told = env!("CARGO_PKG_VERSION").as_bytes().to_vec();
+        let mut tell = |bytes: &[u8]| {
+            told.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
+            told.extend_from_slice(bytes);
+        };
+        tell(wire.map_or("", Wire::text).as_bytes());
+        reels.iter().for_each(|each| tell(each.name.as_bytes()));
+        let name = hash(&told);
+        let mut tell = |bytes: &[u8]| {
+            told.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
+            told.extend_from_slice(bytes);
+        };
+        tell(stamps);
+        for each in reels {
+            each.reel.identify(&mut tell)?;
+        }
+        let mut key = [0; 16];
+        let (first, second) = key.split_at_mut(8);
+        first.copy_from_slice(&hash(&told).to_le_bytes());
+        // The hash of other bytes: these and what stands for them.
+        told.extend_from_slice(first);
+        second.copy_from_slice(&hash(&told).to_le_bytes());
+        Ok(IndexKey { key, name })
+    }
+
+    /// What the index's file is called.
+    pub fn file_name(&self) -> String {
+        format!(".netreel-{:016x}.index", self.name)
+    }
+}
+
+/// Why an index is not used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum IndexError {
+    /// A byte of it is not as it was written, or bytes are missing.
+    #[error("it is damaged")]
+    Damaged,
+    /// It is of other reels, or of these before they were changed, or of another wire or version.
+    #[error("it is of other reels, of another wire, or of another version")]
+    OfOthers,
+}
+
+impl From<Misfit> for IndexError {
+    fn from(_: Misfit) -> IndexError {
+        IndexError::Damaged
+    }
+}
+
+impl Session {
+    /// Writes what was found out about the reels, which are those that it was made of, in their
+    /// order: about the packets, and as far as that was asked for, what passed on links and what
+    /// the wire says.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn write_index(
+        &self,
+        key: IndexKey,
+        reels: &[Arc<Reel>],
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        let mut framing = Framing::new(key, out);
+        parts::put(self, reels, &mut Putting::new(&mut framing))?;
+        framing.finish()
+    }
+
+    /// The session of these reels, from the index that [`Session::write_index`] wrote.
+    ///
+    /// # Errors
+    /// The index is not of these reels as they are, or is damaged.
+    pub fn from_index(
+        index: &Bytes,
+        key: IndexKey,
+        reels: &[ReelInput],
+        wire: Option<Arc<Wire>>,
+    ) -> Result<Session, IndexError> {
+        let workers = parallel::processors();
+        let mut taking = Taking::new(body(index, key, workers)?);
+        let mut session = parts::take(reels, &mut taking)?;
+        if !taking.is_empty() {
+            return Err(IndexError::Damaged);
+        }
+        session.wire = wire.or_else(|| {
+            let reels = reels.iter().map(|each| (each.name.as_str(), &*each.reel));
+            wire_inside(reels, &mut Vec::new())
+        });
+        session.workers = workers;
+        Ok(session)
+    }
+
+    /// Whether what passed on its links was asked for, so that an index has it.
+    pub fn has_traffic(&self) -> bool {
+        self.traffic.get().is_some()
+    }
+
+    /// Whether what the wire says of its packets was asked for, so that an index has it.
+    pub fn has_facts(&self) -> bool {
+        self.told.get().is_some()
+    }
+}

@@ -1,0 +1,283 @@
+//! What stands in an index, in its order.
+//!
+//! Each structure is taken apart field by field, so that a new field does not compile before it is
+//! here. What is large is columns; the rest goes through serde.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::{Arc, OnceLock};
+
+use bincode::config::{Configuration, Limit};
+use netreel_reel::Reel;
+use netreel_table::{Column, Misfit, Putting, Taking};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::session::facts::told::Told;
+use crate::session::read::ends::Ends;
+use crate::session::weave::rows::{Rows, Ticks, Track};
+use crate::session::{Observer, ReelInput, Session, Warnings};
+
+/// What goes through serde takes no more memory than this at a time, whatever its bytes say.
+const PLAIN_MAX: usize = 1 << 30;
+
+fn configuration()
+-> Configuration<bincode::config::LittleEndian, bincode::config::Varint, Limit<PLAIN_MAX>> {
+    bincode::config::standard().with_limit::<PLAIN_MAX>()
+}
+
+/// Puts what serde can write.
+pub(crate) fn put_plain<T: Serialize>(it: &T, to: &mut Putting<'_>) -> io::Result<()> {
+    let bytes = bincode::serde::encode_to_vec(it, configuration()).map_err(io::Error::other)?;
+    to.bytes(&bytes)
+}
+
+/// Takes what [`put_plain`] put.
+pub(crate) fn take_plain<T: DeserializeOwned>(from: &mut Taking) -> Result<T, Misfit> {
+    let bytes = from.bytes()?;
+    let taken = bincode::serde::decode_from_slice(&bytes, configuration());
+    let (it, length) = taken.map_err(|_| Misfit)?;
+    match length == bytes.len() {
+        true => Ok(it),
+        false => Err(Misfit),
+    }
+}
+
+/// Puts a list of what is put one by one.
+pub(crate) fn put_list<T>(
+    list: &[T],
+    to: &mut Putting<'_>,
+    mut put: impl FnMut(&T, &mut Putting<'_>) -> io::Result<()>,
+) -> io::Result<()> {
+    to.number(list.len() as u64)?;
+    list.iter().try_for_each(|it| put(it, to))
+}
+
+/// Takes what [`put_list`] put.
+pub(crate) fn take_list<T>(
+    from: &mut Taking,
+    mut take: impl FnMut(&mut Taking) -> Result<T, Misfit>,
+) -> Result<Vec<T>, Misfit> {
+    let count = from.number()?;
+    let mut list = Vec::new();
+    for _ in 0..count {
+        list.push(take(from)?);
+    }
+    Ok(list)
+}
+
+/// The place of a reel among those of the session.
+fn place(reel: &Arc<Reel>, reels: &[Arc<Reel>]) -> io::Result<u32> {
+    let place = reels.iter().position(|other| Arc::ptr_eq(reel, other));
+    let place = place.ok_or_else(|| io::Error::other("the session has a reel that is not given"));
+    place.map(|place| place as u32)
+}
+
+fn reel(place: Option<u32>, reels: &[ReelInput]) -> Result<Option<Arc<Reel>>, Misfit> {
+    let Some(place) = place else {
+        return Ok(None);
+    };
+    let input = reels.get(place as usize).ok_or(Misfit)?;
+    Ok(Some(input.reel.clone()))
+}
+
+pub(crate) fn put(session: &Session, reels: &[Arc<Reel>], to: &mut Putting<'_>) -> io::Result<()> {
+    let Session {
+        nodes,
+        wire: _,
+        start_utc_ns,
+        span,
+        reels: of_nodes,
+        observers,
+        proxies,
+        warnings,
+        rows,
+        tracks,
+        workers: _,
+        early,
+        told,
+        traffic,
+    } = session;
+    let place = |reel: &Option<Arc<Reel>>| reel.as_ref().map(|it| place(it, reels)).transpose();
+    let of_nodes: Vec<Option<u32>> = of_nodes.iter().map(place).collect::<io::Result<_>>()?;
+    put_plain(&(nodes, start_utc_ns, span, of_nodes, proxies), to)?;
+    let Warnings {
+        before,
+        after,
+        added: _,
+    } = warnings;
+    put_plain(&(before, after, tracks, early), to)?;
+    put_list(observers, to, |observer, to| {
+        let Observer {
+            name,
+            span,
+            complete,
+            clock_error_ns,
+            holes,
+            packets,
+            cut,
+            missed,
+            interfaces,
+            window,
+            triggers,
+            notes,
+            reel,
+        } = observer;
+        let reel = place(&Some(reel.clone()))?;
+        put_plain(&(name, span, complete, clock_error_ns, holes, reel), to)?;
+        put_plain(
+            &(packets, cut, missed, interfaces, window, triggers, notes),
+            to,
+        )
+    })?;
+    put_rows(rows, to, place)?;
+    put_plain(&traffic.get(), to)?;
+    match told.get() {
+        None => to.number(0),
+        Some(told) => {
+            to.number(1)?;
+            told.put(to)
+        }
+    }
+}
+
+pub(crate) fn take(reels: &[ReelInput], from: &mut Taking) -> Result<Session, Misfit> {
+    let mut session = Session::default();
+    let of_nodes: Vec<Option<u32>>;
+    (
+        session.nodes,
+        session.start_utc_ns,
+        session.span,
+        of_nodes,
+        session.proxies,
+    ) = take_plain(from)?;
+    let of_nodes = of_nodes.into_iter().map(|place| reel(place, reels));
+    session.reels = of_nodes.collect::<Result<_, _>>()?;
+    (
+        session.warnings.before,
+        session.warnings.after,
+        session.tracks,
+        session.early,
+    ) = take_plain(from)?;
+    session.observers = take_list(from, |from| {
+        let (name, span, complete, clock_error_ns, holes, place) = take_plain(from)?;
+        let (packets, cut, missed, interfaces, window, triggers, notes) = take_plain(from)?;
+        Ok(Observer {
+            name,
+            span,
+            complete,
+            clock_error_ns,
+            holes,
+            packets,
+            cut,
+            missed,
+            interfaces,
+            window,
+            triggers,
+            notes,
+            reel: reel(place, reels)?.ok_or(Misfit)?,
+        })
+    })?;
+    session.rows = take_rows(reels, from)?;
+    if let Some(traffic) = take_plain::<Option<BTreeMap<_, _>>>(from)? {
+        session.traffic = OnceLock::from(traffic);
+    }
+    match from.number()? {
+        0 => {}
+        1 => session.told = OnceLock::from(Told::take(from)?),
+        _ => return Err(Misfit),
+    }
+    Ok(session)
+}
+
+fn put_columns(columns: &[&Column], to: &mut Putting<'_>) -> io::Result<()> {
+    columns.iter().try_for_each(|column| to.column(column))
+}
+
+fn put_rows(
+    rows: &Rows,
+    to: &mut Putting<'_>,
+    place: impl Fn(&Option<Arc<Reel>>) -> io::Result<Option<u32>>,
+) -> io::Result<()> {
+    let Rows {
+        places,
+        tracks,
+        links,
+        link,
+        told,
+        receipt,
+        state,
+        odd,
+        shared,
+        passing,
+    } = rows;
+    put_plain(&(places, links, odd, shared), to)?;
+    put_columns(&[link, told, receipt, state], to)?;
+    put_list(passing, to, |column, to| to.column(column))?;
+    put_list(tracks, to, |track, to| {
+        let Track {
+            reel,
+            shift_ns,
+            sides,
+            packets,
+            connections,
+            faults,
+            observer,
+            ticks,
+        } = track;
+        put_plain(&(place(reel)?, shift_ns, connections, faults, observer), to)?;
+        sides.iter().try_for_each(|ends| ends.put(to))?;
+        packets.iter().try_for_each(|column| to.column(column))?;
+        ticks.put(to)
+    })
+}
+
+fn take_rows(reels: &[ReelInput], from: &mut Taking) -> Result<Rows, Misfit> {
+    let (places, links, odd, shared) = take_plain(from)?;
+    Ok(Rows {
+        places,
+        links,
+        odd,
+        shared,
+        link: from.column()?,
+        told: from.column()?,
+        receipt: from.column()?,
+        state: from.column()?,
+        passing: take_list(from, Taking::column)?,
+        tracks: take_list(from, |from| {
+            let (place, shift_ns, connections, faults, observer) = take_plain(from)?;
+            Ok(Track {
+                reel: reel(place, reels)?,
+                shift_ns,
+                connections,
+                faults,
+                observer,
+                sides: [Ends::take(from)?, Ends::take(from)?, Ends::take(from)?],
+                packets: [from.column()?, from.column()?, from.column()?],
+                ticks: Ticks::take(from)?,
+            })
+        })?,
+    })
+}
+
+/// Puts a map whose values are put one by one.
+pub(crate) fn put_map<V>(
+    map: &BTreeMap<u32, V>,
+    to: &mut Putting<'_>,
+    mut put: impl FnMut(&V, &mut Putting<'_>) -> io::Result<()>,
+) -> io::Result<()> {
+    to.number(map.len() as u64)?;
+    map.iter().try_for_each(|(&key, value)| {
+        to.number(u64::from(key))?;
+        put(value, to)
+    })
+}
+
+/// Takes what [`put_map`] put.
+pub(crate) fn take_map<V>(
+    from: &mut Taking,
+    mut take: impl FnMut(&mut Taking) -> Result<V, Misfit>,
+) -> Result<BTreeMap<u32, V>, Misfit> {
+    let entries = take_list(from, |from| Ok((from.number()? as u32, take(from)?)))?;
+    Ok(entries.into_iter().collect())
+}

@@ -1,0 +1,61 @@
+//! Bytes that a column owns while it grows, or shares with the store that it was taken from.
+
+use std::ops::Deref;
+
+use bytes::Bytes;
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub(crate) enum Packed {
+    /// Its own.
+    Own(Vec<u8>),
+    /// A part of a store, most often of a file that is mapped.
+    Shared(Bytes),
+}
+
+impl Default for Packed {
+    fn default() -> Packed {
+        Packed::Own(Vec::new())
+    }
+}
+
+impl Deref for Packed {
+    type Target = [u8];
+
+    #[inline]
+    fn deref(&self) -> &[u8] {
+        match self {
+            Packed::Own(bytes) => bytes,
+            Packed::Shared(bytes) => bytes,
+        }
+    }
+}
+
+impl Packed {
+    /// The bytes, to change them: what was shared is copied first.
+    #[inline]
+    pub fn own(&mut self) -> &mut Vec<u8> {
+        if let Packed::Shared(bytes) = self {
+            *self = Packed::Own(bytes.to_vec());
+        }
+        match self {
+            Packed::Own(bytes) => bytes,
+            Packed::Shared(_) => unreachable!("it was copied"),
+        }
+    }
+
+    /// How many bytes of memory it holds on to; what it shares is not its own.
+    pub fn memory(&self) -> usize {
+        match self {
+            Packed::Own(bytes) => bytes.capacity(),
+            Packed::Shared(_) => 0,
+        }
+    }
+
+    /// Gives back memory that was taken for more bytes.
+    pub fn shrink(&mut self) {
+        if let Packed::Own(bytes) = self {
+            bytes.shrink_to_fit();
+        }
+    }
+}
