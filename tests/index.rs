@@ -1,0 +1,193 @@
+//! The index that the command keeps beside the reels of a large session.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use netreel_reel::{
+    Event, EventNumber, Header, Record, ReelWriter, SocketId, ThreadId, Time, WireText,
+};
+
+const WIRE: &str = "wire w { byte_order = little; bit_order = lsb; root = P; }
+struct P { number: u32 @sequence; messages: M[until end]; }
+enum K : u1 { a, b }
+struct M @message { kind: K @message_kind; object: u7 @object; }";
+
+/// Sessions of so many packets have an index.
+const PACKETS: u32 = 100_000;
+
+/// A folder with the reel of a node that sent so many packets, the last of them with this byte.
+fn recording(packets: u32, last: u8) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), packets, last);
+    folder
+}
+
+fn write(folder: &Path, packets: u32, last: u8) {
+    let header = Header {
+        node: "A".to_owned(),
+        wires: vec![WireText {
+            name: "w".to_owned(),
+            text: WIRE.to_owned(),
+        }],
+        ..Header::default()
+    };
+    let mut writer = ReelWriter::create(Vec::new(), &header).unwrap();
+    let socket = SocketId(0);
+    let mut push = |number: u32, event: Event<'_>| {
+        let record = Record {
+            number: EventNumber(u64::from(number)),
+            time: Time(u64::from(number) * 10_000),
+            thread: ThreadId(0),
+            event,
+        };
+        writer.push(&record).unwrap();
+    };
+    let (local, to) = (([127, 0, 0, 1], 1).into(), ([127, 0, 0, 1], 2).into());
+    push(0, Event::SocketOpened { socket, local });
+    for number in 1..=packets {
+        let object = if number == packets { last } else { 6 };
+        let payload = [&number.to_le_bytes()[..], &[2, object]].concat();
+        let payload = payload.as_slice();
+        push(
+            number,
+            Event::Sent {
+                socket,
+                to,
+                payload,
+            },
+        );
+    }
+    let bytes = writer.finish().unwrap();
+    std::fs::write(folder.join("A.reel"), bytes).unwrap();
+}
+
+fn command(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_netreel"));
+    let (name, options) = arguments.split_first().unwrap();
+    command.arg(name).arg(folder).args(options);
+    command.env("XDG_CACHE_HOME", folder.join("cache"));
+    command
+}
+
+/// What the command prints.
+#[track_caller]
+fn ask(folder: &Path, arguments: &[&str]) -> String {
+    let output = command(folder, arguments).output().unwrap();
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(!told.contains("index"), "{told}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// The files of indexes in a folder.
+fn indexes(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    let named = |path: &PathBuf| path.to_string_lossy().contains(".netreel-");
+    paths.filter(named).collect()
+}
+
+#[track_caller]
+fn the_index(folder: &Path) -> PathBuf {
+    let mut found = indexes(folder);
+    assert_eq!(found.len(), 1, "{found:?}");
+    found.remove(0)
+}
+
+const LAST: [&str; 4] = ["packets", "--filter", "object == 7", "--json"];
+
+#[test]
+fn a_session_with_an_index_gives_the_same_answers() {
+    let folder = recording(PACKETS, 14);
+    let folder = folder.path();
+    let questions: [&[&str]; 5] = [
+        &["info"],
+        &["info", "--all", "--json"],
+        &["check", "--json"],
+        &LAST,
+        &["show", "--packet", "77777"],
+    ];
+    let without = questions.map(|question| ask(folder, &[question, &["--no-index"]].concat()));
+    assert!(indexes(folder).is_empty(), "--no-index keeps none");
+    for round in 0..2 {
+        let with = questions.map(|question| ask(folder, question));
+        assert_eq!(with, without, "round {round}");
+        the_index(folder);
+    }
+}
+
+#[test]
+fn few_packets_have_no_index() {
+    let folder = recording(PACKETS - 1, 14);
+    ask(folder.path(), &["info", "--all"]);
+    assert!(indexes(folder.path()).is_empty());
+}
+
+#[test]
+fn a_stale_index_is_written_anew() {
+    let folder = recording(PACKETS, 14);
+    let folder = folder.path();
+    assert_eq!(ask(folder, &LAST).lines().count(), 1);
+    // As long as before, and nothing is different but one byte of a packet.
+    write(folder, PACKETS, 16);
+    assert_eq!(ask(folder, &LAST).lines().count(), 0);
+    the_index(folder);
+}
+
+#[test]
+fn a_damaged_index_is_written_anew() {
+    let folder = recording(PACKETS, 14);
+    let folder = folder.path();
+    let expected = ask(folder, &["info"]);
+    let index = the_index(folder);
+    let whole = std::fs::read(&index).unwrap();
+    let flipped = |at: usize| {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 1;
+        bytes
+    };
+    let damaged = [
+        Vec::new(),
+        b"no index at all".to_vec(),
+        whole[..whole.len() / 2].to_vec(),
+        flipped(20),
+        flipped(whole.len() / 2),
+        flipped(whole.len() - 1),
+    ];
+    for bytes in damaged {
+        std::fs::write(&index, bytes).unwrap();
+        assert_eq!(ask(folder, &["info"]), expected);
+        assert_eq!(std::fs::read(&index).unwrap().len(), whole.len());
+    }
+}
+
+#[test]
+fn several_readers_at_once_get_the_same_answer() {
+    let folder = recording(PACKETS, 14);
+    let expected = ask(folder.path(), &["info", "--no-index"]);
+    let readers: Vec<_> = (0..6)
+        .map(|_| {
+            let mut command = command(folder.path(), &["info"]);
+            command.stdout(Stdio::piped()).stderr(Stdio::piped());
+            command.spawn().unwrap()
+        })
+        .collect();
+    for reader in readers {
+        let output = reader.wait_with_output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&output.stdout), expected);
+        assert_eq!(
+            String::from_utf8_lossy(&output.stderr)
+                .matches("index")
+                .count(),
+            0
+        );
+    }
+    the_index(folder.path());
+}
+
+#[test]
+fn what_is_read_with_keys_is_not_kept() {
+    let folder = recording(PACKETS, 14);
+    std::fs::write(folder.path().join("keys.log"), "label 00 0011\n").unwrap();
+    ask(folder.path(), &["info"]);
+    assert!(indexes(folder.path()).is_empty());
+}
