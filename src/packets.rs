@@ -25,11 +25,12 @@ pub fn run(arguments: &Packets, out: &mut dyn Write) -> Result<Answer, Failure> 
         let heads = ["#", "time s", "link", "messages", "seq", "bytes", "fate"];
         widths.line(heads.map(str::to_owned), out)?;
     }
-    for index in 0..story.session.packet_count() {
-        let id = PacketId(index as u32);
-        if !query.packet_with(&story.session, &|| story.history(), id) {
-            continue;
-        }
+    let all = (0, story.session.packet_count());
+    let chosen = query.packets(&story.session, &|| story.history(), all);
+    if chosen.len() > MANY {
+        story.session.message_count();
+    }
+    for id in chosen {
         if arguments.read.json {
             if let Some(row) = export::packet(&story.session, story.history(), id) {
                 json(&row, out)?;
@@ -57,6 +58,9 @@ struct Widths {
     bytes: usize,
 }
 
+/// Of more packets than this it is quicker to learn at once what the wire says of all.
+const MANY: usize = 20_000;
+
 /// So many packets are looked at for what a packet's messages look like.
 const LOOKED_AT: usize = 4096;
 /// A list of messages that is longer stands out of its column.
@@ -79,15 +83,14 @@ impl Widths {
             LOOKED_AT
         };
         let sequences = packets().take(looked_at);
-        let sequences = sequences.filter_map(|packet| session.said(packet)?.sequence);
-        let lengths = session.packets().map(|packet| u64::from(packet.length));
+        let sequences = sequences.filter_map(|packet| session.look(packet).0);
         Widths {
             number: digits(session.packet_count().saturating_sub(1) as u64).max(2),
             time: widest(&mut ends.iter().map(|end| text::time(*end).len()), 6),
             link: text::link_width(session, 4),
             messages: widest(&mut lists, 8),
             sequence: widest(&mut sequences.map(|it| digits(it.value)), 3),
-            bytes: widest(&mut lengths.map(digits), 5),
+            bytes: digits(u64::from(session.longest())).max(5),
         }
     }
 
@@ -112,16 +115,17 @@ impl Widths {
 
 fn line(story: &Story, id: PacketId, widths: &Widths, out: &mut dyn Write) -> Result<(), Failure> {
     let session = &story.session;
-    let (Some(packet), Some(said)) = (session.packet(id), session.said(id)) else {
+    let Some(packet) = session.packet(id) else {
         return Ok(());
     };
+    let (sequence, messages) = session.look(id);
     let time = packet.first().map(|stamp| text::time(stamp.time));
-    let sequence = said.sequence.map(|sequence| sequence.value.to_string());
+    let sequence = sequence.map(|sequence| sequence.value.to_string());
     let cells = [
         id.0.to_string(),
         time.unwrap_or_default(),
         text::link(session, &packet),
-        messages(session, id),
+        kinds_of(kinds(session), messages.into_iter()),
         sequence.unwrap_or_default(),
         packet.length.to_string(),
         outcome(story, id, &packet),
@@ -131,8 +135,11 @@ fn line(story: &Story, id: PacketId, widths: &Widths, out: &mut dyn Write) -> Re
 
 /// The kinds of a packet's messages: `create 42, update 7 x3`.
 pub fn messages(session: &Session, packet: PacketId) -> String {
-    let kinds = session.wire.as_ref().map_or(&[][..], |wire| wire.kinds());
-    kinds_of(kinds, session.messages_of(packet).map(|(_, facts)| facts))
+    kinds_of(kinds(session), session.look(packet).1.into_iter())
+}
+
+fn kinds(session: &Session) -> &[Kind] {
+    session.wire.as_ref().map_or(&[][..], |wire| wire.kinds())
 }
 
 /// The same of messages without a session.

@@ -34,10 +34,7 @@ fn chosen(story: &Story, which: &Which) -> Result<Vec<PacketId>, Failure> {
     let all = story.session.packet_count();
     let Some(number) = which.packet else {
         let query = open::query(which.filter.as_deref(), &story.session)?;
-        let ids = (0..all).map(|index| PacketId(index as u32));
-        return Ok(ids
-            .filter(|id| query.packet_with(&story.session, &|| story.history(), *id))
-            .collect());
+        return Ok(query.packets(&story.session, &|| story.history(), (0, all)));
     };
     if (number as usize) < all {
         return Ok(vec![PacketId(number)]);
@@ -89,6 +86,12 @@ fn packet(story: &Story, id: PacketId, out: &mut dyn Write) -> Result<(), Failur
         )?;
     }
     writeln!(out, "fate      {}", fate(session, &packet))?;
+    if packet.doubtful {
+        writeln!(
+            out,
+            "          the same payload was on its way twice: which one was received when is a guess"
+        )?;
+    }
     if let Some(acked) = story.history().acked(&story.session, id) {
         writeln!(out, "acked     {} s", text::time(acked.time))?;
     }

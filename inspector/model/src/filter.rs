@@ -20,10 +20,10 @@ use crate::taken::Taken;
 const AT_ONCE: usize = 4096;
 
 /// So many packets are looked at together.
-const SLICE: usize = 1024;
+const SLICE: usize = 1 << 14;
 
 /// At most so many slices are taken in for a frame, and wait to be taken in.
-const SLICES_MAX: usize = 32;
+const SLICES_MAX: usize = 2;
 
 /// The filter in force and the text that is being typed.
 #[derive(Debug, Default)]
@@ -223,9 +223,9 @@ impl Search {
     }
 
     fn slice(&self, packets: Range<usize>) -> Slice {
-        let ids = packets.clone().map(|place| PacketId(place as u32));
-        let taken = ids.filter(|&id| self.query.packet(&self.session, &self.history, id));
-        let drawn = taken.filter_map(|id| {
+        let within = (packets.start, packets.len());
+        let taken = self.query.packets(&self.session, &|| &self.history, within);
+        let drawn = taken.into_iter().filter_map(|id| {
             let packet = self.session.packet(id)?;
             Some((id, Drawn::new(&packet, self.links.stretch(&packet))))
         });

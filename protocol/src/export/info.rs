@@ -169,6 +169,10 @@ pub struct Fates {
     pub unknown: u64,
 }
 
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
 /// A directed link in numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[allow(missing_docs)] // the fields of `Link`
@@ -178,6 +182,8 @@ pub struct LinkJson {
     pub packets: u64,
     pub bytes: u64,
     pub lost: u64,
+    #[serde(skip_serializing_if = "is_zero")]
+    pub doubtful: u64,
     pub duplicated: u64,
     pub reordered: u64,
     pub resent: Option<u64>,
@@ -367,6 +373,7 @@ fn link(session: &Session, from: NodeId, to: NodeId) -> LinkJson {
         packets: traffic.packets,
         bytes: traffic.bytes,
         lost: traffic.fate(Fate::Lost),
+        doubtful: traffic.doubtful,
         duplicated: traffic.duplicated,
         reordered: traffic.reordered,
         resent: None,

@@ -31,6 +31,9 @@ pub struct PacketJson {
     pub acked_ns: Option<i64>,
     /// `received`, `lost`, `send-failed`, `unknown`.
     pub fate: &'static str,
+    /// Whether its receipt may be that of another packet with the same payload; left out where not.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub doubtful: bool,
     /// What a proxy did to it on its way.
     pub faults: Vec<FaultJson>,
     /// Bytes of payload.
@@ -139,6 +142,7 @@ pub fn packet(session: &Session, history: &History, id: PacketId) -> Option<Pack
             Fate::SendFailed => "send-failed",
             Fate::Unknown => "unknown",
         },
+        doubtful: packet.doubtful,
         faults: packet
             .faults
             .iter()

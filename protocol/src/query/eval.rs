@@ -62,6 +62,7 @@ impl<'h> Subject<'_, 'h> {
             Word::Duplicated => self
                 .packet
                 .is_some_and(|packet| !packet.duplicates.is_empty()),
+            Word::Doubtful => self.packet.is_some_and(|packet| packet.doubtful),
             Word::Acked => self.acked_ns().is_some(),
             Word::Reliable => self.is_reliable() == Some(true),
             Word::Unreliable => self.is_reliable() == Some(false),
@@ -255,7 +256,7 @@ impl<'h> Subject<'_, 'h> {
 }
 
 /// Whether a filter may call a node so: by its name, or by an endpoint of it.
-fn is_named(node: &Node, name: &str) -> bool {
+pub(super) fn is_named(node: &Node, name: &str) -> bool {
     let mut endpoints = node.endpoints.iter();
     node.name == name || endpoints.any(|endpoint| endpoint.to_string() == name)
 }
@@ -332,7 +333,7 @@ pub(super) fn unknown_names(expr: &Expr, session: &Session, sentences: &mut Vec<
     }
 }
 
-fn holds(comparison: Comparison, ordering: Ordering) -> bool {
+pub(super) fn holds(comparison: Comparison, ordering: Ordering) -> bool {
     match comparison {
         Comparison::Equal => ordering == Ordering::Equal,
         Comparison::NotEqual => ordering != Ordering::Equal,

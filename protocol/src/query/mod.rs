@@ -19,13 +19,14 @@
 //! | `effect` | `created`, `stale`, ... | the message did that somewhere |
 //!
 //! Alone, a field is true where it has a value; `lost`, `received`, `unknown`, `failed`,
-//! `duplicated`, `acked`, `reliable`, `unreliable`, `resent`, `undecodable` and `finding` are words
+//! `duplicated`, `doubtful`, `acked`, `reliable`, `unreliable`, `resent`, `undecodable` and `finding` are words
 //! of their own. A comparison with a field that has no value is false, whatever it compares. A
 //! packet passes where one of its messages does, or where it has none and passes without; a finding
 //! where a piece of its evidence does, or where it has none and passes without.
 
 mod error;
 mod eval;
+mod many;
 mod parse;
 mod token;
 
@@ -211,6 +212,7 @@ enum Word {
     Unknown,
     Failed,
     Duplicated,
+    Doubtful,
     Acked,
     Reliable,
     Unreliable,
@@ -317,12 +319,13 @@ impl Field {
 }
 
 impl Word {
-    const ALL: [(&'static str, Word); 11] = [
+    const ALL: [(&'static str, Word); 12] = [
         ("lost", Word::Lost),
         ("received", Word::Received),
         ("unknown", Word::Unknown),
         ("failed", Word::Failed),
         ("duplicated", Word::Duplicated),
+        ("doubtful", Word::Doubtful),
         ("acked", Word::Acked),
         ("reliable", Word::Reliable),
         ("unreliable", Word::Unreliable),

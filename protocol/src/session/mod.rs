@@ -13,6 +13,7 @@ mod verdict;
 mod weave;
 mod who;
 
+pub(crate) use ask::some::Packets;
 pub use ask::traffic::Traffic;
 pub(crate) use build::packets;
 pub use error::SessionError;
@@ -324,6 +325,9 @@ pub struct Packet {
     pub seen: SmallVec<[Sighting; 1]>,
     /// What became of it.
     pub fate: Fate,
+    /// Whether its receipt may be another packet's, or another's its own: the same payload was on
+    /// its way on the same link at the same time, or was sent less than 1 s before and not received.
+    pub doubtful: bool,
     /// What proxies did to it on its way.
     pub faults: Vec<ProxyFault>,
     /// Bytes of payload.

@@ -24,8 +24,12 @@ fn passing(text: &str) -> Vec<PacketId> {
     let (session, history) = &*PLAYED;
     let query = parse(text);
     let all = (0..session.packet_count() as u32).map(PacketId);
-    all.filter(|&packet| query.packet(session, history, packet))
-        .collect()
+    let one_by_one: Vec<PacketId> = all
+        .filter(|&packet| query.packet(session, history, packet))
+        .collect();
+    let at_once = query.packets(session, &|| history, (0, usize::MAX));
+    assert_eq!(at_once, one_by_one, "{text}, many at once");
+    one_by_one
 }
 
 /// The filter lets some packets pass, and exactly those that the condition holds for.
@@ -228,6 +232,7 @@ fn any_text_is_a_filter_or_an_error_with_a_column_inside_it() {
             Ok(query) => {
                 understood += 1;
                 let _ = query.packet(session, history, PacketId(0));
+                passing(&text);
             }
             Err(error) => {
                 assert!(

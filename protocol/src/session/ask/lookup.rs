@@ -4,13 +4,15 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use netreel_reel::{EventNumber, OwnedRecord};
-use netreel_wire::{ConnectionState, Context, Decoded, Kind, MessageFacts, Role};
+use netreel_wire::{
+    ConnectionState, Context, Decoded, Kind, MessageFacts, PacketFacts, Role, Sequence,
+};
 
 use super::traffic::{self, Traffic};
 use crate::session::facts::shape::{Messages, Said};
 use crate::session::facts::told::Told;
 use crate::session::read::connections::{Connection, payload};
-use crate::session::read::ends::Side;
+use crate::session::read::ends::{Ends, Side};
 use crate::session::weave::weaver::EndId;
 use crate::session::{
     Crossing, Interface, Measured, Message, MessageId, Node, NodeId, ObserverId, Packet, PacketId,
@@ -213,6 +215,34 @@ impl Session {
                 there.then(|| (Said::default(), None))
             }
         }
+    }
+
+    /// The sequence number of a packet and its messages, for who looks at a few of very many: where
+    /// the wire keeps no state, and nobody has asked yet what it says of all of them, this packet
+    /// alone is read.
+    pub fn look(&self, packet: PacketId) -> (Option<Sequence>, Vec<MessageFacts>) {
+        let wire = self.wire.as_ref().filter(|wire| !wire.has_state());
+        if let Some(wire) = wire
+            && self.told.get().is_none()
+            && !self.is_small()
+        {
+            let mut facts = PacketFacts::default();
+            if let Some((context, mut state)) = self.surroundings(packet)
+                && let Some(payload) = self.payload(packet)
+            {
+                wire.facts_in(&context, &mut state, &payload, &mut facts);
+            }
+            return (facts.sequence, facts.messages);
+        }
+        let sequence = self.said(packet).and_then(|said| said.sequence);
+        let messages = self.messages_of(packet).map(|(_, facts)| facts);
+        (sequence, messages.collect())
+    }
+
+    /// How many bytes the longest packet has.
+    pub fn longest(&self) -> u32 {
+        let sides = self.rows.tracks.iter().flat_map(|track| &track.sides);
+        sides.map(Ends::longest).max().unwrap_or(0)
     }
 
     /// The messages of a packet, in wire order.

@@ -1,4 +1,5 @@
 //! How a session is read.
 
 pub(super) mod lookup;
+pub(super) mod some;
 pub(super) mod traffic;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::session::parallel;
 use crate::session::read::ends::Side;
-use crate::session::weave::rows::{ODD, Rows};
+use crate::session::weave::rows::{DOUBTFUL, ODD, Rows};
 use crate::session::weave::weaver::EndId;
 use crate::session::{Fate, NodeId, PacketId};
 
@@ -18,6 +18,8 @@ pub struct Traffic {
     pub bytes: u64,
     /// How many of the packets had each fate, in the order of [`Fate`]'s variants.
     fates: [u64; Fate::ALL.len()],
+    /// Packets whose receipt may be another's ([`Packet::doubtful`](crate::session::Packet)).
+    pub doubtful: u64,
     /// Receipts beyond the first.
     pub duplicated: u64,
     /// Receipts of a packet sent before one that had already arrived.
@@ -49,6 +51,7 @@ pub(crate) fn traffic(rows: &Rows, workers: usize) -> BTreeMap<(NodeId, NodeId),
         for ((sum, all), (part, lengths)) in links.iter_mut().zip(some) {
             sum.packets += part.packets;
             sum.bytes += part.bytes;
+            sum.doubtful += part.doubtful;
             sum.duplicated += part.duplicated;
             for (sum, part) in sum.fates.iter_mut().zip(part.fates) {
                 *sum += part;
@@ -89,6 +92,7 @@ fn count(rows: &Rows, start: usize, links: &mut [(Traffic, Lengths)]) {
         traffic.packets += 1;
         traffic.bytes += u64::from(ends.whole(place, ends.length(place)));
         traffic.fates[fate as usize] += 1;
+        traffic.doubtful += u64::from(state & DOUBTFUL != 0);
         if state & ODD != 0
             && let Some(odd) = rows.odd.get(&id)
         {

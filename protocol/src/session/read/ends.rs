@@ -185,6 +185,12 @@ impl Ends {
         cut.copied().unwrap_or(length)
     }
 
+    /// How many bytes the longest had.
+    pub fn longest(&self) -> u32 {
+        let kept = self.lengths.iter().max().unwrap_or(0) as u32;
+        self.cut.values().copied().fold(kept, u32::max)
+    }
+
     pub fn is_failed(&self, place: usize) -> bool {
         !self.failed.is_empty() && self.failed.contains(&(place as u32))
     }

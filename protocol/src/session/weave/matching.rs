@@ -34,6 +34,8 @@ pub(crate) struct Matched {
     pub received: Vec<End>,
     /// Where somebody watched: at most one a place, or one for each receipt.
     pub seen: Vec<End>,
+    /// Whether its receipt may be another's: a packet with the same payload was on its way too.
+    pub doubtful: bool,
 }
 
 impl Matched {
@@ -153,6 +155,43 @@ pub(crate) fn assign(
     }
 }
 
+/// A packet that was sent so long before another may have been overtaken by it.
+const OVERTAKEN_NS: i64 = 1_000_000_000;
+
+/// Marks the packets of one payload, in the order of their sends, whose receipt may as well be that
+/// of another: of one that was sent while they were on their way, or of one that was sent shortly
+/// before and that nobody received.
+pub(crate) fn doubt(matched: &mut [Matched], tolerance_ns: i64, time: impl Fn(&End) -> i64) {
+    let ends: Vec<Option<(i64, Option<i64>)>> = matched
+        .iter()
+        .map(|each| Some((time(&each.sent?), each.received.first().map(&time))))
+        .collect();
+    let mut lost: Option<(usize, i64)> = None;
+    for (place, end) in ends.iter().enumerate() {
+        let Some((sent, received)) = *end else {
+            continue;
+        };
+        let Some(received) = received else {
+            lost = Some((place, sent));
+            continue;
+        };
+        let next = ends.get(place + 1).copied().flatten();
+        let overlaps = |&(next, _): &(i64, _)| next <= received.saturating_add(tolerance_ns);
+        let before = lost.filter(|&(_, before)| sent.saturating_sub(before) <= OVERTAKEN_NS);
+        let others = [
+            next.filter(overlaps).map(|_| place + 1),
+            before.map(|(before, _)| before),
+        ];
+        for other in others.into_iter().flatten() {
+            for place in [place, other] {
+                if let Some(each) = matched.get_mut(place) {
+                    each.doubtful = true;
+                }
+            }
+        }
+    }
+}
+
 /// So long a packet may take between a proxy and a place where somebody watches.
 const TO_PROXY_NS: i64 = 1_000_000_000;
 
@@ -252,18 +291,13 @@ pub(crate) fn sight(
 mod tests {
     use super::*;
 
-    /// Sends and receipts of one payload at these times; gives for each send its receipts.
-    fn check(sends: &[i64], receives: &[i64], expected: &[&[i64]], strays: usize) {
-        matched(false, sends, receives, expected, strays);
-    }
-
-    fn matched(
+    /// Matches sends and receipts of one payload at these times, and looks at what came of it.
+    fn matched<R>(
         lacks_sends: bool,
         sends: &[i64],
         receives: &[i64],
-        expected: &[&[i64]],
-        strays: usize,
-    ) {
+        look: impl FnOnce(&mut [Matched], &dyn Fn(&End) -> i64) -> R,
+    ) -> R {
         let end = |side, place: usize| End {
             from: 0,
             to: 1,
@@ -284,16 +318,59 @@ mod tests {
         };
         let mut matched = Vec::new();
         assign(&group, 0, lacks_sends, time, |_| false, &mut matched);
-        let found: Vec<Vec<i64>> = matched
-            .iter()
-            .filter(|each| each.sent.is_some())
-            .map(|each| each.received.iter().map(time).collect())
-            .collect();
+        look(&mut matched, &time)
+    }
+
+    /// For each send its receipts, and how many receipts are of no send.
+    #[track_caller]
+    fn check(sends: &[i64], receives: &[i64], expected: &[&[i64]], strays: usize) {
+        check_lacking(false, sends, receives, expected, strays);
+    }
+
+    #[track_caller]
+    fn check_lacking(
+        lacks_sends: bool,
+        sends: &[i64],
+        receives: &[i64],
+        expected: &[&[i64]],
+        strays: usize,
+    ) {
+        matched(lacks_sends, sends, receives, |matched, time| {
+            let (sent, unsent): (Vec<_>, Vec<_>) =
+                matched.iter().partition(|each| each.sent.is_some());
+            let found: Vec<Vec<i64>> = sent
+                .iter()
+                .map(|each| each.received.iter().map(time).collect())
+                .collect();
+            assert_eq!(found, expected);
+            assert_eq!(unsent.len(), strays);
+        });
+    }
+
+    /// Of sends and receipts of one payload at these times, the sends whose receipt is in doubt.
+    #[track_caller]
+    fn check_doubt(sends: &[i64], receives: &[i64], expected: &[bool]) {
+        let found = matched(false, sends, receives, |matched, time| {
+            doubt(matched, 0, time);
+            matched.iter().map(|each| each.doubtful).collect::<Vec<_>>()
+        });
         assert_eq!(found, expected);
-        assert_eq!(
-            matched.iter().filter(|each| each.sent.is_none()).count(),
-            strays
-        );
+    }
+
+    #[test]
+    fn one_payload_after_the_other_leaves_no_doubt() {
+        check_doubt(&[10, 40], &[20, 50], &[false, false]);
+    }
+
+    #[test]
+    fn equal_payloads_on_their_way_together_are_in_doubt() {
+        check_doubt(&[10, 15, 40], &[20, 30, 50], &[true, true, false]);
+    }
+
+    #[test]
+    fn an_equal_payload_that_nobody_received_may_be_the_one_that_came() {
+        // The second receipt is before the third send, so that it is of the second.
+        check_doubt(&[10, 40], &[50], &[true, true]);
     }
 
     #[test]
@@ -328,7 +405,7 @@ mod tests {
 
     #[test]
     fn where_sends_are_missing_a_receipt_before_the_others_is_of_one_of_them() {
-        matched(true, &[10, 40], &[5, 15, 45], &[&[15], &[45]], 1);
-        matched(true, &[10], &[5, 15], &[&[15]], 1);
+        check_lacking(true, &[10, 40], &[5, 15, 45], &[&[15], &[45]], 1);
+        check_lacking(true, &[10], &[5, 15], &[&[15]], 1);
     }
 }

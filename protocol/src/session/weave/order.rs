@@ -7,7 +7,7 @@ use netreel_reel::{EventNumber, Header, Time};
 use netreel_table::Column;
 
 use super::fate::{Fates, Missing};
-use super::rows::{ODD, Rows, Track};
+use super::rows::{DOUBTFUL, ODD, Rows, Track};
 use super::weaver::{EndId, Odd, Places, Woven};
 use crate::session::read::ends::Side;
 use crate::session::read::scan::Scan;
@@ -61,7 +61,10 @@ impl Order<'_> {
     /// There are more than ids can number.
     pub fn rows(&self, woven: Woven) -> Result<Ordered, SessionError> {
         let Woven {
-            mut partners, odd, ..
+            mut partners,
+            odd,
+            doubtful,
+            met: _,
         } = woven;
         let mut odd: Vec<Option<Odd>> = odd.into_iter().map(Some).collect();
         let tells = Tells::new(&partners);
@@ -73,7 +76,7 @@ impl Order<'_> {
             heap.extend(next.as_ref().map(|(key, _)| Reverse((*key, place))));
             waiting.push(next.map(|(_, next)| next));
         }
-        let mut filling = Filling::new(self);
+        let mut filling = Filling::new(self, doubtful);
         while let Some(mut top) = heap.peek_mut() {
             let Reverse((due_at, place)) = *top;
             let after = streams
@@ -273,11 +276,13 @@ struct Filling<'a, 'b> {
     states: Vec<u8>,
     /// Packets that nobody is known to have received.
     missing: Vec<(u32, Missing)>,
+    /// See [`Woven::doubtful`].
+    doubtful: Vec<EndId>,
     any_captured: bool,
 }
 
 impl<'a, 'b> Filling<'a, 'b> {
-    fn new(order: &'a Order<'b>) -> Filling<'a, 'b> {
+    fn new(order: &'a Order<'b>, doubtful: Vec<EndId>) -> Filling<'a, 'b> {
         let rows = Rows {
             passing: vec![Column::new(); order.nodes.len()],
             ..Rows::default()
@@ -295,6 +300,7 @@ impl<'a, 'b> Filling<'a, 'b> {
             fates: Fates::default(),
             states: Vec::new(),
             missing: Vec::new(),
+            doubtful,
             any_captured: order.nodes.iter().any(|node| node.captured),
         }
     }
@@ -382,11 +388,14 @@ impl<'a, 'b> Filling<'a, 'b> {
         rows.told.push(u64::from(next.told.0));
         let apart = receipt.filter(|it| *it != next.told);
         rows.receipt.push_some(apart.map(|it| u64::from(it.0)));
-        let fate = fate as u8;
-        self.states.push(match odd {
-            Some(_) => fate | ODD as u8,
-            None => fate,
-        });
+        let mut state = fate as u8;
+        if odd.is_some() {
+            state |= ODD as u8;
+        }
+        if !self.doubtful.is_empty() && self.doubtful.binary_search(&next.told).is_ok() {
+            state |= DOUBTFUL as u8;
+        }
+        self.states.push(state);
         let mut own = |end: EndId| {
             let Some(slot) = partners.get_mut(end.0 as usize) else {
                 return;
@@ -486,7 +495,7 @@ impl<'a, 'b> Filling<'a, 'b> {
                 .fates
                 .of(missing, self.order.nodes, self.order.from_start);
             if let Some(state) = self.states.get_mut(*id as usize) {
-                *state = *state & ODD as u8 | fate as u8;
+                *state = *state & !(ODD as u8 - 1) | fate as u8;
             }
         }
         let rows = &mut self.ordered.rows;

@@ -120,7 +120,7 @@ pub(crate) struct Rows {
     pub told: Column,
     /// For each packet its first receipt, where that is not what tells it.
     pub receipt: Column,
-    /// For each packet its fate, and whether it is in [`Rows::odd`].
+    /// For each packet its fate, whether it is in [`Rows::odd`], and whether that is in doubt.
     pub state: Column,
     /// Packets with more ends than a send and a receipt, or with ends that they share.
     pub odd: BTreeMap<u32, Odd>,
@@ -133,6 +133,8 @@ pub(crate) struct Rows {
 
 /// In [`Rows::state`]: the packet is in [`Rows::odd`].
 pub(crate) const ODD: u64 = 4;
+/// In [`Rows::state`]: see [`Packet::doubtful`].
+pub(crate) const DOUBTFUL: u64 = 8;
 
 impl Fate {
     pub(crate) const ALL: [Fate; 4] = [Fate::Received, Fate::Lost, Fate::SendFailed, Fate::Unknown];
@@ -198,6 +200,7 @@ impl Rows {
             from,
             to,
             fate: Fate::ALL[(state % ODD) as usize],
+            doubtful: state & DOUBTFUL != 0,
             length: whole,
             cut: (kept < whole).then_some(kept),
             ..Packet::default()

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use smallvec::SmallVec;
 
-use super::matching::{End, Matched, assign, certain, groups, sight, sort};
+use super::matching::{End, Matched, assign, certain, doubt, groups, sight, sort};
 use crate::session::clock::{Alignment, Sample};
 use crate::session::parallel;
 use crate::session::read::ends::Side;
@@ -114,6 +114,8 @@ pub(crate) struct Woven {
     pub odd: Vec<Odd>,
     /// The pairs of reels that have a packet in common.
     pub met: BTreeSet<(usize, usize)>,
+    /// The sends whose receipts may be another's, in order.
+    pub doubtful: Vec<EndId>,
 }
 
 impl Woven {
@@ -135,6 +137,7 @@ impl Woven {
         }
         self.odd.append(&mut part.odd);
         self.met.append(&mut part.met);
+        self.doubtful.append(&mut part.doubtful);
     }
 }
 
@@ -147,6 +150,8 @@ struct Part {
     /// how many follow.
     strays: Vec<(usize, usize)>,
     met: BTreeSet<(usize, usize)>,
+    /// See [`Woven::doubtful`].
+    doubtful: Vec<EndId>,
 }
 
 /// What matching needs to know.
@@ -208,6 +213,7 @@ impl Weaver<'_> {
             partners: vec![Woven::ALONE; self.places.len()],
             odd: Vec::new(),
             met: BTreeSet::new(),
+            doubtful: Vec::new(),
         };
         let mut strays = Vec::new();
         // A few at a time, so that what they came to does not pile up.
@@ -223,6 +229,7 @@ impl Weaver<'_> {
         }
         self.join_strays(&strays, &mut woven.odd);
         self.unheard(&mut woven.odd);
+        woven.doubtful.sort_unstable();
         woven
     }
 
@@ -298,6 +305,7 @@ impl Weaver<'_> {
         let dropped = |end: &End| self.dropped(end);
         matched.clear();
         assign(crossed, tolerance_ns, lacks_sends, time, dropped, matched);
+        doubt(matched, tolerance_ns, time);
         let hash = |end: &End| end.raw(scans).map(|raw| (raw.hash, raw.length));
         let equal = |end: &End| hash(end) == hash(first);
         let strays = first.side == Side::Receive && crossed.len() > 1 && crossed.iter().all(equal);
@@ -317,6 +325,8 @@ impl Weaver<'_> {
         let told = |end: &End| end.is_told(scans);
         sight(seen, 0, tolerance_ns, time, told, interface, matched);
         for each in matched.drain(..) {
+            let source = each.source().filter(|_| each.doubtful);
+            part.doubtful.extend(source.map(|end| self.places.of(&end)));
             let plain = match (each.sent, each.received.as_slice(), each.seen.as_slice()) {
                 (Some(end), [], []) | (None, [], &[end]) => !end.shared,
                 (None, [_], []) => !strays,

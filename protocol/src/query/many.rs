@@ -1,0 +1,238 @@
+//! A filter over very many packets: what their columns decide is not asked of each.
+
+use std::cmp::Ordering;
+
+use super::eval::{holds, is_named};
+use super::{Comparison, Expr, Field, Literal, Query, Word};
+use crate::history::History;
+use crate::session::Packets;
+use crate::session::{Fate, NodeId, PacketId, Session, parallel};
+
+/// So many packets are looked at together.
+const SOME: usize = 1 << 12;
+/// And so many by one processor at a time.
+const PORTION: usize = 1 << 16;
+
+/// A bit for each of the packets.
+type Bits = [u64; SOME / 64];
+
+const NONE: Bits = [0; SOME / 64];
+const ALL: Bits = [u64::MAX; SOME / 64];
+
+/// What is known without asking each packet: which may pass, and which do.
+#[derive(Clone, Copy)]
+struct Known {
+    may: Bits,
+    must: Bits,
+}
+
+impl Query {
+    /// The packets from `first` on, so many, that pass; in order. `history` is asked for only where
+    /// the filter speaks of it. Several processors look at once.
+    pub fn packets<'a>(
+        &self,
+        session: &'a Session,
+        history: &dyn Fn() -> &'a History,
+        (first, count): (usize, usize),
+    ) -> Vec<PacketId> {
+        let none = History::default();
+        // Of a message in fragments the whole says whether it is reliable.
+        let asks = self.is_about_history() || self.root.is_about_channels();
+        let known = if asks { history() } else { &none };
+        let until = first.saturating_add(count).min(session.packet_count());
+        let starts: Vec<usize> = (first..until).step_by(PORTION).collect();
+        let passing = parallel::map(starts, session.workers(), |start| {
+            let mut passing = Vec::new();
+            for from in (start..until.min(start + PORTION)).step_by(SOME) {
+                self.some(session, known, (from, until.min(from + SOME)), &mut passing);
+            }
+            passing
+        });
+        passing.into_iter().flatten().collect()
+    }
+
+    fn some(
+        &self,
+        session: &Session,
+        history: &History,
+        (from, until): (usize, usize),
+        passing: &mut Vec<PacketId>,
+    ) {
+        let some = session.some(from, until - from);
+        let known = self.root.known(session, &some);
+        for (word, (may, must)) in known.may.iter().zip(known.must).enumerate() {
+            let mut left = *may;
+            while left != 0 {
+                let bit = left.trailing_zeros();
+                left &= left - 1;
+                let place = word * 64 + bit as usize;
+                let id = PacketId((from + place) as u32);
+                let passes = place < some.len()
+                    && (must >> bit & 1 == 1 || self.packet(session, history, id));
+                passing.extend(passes.then_some(id));
+            }
+        }
+    }
+}
+
+impl Known {
+    fn exactly(bits: Bits) -> Known {
+        Known {
+            may: bits,
+            must: bits,
+        }
+    }
+
+    fn of(holds: bool) -> Known {
+        Known::exactly(if holds { ALL } else { NONE })
+    }
+
+    fn each(some: &Packets<'_>, holds: impl Fn(usize) -> bool) -> Known {
+        let mut bits = NONE;
+        for place in 0..some.len() {
+            if let Some(word) = bits.get_mut(place / 64) {
+                *word |= u64::from(holds(place)) << (place % 64);
+            }
+        }
+        Known::exactly(bits)
+    }
+
+    fn with(self, other: Known, both: impl Fn(u64, u64) -> u64) -> Known {
+        let join = |one: Bits, other: Bits| {
+            let mut bits = one;
+            let words = bits.iter_mut().zip(other);
+            words.for_each(|(word, other)| *word = both(*word, other));
+            bits
+        };
+        Known {
+            may: join(self.may, other.may),
+            must: join(self.must, other.must),
+        }
+    }
+}
+
+/// Nothing is known: each packet is to be asked.
+const OPEN: Known = Known {
+    may: ALL,
+    must: NONE,
+};
+
+impl Expr {
+    fn is_about_channels(&self) -> bool {
+        self.has(
+            &|word| matches!(word, Word::Reliable | Word::Unreliable),
+            &|field| field == Field::Channel,
+        )
+    }
+
+    fn known(&self, session: &Session, some: &Packets<'_>) -> Known {
+        match self {
+            Expr::All => Known::of(true),
+            Expr::Not(inner) => {
+                let Known { may, must } = inner.known(session, some);
+                Known {
+                    may: must.map(|word| !word),
+                    must: may.map(|word| !word),
+                }
+            }
+            Expr::And(left, right) => {
+                let left = left.known(session, some);
+                left.with(right.known(session, some), |one, other| one & other)
+            }
+            Expr::Or(left, right) => {
+                let left = left.known(session, some);
+                left.with(right.known(session, some), |one, other| one | other)
+            }
+            Expr::Word(word) => {
+                let fate = |fate| Known::each(some, |place| some.fate(place) == fate);
+                match word {
+                    Word::Lost => fate(Fate::Lost),
+                    Word::Received => fate(Fate::Received),
+                    Word::Unknown => fate(Fate::Unknown),
+                    Word::Failed => fate(Fate::SendFailed),
+                    Word::Duplicated => Known::each(some, |place| some.is_duplicated(place)),
+                    Word::Doubtful => Known::each(some, |place| some.is_doubtful(place)),
+                    _ => OPEN,
+                }
+            }
+            Expr::Present(field) => match field {
+                Field::From | Field::To | Field::Link | Field::Node => Known::of(true),
+                Field::Packet | Field::Length | Field::Time => Known::of(true),
+                Field::ReceivedAt => Known::each(some, |place| some.received(place).is_some()),
+                Field::Late => Known::each(some, |place| late(some, place).is_some()),
+                _ => OPEN,
+            },
+            Expr::Compare(field, comparison, literal) => {
+                compared(session, some, (*field, *comparison, literal))
+            }
+        }
+    }
+}
+
+/// From its send to its receipt, in nanoseconds, where it was received.
+fn late(some: &Packets<'_>, place: usize) -> Option<i128> {
+    if some.fate(place) != Fate::Received {
+        return None;
+    }
+    let (sent, received) = (some.sent(place)?, some.received(place)?);
+    Some(i128::from(received.0) - i128::from(sent.0))
+}
+
+fn compared(
+    session: &Session,
+    some: &Packets<'_>,
+    (field, comparison, literal): (Field, Comparison, &Literal),
+) -> Known {
+    let value = match literal {
+        Literal::Number(number) => i128::from(*number),
+        Literal::Nanos(nanos) => i128::from(*nanos),
+        _ => return named(session, some, (field, comparison, literal)),
+    };
+    let fits = |found: i128| holds(comparison, found.cmp(&value));
+    match field {
+        Field::Packet => Known::each(some, |place| fits(some.number(place) as i128)),
+        Field::Length => Known::each(some, |place| fits(i128::from(some.length(place)))),
+        Field::Time => {
+            let order = |place: usize| i128::from(some.time(place).0).cmp(&value);
+            match (order(0), order(some.len().saturating_sub(1))) {
+                // All are before the time, or all after it.
+                (first, last) if first == last && first != Ordering::Equal => {
+                    Known::of(holds(comparison, first))
+                }
+                _ => Known::each(some, |place| holds(comparison, order(place))),
+            }
+        }
+        Field::ReceivedAt => Known::each(some, |place| {
+            some.received(place).is_some_and(|it| fits(it.0.into()))
+        }),
+        Field::Late => Known::each(some, |place| late(some, place).is_some_and(fits)),
+        _ => OPEN,
+    }
+}
+
+/// Compares who sent a packet, and to whom, with a name.
+fn named(
+    session: &Session,
+    some: &Packets<'_>,
+    (field, comparison, literal): (Field, Comparison, &Literal),
+) -> Known {
+    let is = |node: NodeId, name: &str| {
+        let node = session.nodes.get(usize::from(node.0));
+        node.is_some_and(|node| is_named(node, name))
+    };
+    let equal: &dyn Fn(NodeId, NodeId) -> bool = match (field, literal) {
+        (Field::From, Literal::Name(name)) => &|from, _| is(from, name),
+        (Field::To, Literal::Name(name)) => &|_, to| is(to, name),
+        (Field::Node, Literal::Name(name)) => &|from, to| is(from, name) || is(to, name),
+        (Field::Link, Literal::Link(one, other)) => &|from, to| is(from, one) && is(to, other),
+        _ => return OPEN,
+    };
+    let expected = comparison == Comparison::Equal;
+    let links = some.links().iter();
+    let fits: Vec<bool> = links
+        .map(|&(from, to)| equal(from, to) == expected)
+        .collect();
+    Known::each(some, |place| {
+        fits.get(some.link(place)).copied().unwrap_or(false)
+    })
+}
