@@ -332,7 +332,7 @@ pub struct Source {
     /// Decode with this wire instead of the one inside the reels.
     #[arg(long, value_name = "FILE")]
     pub wire: Option<PathBuf>,
-    /// Read the reels, and neither use nor keep an index beside them (docs/sessions.md).
+    /// Read the reels, and neither use nor keep an index beside them (docs/large-sessions.md).
     #[arg(long)]
     pub no_index: bool,
 }
