@@ -356,7 +356,18 @@ impl Reel {
     /// Shows every event in order, stepping over damaged blocks, and says what was missing.
     pub fn for_each(&self, mut show: impl FnMut(&Record<'_>)) -> Walk {
         let mut walk = Walk::default();
-        for index in 0..self.blocks.len() {
+        self.for_each_in(0..self.blocks.len(), &mut walk, &mut show);
+        walk
+    }
+
+    /// The same of some blocks.
+    pub fn for_each_in(
+        &self,
+        blocks: Range<usize>,
+        walk: &mut Walk,
+        show: &mut dyn FnMut(&Record<'_>),
+    ) {
+        for index in blocks {
             let (problem, reached) = match self.block(index) {
                 Ok(block) => {
                     let mut records = block.records();
@@ -397,7 +408,6 @@ impl Reel {
                 walk.damaged.push(error);
             }
         }
-        walk
     }
 }
 
