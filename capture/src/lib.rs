@@ -32,7 +32,8 @@ pub use netreel_transport::{
     Journal, MemoryRecorder, Pusher, Recorded, RecordedSocket, Shared, WhenFull,
 };
 pub use open::{
-    OpenError, OpenWhy, OpenedReel, OpenedSession, open, open_session, reel_files, reels_at,
+    OpenError, OpenWhy, OpenedReel, OpenedSession, Openings, open, open_session,
+    open_session_again, reel_files, reels_at,
 };
 pub use options::{Limits, Options, Reached};
 pub use progress::Progress;

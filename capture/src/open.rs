@@ -1,5 +1,6 @@
 //! Opening reels by path.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -7,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use netreel_reel::ring::RING_PAGE;
-use netreel_reel::{ReadAt, ReadError, Reel, Start};
+use netreel_reel::{Opening, ReadAt, ReadError, Reel, Start};
 
-use crate::file::FileSource;
+use crate::file::{FileSource, is_being_written};
 use crate::import::{ImportError, Origin, observe};
 use crate::part_file::{PartFile, PartSource};
 use crate::pcap::{is_capture, is_compressed};
@@ -26,7 +27,15 @@ pub struct OpenedReel {
     pub reel: Arc<Reel>,
     /// What of a packet capture is not in the reel, a sentence each.
     pub left_out: Vec<String>,
+    /// Whether a recorder had its last file in hand just before it was opened; asked of what is
+    /// opened again and again.
+    pub is_written: bool,
 }
+
+/// What is known of recordings that are opened again and again while they are written: what was
+/// read of them is not read again.
+#[derive(Debug, Default)]
+pub struct Openings(BTreeMap<PathBuf, Opening>);
 
 /// The reels of a session, sorted by file name, and those that could not be opened.
 #[derive(Debug)]
@@ -79,7 +88,7 @@ pub fn open(path: impl AsRef<Path>) -> Result<Reel, OpenError> {
     let path = path.as_ref();
     let result = match capture(path) {
         Ok(Some((reel, _))) => Ok(reel),
-        Ok(None) => Named::find(path).and_then(|named| named.open()),
+        Ok(None) => Named::find(path).and_then(|named| named.open(&mut Opening::default())),
         Err(why) => Err(why),
     };
     result.map_err(|why| OpenError {
@@ -91,6 +100,24 @@ pub fn open(path: impl AsRef<Path>) -> Result<Reel, OpenError> {
 /// Opens every path: a reel, a packet capture, or a folder whose files `*.reel` are opened in the
 /// order of their names; the files of one recording as one reel. Fails where not one reel could be opened.
 pub fn open_session<P: AsRef<Path>>(paths: &[P]) -> Result<OpenedSession, OpenError> {
+    open_all(paths, None)
+}
+
+/// The same of recordings that are opened again and again.
+///
+/// # Errors
+/// As for [`open_session`].
+pub fn open_session_again<P: AsRef<Path>>(
+    paths: &[P],
+    openings: &mut Openings,
+) -> Result<OpenedSession, OpenError> {
+    open_all(paths, Some(openings))
+}
+
+fn open_all<P: AsRef<Path>>(
+    paths: &[P],
+    mut openings: Option<&mut Openings>,
+) -> Result<OpenedSession, OpenError> {
     let mut failed = Vec::new();
     let mut found: Vec<Named> = Vec::new();
     let mut reels = Vec::new();
@@ -110,6 +137,7 @@ pub fn open_session<P: AsRef<Path>>(paths: &[P]) -> Result<OpenedSession, OpenEr
                         path,
                         reel,
                         left_out,
+                        is_written: false,
                     });
                     continue;
                 }
@@ -129,7 +157,15 @@ pub fn open_session<P: AsRef<Path>>(paths: &[P]) -> Result<OpenedSession, OpenEr
     }
     for named in found {
         let path = named.shown();
-        match named.open() {
+        let mut once = Opening::default();
+        let (is_written, opening) = match &mut openings {
+            Some(openings) => {
+                let opening = openings.0.entry(named.base.clone());
+                (named.is_written(), opening.or_default())
+            }
+            None => (false, &mut once),
+        };
+        match named.open(opening) {
             Ok(reel) => {
                 let reel = Arc::new(reel);
                 let left_out = Vec::new();
@@ -137,6 +173,7 @@ pub fn open_session<P: AsRef<Path>>(paths: &[P]) -> Result<OpenedSession, OpenEr
                     path,
                     reel,
                     left_out,
+                    is_written,
                 });
             }
             Err(why) => failed.push(OpenError { path, why }),
@@ -301,7 +338,16 @@ impl Named {
         }
     }
 
-    fn open(mut self) -> Result<Reel, OpenWhy> {
+    /// Whether a recorder has the last file in hand.
+    fn is_written(&self) -> bool {
+        let last = self
+            .files
+            .last()
+            .and_then(|(_, path)| File::open(path).ok());
+        last.is_some_and(|file| is_being_written(&file))
+    }
+
+    fn open(mut self, opening: &mut Opening) -> Result<Reel, OpenWhy> {
         // Before the files: what a recorder takes from the rings meanwhile is in the files then.
         let rings = read_rings(&ring_path(&self.base));
         let mut is_last = true;
@@ -335,7 +381,7 @@ impl Named {
             sources.push(Arc::new(last));
         }
         let rings = rings.as_deref().filter(|_| is_last);
-        Ok(Reel::open_parts(sources, rings)?)
+        Ok(Reel::open_again(sources, rings, opening)?)
     }
 
     /// Adds the parts that a recorder makes while this looks. The last one, as it was when there was

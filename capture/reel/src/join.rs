@@ -9,6 +9,7 @@ use crate::open::{OneReel, OpenError, Start, open};
 use crate::part::{MissingParts, OpenedPart, Part};
 use crate::read_at::{ReadAt, ReadError};
 use crate::reel::block_body;
+use crate::scan::Known;
 use crate::{EventNumber, Reel};
 
 /// Opens parts of one recording, in any order. `rings` belong to the last of them.
@@ -18,6 +19,7 @@ use crate::{EventNumber, Reel};
 pub(crate) fn open_parts(
     sources: Vec<Arc<dyn ReadAt>>,
     rings: Option<&[u8]>,
+    known: &mut Known,
 ) -> Result<Reel, OpenError> {
     let mut numbered = Vec::new();
     for source in sources {
@@ -30,7 +32,7 @@ pub(crate) fn open_parts(
     let mut parts = Vec::new();
     for (index, (_, source)) in numbered.into_iter().enumerate() {
         let rings = rings.filter(|_| index == last);
-        parts.push((open(source.as_ref(), rings)?, source));
+        parts.push((open(source.as_ref(), rings, known)?, source));
     }
     join(parts)
 }

@@ -50,7 +50,7 @@ pub use plain::{OwnedRecord, PlainError, PlainHead, plain_parts, plain_read};
 pub use read_at::{ReadAt, ReadError};
 pub use recover::RingError;
 pub use redacted::{Redacted, Removed};
-pub use reel::{Block, BlockError, Reel, Walk};
+pub use reel::{Block, BlockError, Opening, Reel, Walk};
 pub use tail::{Tail, TailState};
 pub use time::{Duration, Time};
 pub use trigger::{Trigger, TriggerCause};

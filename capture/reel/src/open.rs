@@ -8,7 +8,7 @@ use crate::frame::{INDEX_MAGIC, REEL_HEAD, ReelHead, VERSION, checksum};
 use crate::index::{BlockInfo, Index, Totals};
 use crate::read_at::{ReadAt, ReadError, read_vec};
 use crate::recover::{RingImage, recover};
-use crate::scan::{Scan, scan};
+use crate::scan::{Known, Scan, scan};
 use crate::{EventNumber, Header, Part, RingError, meta};
 
 /// A reel that cannot be opened.
@@ -88,13 +88,13 @@ pub(crate) struct OneReel {
     pub(crate) recovery: Recovery,
 }
 
-pub(crate) fn open(source: &dyn ReadAt, rings: Option<&[u8]>) -> Result<OneReel, OpenError> {
+pub(crate) fn open(
+    source: &dyn ReadAt,
+    rings: Option<&[u8]>,
+    known: &mut Known,
+) -> Result<OneReel, OpenError> {
     let length = source.length()?;
     let start = open_start(source, length)?;
-    let first = start
-        .part
-        .as_ref()
-        .map_or(EventNumber(0), |part| part.first);
     if let Some((blocks, totals, goes_on)) = open_index(source, start.end, length)? {
         return Ok(OneReel {
             start,
@@ -106,7 +106,7 @@ pub(crate) fn open(source: &dyn ReadAt, rings: Option<&[u8]>) -> Result<OneReel,
             recovery: Recovery::default(),
         });
     }
-    let mut scan = scan(source, start.end, length, first)?;
+    let mut scan = scan(source, &start, length, known)?;
     let mut recovery = Recovery::default();
     let image = match rings.map(RingImage::read) {
         Some(Ok(image)) if image.identity == start.identity => Some(image),

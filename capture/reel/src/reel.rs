@@ -14,6 +14,7 @@ use crate::open::{OpenError, open};
 use crate::part::{MissingParts, OpenedPart};
 use crate::plain::OwnedRecord;
 use crate::read_at::{ReadAt, ReadError, read_vec};
+use crate::scan::Known;
 use crate::{Endpoint, Event, EventNumber, Header, Record, SocketId, Time};
 
 /// The recording of one node, open for reading: from one file, or from the parts of a recording in
@@ -37,6 +38,11 @@ pub struct Reel {
     pub(crate) recovery: Recovery,
     pub(crate) latest: Mutex<Option<Block>>,
 }
+
+/// What is known of a recording that is opened again and again while it is written: what was read
+/// of it is not read again.
+#[derive(Debug, Default)]
+pub struct Opening(Known);
 
 /// A block that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -104,12 +110,14 @@ impl Reel {
     /// Opens a reel. Errors only where nothing can be said of it: what is broken behind the
     /// header is in [`ending`](Reel::ending), [`gaps`](Reel::gaps) and [`damage`](Reel::damage).
     pub fn open(source: Arc<dyn ReadAt>) -> Result<Reel, OpenError> {
-        join(vec![(open(source.as_ref(), None)?, source)])
+        let one = open(source.as_ref(), None, &mut Known::default())?;
+        join(vec![(one, source)])
     }
 
     /// Opens a reel with the bytes of its ring file, which hold what had not been written yet.
     pub fn open_with_rings(source: Arc<dyn ReadAt>, rings: &[u8]) -> Result<Reel, OpenError> {
-        join(vec![(open(source.as_ref(), Some(rings))?, source)])
+        let one = open(source.as_ref(), Some(rings), &mut Known::default())?;
+        join(vec![(one, source)])
     }
 
     /// Opens parts of one recording as one reel; the caller saw to it that they have the same
@@ -121,7 +129,19 @@ impl Reel {
         sources: Vec<Arc<dyn ReadAt>>,
         rings: Option<&[u8]>,
     ) -> Result<Reel, OpenError> {
-        open_parts(sources, rings)
+        open_parts(sources, rings, &mut Known::default())
+    }
+
+    /// The same of a recording that is opened again and again.
+    ///
+    /// # Errors
+    /// As for [`Reel::open_parts`].
+    pub fn open_again(
+        sources: Vec<Arc<dyn ReadAt>>,
+        rings: Option<&[u8]>,
+        opening: &mut Opening,
+    ) -> Result<Reel, OpenError> {
+        open_parts(sources, rings, &mut opening.0)
     }
 
     /// Opens a reel that is in memory.
@@ -300,6 +320,13 @@ impl Reel {
         self.blocks.len()
     }
 
+    /// How many blocks stand in files. The blocks behind them were made of what the rings and a
+    /// torn block held: while the recording goes on, others take their place.
+    pub fn written_blocks(&self) -> usize {
+        let first = self.in_memory.keys().next();
+        first.map_or(self.blocks.len(), |&first| first)
+    }
+
     /// Where each block is and what is in it, in order.
     pub fn block_infos(&self) -> &[BlockInfo] {
         &self.blocks
@@ -364,7 +391,18 @@ impl Reel {
     /// Shows every event in order, stepping over damaged blocks, and says what was missing.
     pub fn for_each(&self, mut show: impl FnMut(&Record<'_>)) -> Walk {
         let mut walk = Walk::default();
-        for index in 0..self.blocks.len() {
+        self.for_each_in(0..self.blocks.len(), &mut walk, &mut show);
+        walk
+    }
+
+    /// The same of some blocks.
+    pub fn for_each_in(
+        &self,
+        blocks: Range<usize>,
+        walk: &mut Walk,
+        show: &mut dyn FnMut(&Record<'_>),
+    ) {
+        for index in blocks {
             let (problem, reached) = match self.block(index) {
                 Ok(block) => {
                     let mut records = block.records();
@@ -405,7 +443,6 @@ impl Reel {
                 walk.damaged.push(error);
             }
         }
-        walk
     }
 }
 

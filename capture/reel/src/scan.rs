@@ -9,11 +9,12 @@ use crate::frame::{
     BLOCK_MAGIC, BLOCK_MAX, FRAME_HEAD, FrameHead, INDEX_MAGIC, ZSTD_MAGIC, body_of,
 };
 use crate::index::{BlockInfo, Totals};
+use crate::open::Start;
 use crate::read_at::{ReadAt, ReadError, read_vec};
 use crate::{EventNumber, meta};
 
 /// What a pass over the blocks found.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Scan {
     pub(crate) blocks: Vec<BlockInfo>,
     pub(crate) totals: Totals,
@@ -44,57 +45,94 @@ enum Found {
     Nothing,
 }
 
-/// Finds the blocks between the bytes `start` and `length`; `first` is the number that the first
-/// event is expected to have.
-pub(crate) fn scan(
-    source: &dyn ReadAt,
-    start: u64,
-    length: u64,
-    first: EventNumber,
-) -> Result<Scan, ReadError> {
-    let mut scan = Scan {
-        end: start,
-        next: first.0,
-        ..Scan::default()
-    };
-    let mut at = start;
-    // Bytes that may still be checked in vain: a file of nothing but block starts, each claiming
-    // to be long, must not cost the square of its length.
-    let mut budget = length.saturating_mul(4).saturating_add(WINDOW_MAX as u64);
-    let mut last_region = None;
-    while at < length {
-        match frame_at(source, at, length)? {
-            Found::Block(body, frame) => {
-                scan.block(at, frame, &body, last_region.take());
-                at += frame;
-                scan.end = at;
-            }
-            Found::Index => {
-                scan.why = Some(CutWhy::NoFooter);
-                return Ok(scan);
-            }
-            found => {
-                let resumed = next_block(source, at + 1, length, &mut budget)?;
-                let region = at..resumed.unwrap_or(length);
-                if resumed.is_none() {
-                    scan.tail(source, &found, region)?;
-                    return Ok(scan);
-                }
-                let why = "the checksum does not fit the block, or its start is not one";
-                scan.damage.push(Damage {
-                    bytes: region.clone(),
-                    why,
-                });
-                last_region = Some(region.clone());
-                at = region.end;
-            }
+/// How far a file that has no index yet was read, so that the next opening reads on from there.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Known {
+    identity: u64,
+    part: u32,
+    scan: Scan,
+}
+
+impl Known {
+    /// What is known of the file that starts so; nothing where it is another file, or is shorter.
+    fn of(&mut self, start: &Start, length: u64) -> Option<Scan> {
+        let part = start.part.as_ref().map_or(0, |part| part.number);
+        let same = start.identity != 0 && (self.identity, self.part) == (start.identity, part);
+        (self.identity, self.part) = (start.identity, part);
+        let known = std::mem::take(&mut self.scan);
+        (same && known.end >= start.end && known.end <= length).then_some(known)
+    }
+
+    /// Keeps what whole blocks tell. What stands behind damage is looked for again.
+    fn keep(&mut self, scan: &Scan) {
+        if scan.damage.is_empty() {
+            self.scan = Scan {
+                torn: None,
+                why: None,
+                ..scan.clone()
+            };
         }
     }
-    scan.why = Some(CutWhy::NoFooter);
+}
+
+/// Finds the blocks from the end of the start of a file on, up to the byte `length`. Whole blocks
+/// that `known` has are not read again.
+pub(crate) fn scan(
+    source: &dyn ReadAt,
+    start: &Start,
+    length: u64,
+    known: &mut Known,
+) -> Result<Scan, ReadError> {
+    let first = start.part.as_ref().map_or(0, |part| part.first.0);
+    let fresh = || Scan {
+        end: start.end,
+        next: first,
+        ..Scan::default()
+    };
+    let mut scan = known.of(start, length).unwrap_or_else(fresh);
+    scan.go_on(source, length)?;
+    known.keep(&scan);
     Ok(scan)
 }
 
 impl Scan {
+    fn go_on(&mut self, source: &dyn ReadAt, length: u64) -> Result<(), ReadError> {
+        let mut at = self.end;
+        // Bytes that may still be checked in vain: a file of nothing but block starts, each claiming
+        // to be long, must not cost the square of its length.
+        let mut budget = length.saturating_mul(4).saturating_add(WINDOW_MAX as u64);
+        let mut last_region = None;
+        while at < length {
+            match frame_at(source, at, length)? {
+                Found::Block(body, frame) => {
+                    self.block(at, frame, &body, last_region.take());
+                    at += frame;
+                    self.end = at;
+                }
+                Found::Index => {
+                    self.why = Some(CutWhy::NoFooter);
+                    return Ok(());
+                }
+                found => {
+                    let resumed = next_block(source, at + 1, length, &mut budget)?;
+                    let region = at..resumed.unwrap_or(length);
+                    if resumed.is_none() {
+                        return self.tail(source, &found, region);
+                    }
+                    let why = "the checksum does not fit the block, or its start is not one";
+                    self.damage.push(Damage {
+                        bytes: region.clone(),
+                        why,
+                    });
+                    last_region = Some(region.clone());
+                    at = region.end;
+                }
+            }
+        }
+        self.why = Some(CutWhy::NoFooter);
+        Ok(())
+    }
+
     fn block(&mut self, offset: u64, length: u64, body: &[u8], damaged: Option<Range<u64>>) {
         let mut records = Records::new(body);
         let first = records.next_number();

@@ -55,7 +55,8 @@ impl History {
         history.resends = streams.into_resends();
         lanes::merge(nodes, &mut history);
         lanes::orphan(session, &mut history);
-        history.findings = finding::all(session, &history);
+        let found = finding::all(session, &history).into_iter();
+        (history.findings, history.fixed) = found.map(|it| (it.finding, it.fixed)).unzip();
         history.proofs = proofs(&history.findings);
         history
     }

@@ -5,6 +5,7 @@ mod acts;
 mod belief;
 mod bits;
 mod build;
+mod certain;
 mod delivered;
 mod finding;
 mod join;
@@ -16,6 +17,7 @@ mod sequence;
 mod settled;
 mod streams;
 
+pub use certain::Certain;
 pub use delivered::Deliveries;
 pub use finding::RULES;
 pub(crate) use finding::length;
@@ -49,6 +51,8 @@ pub struct History {
     links: OnceLock<BTreeMap<(NodeId, NodeId), Link>>,
     /// Ordered by time, then node, then rule.
     pub findings: Vec<Finding>,
+    /// For each of the findings that were made, from when on nothing changes it.
+    fixed: Vec<Option<SessionTime>>,
     /// For each packet that is a finding's evidence, the findings: places in
     /// [`History::findings`], ordered by packet.
     proofs: Vec<(PacketId, u32)>,

@@ -4,17 +4,20 @@ mod nodes;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use netreel_reel::{Header, Time};
 use netreel_wire::{Keys, PacketFacts, Wire};
 
 use super::clock::{Alignment, align, is_one_clock};
+use super::facts::told::Told;
+use super::growing::Growing;
 use super::read::cut::trim;
 use super::read::ends::Ends;
+use super::read::grown::Look;
 use super::read::payloads;
 use super::read::scan::Scan;
-use super::read::source::{ReelInput, Source, drop_copies, one_session, sources, wire_inside};
+use super::read::source::{ReelInput, Source, drop_copies, one_session, sources};
 use super::weave::fate;
 use super::weave::order::{Order, Ordered};
 use super::weave::weaver::{EndId, Places, Weaver, Woven, samples};
@@ -58,20 +61,22 @@ impl Session {
         wire: Option<Arc<Wire>>,
         keys: Keys,
     ) -> Result<Session, SessionError> {
+        Growing::on(workers, wire, keys).once(reels)
+    }
+
+    /// Puts together what was read of all reels; `about_wire` is what there is to say of the wire.
+    pub(super) fn put_together(
+        workers: usize,
+        reels: Vec<(ReelInput, Look)>,
+        (wire, about_wire): (Option<Arc<Wire>>, Vec<String>),
+    ) -> Result<Session, SessionError> {
         let mut warnings = Vec::new();
-        let mut sources = sources(reels, workers, &mut warnings);
+        let mut sources = sources(reels, &mut warnings);
         if sources.is_empty() {
             return Err(SessionError::NoReels);
         }
         one_session(&sources)?;
-        let wire = wire.or_else(|| {
-            let reels = sources.iter().map(|each| (each.file.as_str(), &*each.reel));
-            wire_inside(reels, &mut warnings)
-        });
-        let wire = match keys == Keys::default() {
-            true => wire,
-            false => wire.map(|wire| Arc::new(Arc::unwrap_or_clone(wire).with_keys(keys))),
-        };
+        warnings.extend(about_wire);
         drop_copies(&mut sources, &mut warnings);
         let proxies = take_apart(&mut sources, &mut warnings)?;
         let mut scans: Vec<Scan> = sources
@@ -127,17 +132,31 @@ impl Session {
 
         let mut builder = Builder::new(&sources, &scans, &cast, &clocks, zero_ns, wire);
         builder.out_of_time(&mut warnings);
+        let proxies_none = proxies.is_empty();
         builder.session.proxies = proxies;
         builder.session.workers = workers;
         builder.nodes();
         let ordered = builder.order(&roads, &places, woven)?;
         let (mut session, tracks) = builder.finish(ordered, warnings);
+        // With several clocks, or where it shows at the other end alone whose a packet is, what was
+        // told of packets may be told otherwise when more of them are known.
+        let from_start = scans.iter().all(|scan| scan.observer || scan.from_start);
+        let stays = is_one_clock(&anchors) && from_start && !roads.is_shared() && proxies_none;
         drop(roads);
         let known = session.rows.tracks.iter_mut();
         for ((track, source), scan) in known.zip(&sources).zip(&mut scans) {
             track.take(source, scan);
         }
         session.tracks = tracks;
+        session.wait_ns = session.wait_ns.filter(|_| stays);
+        let pieces = sources.iter_mut().map(|source| source.pieces.take());
+        let pieces: Vec<_> = pieces.collect();
+        if let Some(wire) = &session.wire
+            && pieces.iter().any(Option::is_some)
+        {
+            let told = Told::grown(&session.rows, wire, workers, pieces);
+            session.told = OnceLock::from(told);
+        }
         Ok(session)
     }
 }
@@ -320,9 +339,11 @@ impl<'a> Builder<'a> {
             seen,
             strays,
             early,
+            wait_ns,
         } = ordered;
         watched::note_seen(&mut self.session.nodes, &seen);
         self.session.rows = rows;
+        self.session.wait_ns = Some(wait_ns);
         self.session.early = !early.is_empty();
         self.session.warnings.before = warnings;
         self.doubts(&strays, &early);

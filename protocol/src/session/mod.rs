@@ -5,6 +5,7 @@ mod build;
 mod clock;
 mod error;
 mod facts;
+mod growing;
 mod index;
 mod live;
 pub(crate) mod parallel;
@@ -18,6 +19,7 @@ pub use ask::traffic::Traffic;
 pub(crate) use build::packets;
 pub use error::SessionError;
 pub use facts::shape::Said;
+pub use growing::Growing;
 pub use index::{IndexError, IndexKey};
 pub use live::{Live, LiveEvent, LiveWay, LiveWhat};
 pub use read::connections::Connection;
@@ -104,6 +106,9 @@ pub struct Session {
     workers: usize,
     /// Whether packets seem to arrive before they were sent.
     early: bool,
+    /// How long a packet may be on its way, as far as all that arrived shows; `None` where what was
+    /// read may still be told otherwise when more is read.
+    wait_ns: Option<i64>,
     told: OnceLock<Told>,
     traffic: OnceLock<BTreeMap<(NodeId, NodeId), Traffic>>,
 }

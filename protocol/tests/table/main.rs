@@ -1,6 +1,7 @@
 //! A session is a table of many rows: it is the same on any number of processors, its rows take few
 //! bytes, and equal payloads are matched in time that grows as their number does.
 
+mod growing;
 mod index;
 mod matching;
 mod memory;
@@ -8,4 +9,5 @@ mod memory;
 #[path = "../worlds/played.rs"]
 mod played;
 mod processors;
+mod story;
 mod tape;

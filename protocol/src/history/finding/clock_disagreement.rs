@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::Found;
 use super::words::length;
 use crate::history::{Evidence, Finding, History, Level};
 use crate::session::{MessageId, NodeId, Packet, PacketId, Session, packets};
@@ -11,7 +12,7 @@ pub(super) const RULE: &str = "clock-disagreement";
 /// More packets of the same link are counted, not listed.
 const EVIDENCE_MAX: usize = 4;
 
-pub(super) fn find(session: &Session, _: &History) -> Vec<Finding> {
+pub(super) fn find(session: &Session, _: &History) -> Vec<Found> {
     let mut links: BTreeMap<(NodeId, NodeId), (u64, i64, Vec<Evidence>)> = BTreeMap::new();
     if !session.has_early_packets() {
         return Vec::new();
@@ -36,7 +37,7 @@ pub(super) fn find(session: &Session, _: &History) -> Vec<Finding> {
         .into_iter()
         .filter_map(|((from, to), (count, worst_ns, evidence))| {
             let time = evidence.iter().map(|each| each.time).max()?;
-            Some(Finding {
+            let finding = Finding {
                 rule: RULE,
                 level: Level::Warning,
                 node: to,
@@ -51,7 +52,8 @@ pub(super) fn find(session: &Session, _: &History) -> Vec<Finding> {
                     length(worst_ns),
                 ),
                 evidence,
-            })
+            };
+            Some(finding.into())
         })
         .collect()
 }

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use super::Found;
 use crate::history::{Finding, History, Level};
 use crate::session::{Node, NodeId, Session, is_closed};
 
 pub(super) const RULE: &str = "incomplete-reel";
 
-pub(super) fn find(session: &Session, _: &History) -> Vec<Finding> {
+pub(super) fn find(session: &Session, _: &History) -> Vec<Found> {
     let mut findings = Vec::new();
     for (place, node) in session
         .nodes
@@ -20,7 +21,7 @@ pub(super) fn find(session: &Session, _: &History) -> Vec<Finding> {
             continue;
         }
         if node.window {
-            findings.push(window(node, NodeId(place as u16)));
+            findings.push(window(node, NodeId(place as u16)).into());
             continue;
         }
         let mut why: Vec<String> = Vec::new();
@@ -40,7 +41,7 @@ pub(super) fn find(session: &Session, _: &History) -> Vec<Finding> {
         if why.is_empty() {
             continue;
         }
-        findings.push(Finding {
+        let finding = Finding {
             rule: RULE,
             level: Level::Warning,
             node: NodeId(place as u16),
@@ -52,7 +53,8 @@ pub(super) fn find(session: &Session, _: &History) -> Vec<Finding> {
                 why.join("; ")
             ),
             evidence: Vec::new(),
-        });
+        };
+        findings.push(finding.into());
     }
     findings
 }

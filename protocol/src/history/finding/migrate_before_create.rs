@@ -1,5 +1,6 @@
 //! `migrate-before-create`: a MIGRATE reached a node that did not know the object yet.
 
+use super::Found;
 use super::words::{Told, length, told_of};
 use crate::history::{Effect, Finding, History, Level, Object};
 use crate::session::{NodeId, Session};
@@ -7,7 +8,7 @@ use netreel_wire::Role;
 
 pub(super) const RULE: &str = "migrate-before-create";
 
-pub(super) fn find(session: &Session, history: &History) -> Vec<Finding> {
+pub(super) fn find(session: &Session, history: &History) -> Vec<Found> {
     let mut findings = Vec::new();
     for (&id, object) in &history.objects {
         let nodes: std::collections::BTreeSet<NodeId> = object
@@ -29,7 +30,7 @@ fn at_node(
     id: u64,
     object: &Object,
     node: NodeId,
-) -> Option<Finding> {
+) -> Option<Found> {
     let mut early: Vec<Told> = Vec::new();
     let mut create = None;
     let mut ended = false;
@@ -81,7 +82,7 @@ fn at_node(
     let mut evidence: Vec<_> = early.iter().map(|told| told.evidence(what)).collect();
     evidence.extend(create.map(|told| told.evidence("delivered")));
     let time = evidence.last()?.time;
-    Some(Finding {
+    let finding = Finding {
         rule: RULE,
         level,
         node,
@@ -89,5 +90,8 @@ fn at_node(
         time,
         sentence,
         evidence,
-    })
+    };
+    // Until CREATE comes, it may still come.
+    let fixed = create.map(|create| create.delivery.at.time);
+    Some(Found { finding, fixed })
 }

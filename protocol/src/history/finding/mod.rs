@@ -12,7 +12,7 @@ mod zombie_object;
 pub(crate) use words::length;
 
 use super::{Finding, History, Level};
-use crate::session::{PacketId, Session};
+use crate::session::{PacketId, Session, SessionTime};
 
 /// The ids of all rules.
 pub const RULES: [&str; 7] = [
@@ -25,8 +25,23 @@ pub const RULES: [&str; 7] = [
     zombie_object::RULE,
 ];
 
+/// What a rule found.
+pub(super) struct Found {
+    pub finding: Finding,
+    /// Nothing that comes after this moment changes it, once all is read up to there; `None` where
+    /// the end of the reels tells.
+    pub fixed: Option<SessionTime>,
+}
+
+impl From<Finding> for Found {
+    fn from(finding: Finding) -> Found {
+        let fixed = None;
+        Found { finding, fixed }
+    }
+}
+
 /// All findings, ordered by time, then node, then rule.
-pub(super) fn all(session: &Session, history: &History) -> Vec<Finding> {
+pub(super) fn all(session: &Session, history: &History) -> Vec<Found> {
     let rules = [
         clock_disagreement::find,
         incomplete_reel::find,
@@ -36,16 +51,16 @@ pub(super) fn all(session: &Session, history: &History) -> Vec<Finding> {
         undecodable_packet::find,
         zombie_object::find,
     ];
-    let mut findings: Vec<Finding> = rules
+    let mut all: Vec<Found> = rules
         .iter()
         .flat_map(|rule| rule(session, history))
         .collect();
-    for finding in &mut findings {
-        doubt(session, finding);
-        at_the_wire(session, finding);
+    for found in &mut all {
+        doubt(session, &mut found.finding);
+        at_the_wire(session, &mut found.finding);
     }
-    findings.sort_by(|a, b| (a.time, a.node, a.rule).cmp(&(b.time, b.node, b.rule)));
-    findings
+    all.sort_by_key(|Found { finding, .. }| (finding.time, finding.node, finding.rule));
+    all
 }
 
 /// What a node made of its messages rests on its having read them, which a capture cannot tell.

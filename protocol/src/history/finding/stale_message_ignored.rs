@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use netreel_wire::Role;
 
+use super::Found;
 use super::words::{Told, told};
 use crate::history::{Delivery, Effect, Finding, History, Level};
 use crate::session::{NodeId, Session};
@@ -16,7 +17,7 @@ const EVIDENCE_MAX: usize = 8;
 /// The node that ignored it, who said it, at which counter.
 type UpdateKey = (NodeId, Option<u64>, Option<u64>);
 
-pub(super) fn find(session: &Session, history: &History) -> Vec<Finding> {
+pub(super) fn find(session: &Session, history: &History) -> Vec<Found> {
     let mut findings = Vec::new();
     for (&id, object) in &history.objects {
         let mut newest: BTreeMap<NodeId, Told> = BTreeMap::new();
@@ -42,7 +43,10 @@ pub(super) fn find(session: &Session, history: &History) -> Vec<Finding> {
                             .0
                             .push(told);
                     } else {
-                        findings.push(finding(session, id, &[told], newer));
+                        findings.push(Found {
+                            finding: finding(session, id, &[told], newer),
+                            fixed: Some(told.delivery.at.time),
+                        });
                     }
                 }
                 Effect::Created
@@ -54,7 +58,8 @@ pub(super) fn find(session: &Session, history: &History) -> Vec<Finding> {
             }
         }
         for (stale, newer) in updates.values() {
-            findings.push(finding(session, id, stale, *newer));
+            // More like it may come.
+            findings.push(finding(session, id, stale, *newer).into());
         }
     }
     findings

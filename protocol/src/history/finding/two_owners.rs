@@ -9,6 +9,7 @@
 //! the leaving before it was told of the object. That others say that a node left does not end what
 //! it claims; its own leaving does, being told that it is out, and falling silent.
 
+use super::Found;
 use super::words::{Told, length, told};
 use crate::history::settled::{Settled, Settlement};
 use crate::history::{Belief, Finding, History, Level, Object, Span};
@@ -16,7 +17,7 @@ use crate::session::{NodeId, Session, SessionTime};
 
 pub(super) const RULE: &str = "two-owners";
 
-pub(super) fn find(session: &Session, history: &History) -> Vec<Finding> {
+pub(super) fn find(session: &Session, history: &History) -> Vec<Found> {
     let departed = crate::history::lanes::departures_of_nodes(session, history);
     let settlement = Settlement::new(session, history);
     let mut findings = Vec::new();
@@ -90,7 +91,7 @@ fn finding(
     settlement: &Settlement<'_>,
     id: u64,
     (one, other): (Claim<'_>, Claim<'_>),
-) -> Option<Finding> {
+) -> Option<Found> {
     let (older, newer) = match (one.span.counter, other.span.counter) {
         (Some(first), Some(second)) if second < first => (other, one),
         _ => (one, other),
@@ -131,7 +132,7 @@ fn finding(
         evidence.push(ended.evidence(done(&ended)));
     }
     let time = evidence.iter().map(|each| each.time).max()?;
-    Some(Finding {
+    let finding = Finding {
         rule: RULE,
         level,
         node: older.node,
@@ -139,7 +140,22 @@ fn finding(
         time,
         sentence,
         evidence,
-    })
+    };
+    let fixed = fixed(session, (&older, &newer), end.max(time));
+    Some(Found { finding, fixed })
+}
+
+/// From when on an overlap stays as it was: the older claim is over, and so is the overlap, and
+/// later on both nodes sent something, so that they have not fallen silent before.
+fn fixed(
+    session: &Session,
+    (older, newer): (&Claim<'_>, &Claim<'_>),
+    end: SessionTime,
+) -> Option<SessionTime> {
+    let first = if older.end <= newer.end { older } else { newer };
+    older.next.and(first.next)?;
+    let speaks = |claim: &Claim<'_>| session.sends_after(claim.node, end);
+    Some(speaks(older)?.max(speaks(newer)?))
 }
 
 fn done(told: &Told) -> &'static str {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use netreel_wire::KindId;
 
+use super::Found;
 use crate::history::{Evidence, Finding, History, Level};
 use crate::session::{MessageId, NodeId, PacketId, Session, packets};
 
@@ -15,7 +16,7 @@ const EVIDENCE_MAX: usize = 8;
 /// How many packets there are, and the first of them.
 type Group = (u64, Vec<PacketId>);
 
-pub(super) fn find(session: &Session, _: &History) -> Vec<Finding> {
+pub(super) fn find(session: &Session, _: &History) -> Vec<Found> {
     let mut groups: BTreeMap<(NodeId, Option<KindId>), Group> = BTreeMap::new();
     for id in session.unfit_packets() {
         let Some((from, _)) = session.link(id) else {
@@ -33,7 +34,7 @@ pub(super) fn find(session: &Session, _: &History) -> Vec<Finding> {
     groups
         .into_iter()
         .filter_map(|((node, kind), (count, examples))| {
-            finding(session, node, kind, count, &examples)
+            finding(session, node, kind, count, &examples).map(Found::from)
         })
         .collect()
 }

@@ -2,6 +2,7 @@
 
 use netreel_wire::Role;
 
+use super::Found;
 use super::words::{Told, told_of};
 use crate::history::settled::{Settled, Settlement};
 use crate::history::{Belief, Effect, Finding, History, Level, Object};
@@ -9,7 +10,7 @@ use crate::session::{NodeId, Session};
 
 pub(super) const RULE: &str = "zombie-object";
 
-pub(super) fn find(session: &Session, history: &History) -> Vec<Finding> {
+pub(super) fn find(session: &Session, history: &History) -> Vec<Found> {
     let settlement = Settlement::new(session, history);
     let mut findings = Vec::new();
     for (&id, object) in &history.objects {
@@ -18,7 +19,8 @@ pub(super) fn find(session: &Session, history: &History) -> Vec<Finding> {
                 .last()
                 .is_some_and(|span| matches!(span.belief, Belief::Owned(_) | Belief::Orphaned(_)));
             if alive {
-                findings.extend(at_node(session, history, &settlement, id, object, node));
+                let found = at_node(session, history, &settlement, id, object, node);
+                findings.extend(found.map(Found::from));
             }
         }
     }

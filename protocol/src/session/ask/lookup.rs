@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use netreel_reel::{EventNumber, OwnedRecord};
+use netreel_reel::{EventNumber, OwnedRecord, Reel};
 use netreel_wire::{
     ConnectionState, Context, Decoded, Kind, MessageFacts, PacketFacts, Role, Sequence,
 };
@@ -132,6 +132,46 @@ impl Session {
             times.map(|time| track.time(time))
         });
         times.into_iter().flatten()
+    }
+
+    /// When a node first sent something after a moment.
+    pub(crate) fn sends_after(&self, node: NodeId, time: SessionTime) -> Option<SessionTime> {
+        let track = self.rows.tracks.get(self.track(node)?)?;
+        let sends = track.side(Side::Send);
+        // Times are in order but for a moment here and there.
+        let first = i128::from(time.0) - track.shift_ns;
+        let place = sends.first_at(netreel_reel::Time(u64::try_from(first).unwrap_or(0)));
+        let mut times = (place..sends.len()).map(|place| track.time(sends.time(place)));
+        times.find(|&at| at > time)
+    }
+
+    /// When the game made its last call before the last tick of a node, or that tick began, or a
+    /// little earlier; `None` where its reel has no ticks.
+    pub(crate) fn last_asked(&self, node: NodeId) -> Option<SessionTime> {
+        let turn = self.turn_at(node, EventNumber(u64::MAX))?;
+        let track = self.rows.tracks.get(self.track(node)?)?;
+        let before = [Side::Send, Side::Receive].into_iter().filter_map(|side| {
+            let place = track.side(side).lower_bound(turn.begins).checked_sub(1)?;
+            Some(track.time(track.side(side).time(place)))
+        });
+        let asked = turn.asked.map(|asked| asked.time);
+        asked.or(before.max()).or(Some(SessionTime(i64::MIN)))
+    }
+
+    /// How long a packet may be on its way, as far as all that arrived shows; `None` where what was
+    /// read may still be told otherwise.
+    pub(crate) fn wait_ns(&self) -> Option<i64> {
+        self.wait_ns
+    }
+
+    /// Up to when all reels were read, but for those that no more will come of; `None` where that
+    /// is so of all.
+    pub fn read_until(&self, is_over: impl Fn(&Reel) -> bool) -> Option<SessionTime> {
+        let nodes = self.nodes.iter().zip(&self.reels);
+        let nodes = nodes.filter_map(|(node, reel)| Some((reel.as_ref()?, node.span.end)));
+        let observers = self.observers.iter().map(|it| (&it.reel, it.span.end));
+        let going_on = nodes.chain(observers).filter(|(reel, _)| !is_over(reel));
+        going_on.map(|(_, end)| end).min()
     }
 
     /// From whom packets were received that no reel has sent, and how many.

@@ -13,7 +13,7 @@ use crate::session::read::connections::{Connection, payload};
 use crate::session::read::payloads;
 
 /// What is kept of a connection, so that a packet can be looked at without all before it.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Kept {
     /// The events that sent or received its packets.
     pub events: Column,

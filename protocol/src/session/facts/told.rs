@@ -8,14 +8,16 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
+use std::sync::Arc;
 
 use netreel_reel::{Event, EventNumber, Record, Reel};
 use netreel_table::{Blobs, Column, Misfit, Putting, Taking};
-use netreel_wire::{ConnectionState, MessageFacts, PacketFacts, Wire};
+use netreel_wire::{MessageFacts, Wire};
 
-use super::kept::{Checkpoints, Kept, thin};
-use super::shape::{Messages, Said, Shapes};
-use crate::session::index::{put_list, put_map, put_plain, take_list, take_map, take_plain};
+use super::asking::{Asking, Piece};
+use super::kept::{Checkpoints, Kept};
+use super::shape::{Messages, Said};
+use crate::session::index::{put_list, put_plain, take_list, take_plain};
 use crate::session::parallel;
 use crate::session::read::connections::payload;
 use crate::session::read::ends::Side;
@@ -34,7 +36,7 @@ const PIECES: usize = 4;
 #[derive(Default)]
 pub(crate) struct Told {
     /// For each track its pieces, in order.
-    tracks: Vec<Vec<Piece>>,
+    tracks: Vec<Vec<Arc<Piece>>>,
     /// Whether a track was cut by connections, and not by blocks.
     has_state: bool,
     /// For each packet the number of its first message.
@@ -47,31 +49,16 @@ pub(crate) struct Told {
     fragments: BTreeMap<MessageId, (u16, u16, u32)>,
 }
 
-/// A piece of a track.
-#[derive(Default)]
-struct Piece {
-    /// Of each side, the ends that it may have facts of.
-    rows: [Range<usize>; 3],
-    facts: [Blobs; 3],
-    shapes: Shapes,
-    /// The fragments: the side, the end's place, and the place in the packet.
-    fragments: Vec<(Side, u32, u32)>,
-    carried: Blobs,
-    /// Of a wire with state, what is kept of the piece's connections, by their places.
-    kept: BTreeMap<u32, Kept>,
-}
-
-/// All checkpoints of a session take about so much memory.
-const CHECKPOINT_BYTES: usize = 32 << 20;
+/// Where checkpoints are made; all of a session take about so much memory.
+pub(crate) const CHECKPOINTS: Checkpoints = Checkpoints {
+    packets: 64,
+    bytes_max: 32 << 20,
+};
 
 impl Told {
     /// Asks the wire about every packet.
     pub fn new(rows: &Rows, wire: &Wire, workers: usize) -> Told {
-        let checkpoints = Checkpoints {
-            packets: 64,
-            bytes_max: CHECKPOINT_BYTES,
-        };
-        Told::with_checkpoints(rows, wire, workers, checkpoints)
+        Told::with_checkpoints(rows, wire, workers, CHECKPOINTS)
     }
 
     pub(crate) fn with_checkpoints(
@@ -80,11 +67,41 @@ impl Told {
         workers: usize,
         checkpoints: Checkpoints,
     ) -> Told {
+        let by_connections = wire.has_state();
+        Told::complete(
+            rows,
+            wire,
+            workers,
+            checkpoints,
+            (by_connections, Vec::new()),
+        )
+    }
+
+    /// The same where it is known already what the wire says of all ends of some tracks.
+    pub fn grown(
+        rows: &Rows,
+        wire: &Wire,
+        workers: usize,
+        known: Vec<Option<Vec<Arc<Piece>>>>,
+    ) -> Told {
+        Told::complete(rows, wire, workers, CHECKPOINTS, (false, known))
+    }
+
+    fn complete(
+        rows: &Rows,
+        wire: &Wire,
+        workers: usize,
+        checkpoints: Checkpoints,
+        (has_state, mut known): (bool, Vec<Option<Vec<Arc<Piece>>>>),
+    ) -> Told {
+        known.resize_with(rows.tracks.len(), || None);
         let mut jobs = Vec::new();
-        for (track, known) in rows.tracks.iter().enumerate() {
-            let pieces = match wire.has_state() {
-                true => by_connections(track, known),
-                false => by_blocks(track, known),
+        for (track, (each, known)) in rows.tracks.iter().zip(&known).enumerate() {
+            let pieces = match (known, wire.has_state()) {
+                (Some(_), _) => Vec::new(),
+                (None, true) if has_state => by_connections(track, each, PIECES),
+                (None, true) => by_connections(track, each, 1),
+                (None, false) => by_blocks(track, each),
             };
             jobs.extend(pieces);
         }
@@ -95,13 +112,13 @@ impl Told {
         let of: Vec<usize> = jobs.iter().map(|job| job.track).collect();
         let pieces = parallel::map(jobs, workers, |job| job.run(rows, wire, checkpoints));
         let mut told = Told {
-            has_state: wire.has_state(),
+            has_state,
             ..Told::default()
         };
-        told.tracks.resize_with(rows.tracks.len(), Vec::new);
+        told.tracks = known.into_iter().map(Option::unwrap_or_default).collect();
         for (track, piece) in of.into_iter().zip(pieces) {
             if let Some(pieces) = told.tracks.get_mut(track) {
-                pieces.push(piece);
+                pieces.push(Arc::new(piece));
             }
         }
         told.number(rows);
@@ -138,6 +155,9 @@ impl Told {
                         continue;
                     };
                     let end = rows.places.id(track, side, place as usize);
+                    if !rows.is_told_by(track, side, place as usize) {
+                        continue;
+                    }
                     let own = known.packets[side as usize].get(place as usize) as u32;
                     let others = rows.shared.get(&end).into_iter().flatten().copied();
                     for packet in [own].into_iter().chain(others) {
@@ -160,7 +180,7 @@ impl Told {
                 rows.tracks.get(track)?.side(side).connection(place) as usize % pieces.len().max(1)
             }
             false => {
-                let starts = |piece: &Piece| piece.rows[side as usize].start <= place;
+                let starts = |piece: &Arc<Piece>| piece.rows[side as usize].start <= place;
                 pieces.partition_point(starts).checked_sub(1)?
             }
         };
@@ -239,7 +259,9 @@ impl Told {
         } = self;
         put_plain(&(has_state, messages, unfit, fragments), to)?;
         to.column(first)?;
-        put_list(tracks, to, |pieces, to| put_list(pieces, to, Piece::put))
+        put_list(tracks, to, |pieces, to| {
+            put_list(pieces, to, |piece, to| piece.put(to))
+        })
     }
 
     /// Takes what was put.
@@ -251,7 +273,9 @@ impl Told {
             unfit,
             fragments,
             first: from.column()?,
-            tracks: take_list(from, |from| take_list(from, Piece::take))?,
+            tracks: take_list(from, |from| {
+                take_list(from, |from| Piece::from_index(from).map(Arc::new))
+            })?,
         })
     }
 
@@ -273,35 +297,6 @@ impl Told {
             ),
             ("fragments, by message", self.fragments.len() * fragment),
         ]
-    }
-}
-
-impl Piece {
-    fn put(&self, to: &mut Putting<'_>) -> io::Result<()> {
-        let Piece {
-            rows,
-            facts,
-            shapes,
-            fragments,
-            carried,
-            kept,
-        } = self;
-        put_plain(&(rows, shapes.list(), fragments), to)?;
-        facts.iter().try_for_each(|blobs| to.blobs(blobs))?;
-        to.blobs(carried)?;
-        put_map(kept, to, Kept::put)
-    }
-
-    fn take(from: &mut Taking) -> Result<Piece, Misfit> {
-        let (rows, shapes, fragments) = take_plain(from)?;
-        Ok(Piece {
-            rows,
-            shapes: Shapes::of(shapes),
-            fragments,
-            facts: [from.blobs()?, from.blobs()?, from.blobs()?],
-            carried: from.blobs()?,
-            kept: take_map(from, Kept::from_index)?,
-        })
     }
 }
 
@@ -337,13 +332,13 @@ fn by_blocks(track: usize, known: &Track) -> Vec<Job> {
     jobs.collect()
 }
 
-fn by_connections(track: usize, known: &Track) -> Vec<Job> {
+fn by_connections(track: usize, known: &Track, most: usize) -> Vec<Job> {
     let Some(reel) = &known.reel else {
         return Vec::new();
     };
     let packets: usize = known.sides.iter().map(|side| side.len()).sum();
     let pieces = match packets > PACKETS {
-        true => PIECES.min(known.connections.len()).max(1),
+        true => most.min(known.connections.len()).max(1),
         false => 1,
     };
     let jobs = (0..pieces).map(|piece| Job {
@@ -361,13 +356,7 @@ struct Reading<'a> {
     known: &'a Track,
     wire: &'a Wire,
     job: &'a Job,
-    checkpoints: Checkpoints,
-    /// Of each side the next end.
-    next: [usize; 3],
-    states: Vec<Option<ConnectionState>>,
-    bytes: usize,
-    facts: PacketFacts,
-    piece: Piece,
+    asking: Asking,
 }
 
 impl Job {
@@ -380,21 +369,12 @@ impl Job {
             known,
             wire,
             job: self,
-            checkpoints,
-            next: self.rows.clone().map(|rows| rows.start),
-            states: Vec::new(),
-            bytes: 0,
-            facts: PacketFacts::default(),
-            piece: Piece {
-                rows: self.rows.clone(),
-                ..Piece::default()
-            },
+            asking: Asking::new(self.rows.clone(), checkpoints),
         };
-        reading.states.resize_with(known.connections.len(), || None);
         if let Some(reel) = &known.reel {
             reading.read(reel, self.blocks.clone());
         }
-        reading.finish()
+        reading.asking.finish()
     }
 }
 
@@ -426,86 +406,30 @@ impl Reading<'_> {
     }
 
     fn is_next(&mut self, side: Side, number: EventNumber) -> bool {
-        let at = side as usize;
         let ends = self.known.side(side);
-        while self.next[at] < self.job.rows[at].end {
-            let next = ends.number(self.next[at]);
+        while !self.asking.is_through(side) {
+            let next = ends.number(self.asking.next(side));
             if next >= number {
                 return next == number;
             }
-            self.pass(side);
+            self.asking.pass(side);
         }
         false
     }
 
-    /// Leaves the next end of a side without facts.
-    fn pass(&mut self, side: Side) {
-        self.piece.facts[side as usize].push(&[]);
-        self.next[side as usize] += 1;
-    }
-
     fn end(&mut self, side: Side, record: &Record<'_>) {
-        let place = self.next[side as usize];
+        let place = self.asking.next(side);
         let raw = self.known.side(side).get(place);
         let (Some(raw), Some(payload)) = (raw, payload(&record.event)) else {
-            return self.pass(side);
+            return self.asking.pass(side);
         };
         let (own, of) = self.job.connections;
         let at = raw.connection as usize;
         let Some(connection) = self.known.connections.get(at).filter(|_| at % of == own) else {
-            return self.pass(side);
+            return self.asking.pass(side);
         };
-        let has_state = self.wire.has_state();
-        let end = self.rows.places.id(self.job.track, side, place);
-        let packet = self.known.packets[side as usize].get(place) as usize;
-        let tells = self.rows.told.get(packet) == u64::from(end.0);
-        if !tells && !has_state {
-            return self.pass(side);
-        }
-        let context = connection.context(side.is_out(&raw));
-        let state = self.states.get_mut(at);
-        let Some(state) = state.map(|state| state.get_or_insert_with(|| self.wire.new_state()))
-        else {
-            return self.pass(side);
-        };
-        if has_state {
-            let kept = self.piece.kept.entry(raw.connection).or_default();
-            self.bytes += kept.take(raw.number, state, self.checkpoints.packets);
-        }
-        self.wire
-            .facts_in(&context, state, payload, &mut self.facts);
-        if has_state && self.bytes > self.checkpoints.bytes_max {
-            self.checkpoints.packets = self.checkpoints.packets.saturating_mul(2);
-            self.bytes = thin(&mut self.piece.kept, self.checkpoints.packets);
-        }
-        if !tells {
-            return self.pass(side);
-        }
-        self.next[side as usize] += 1;
-        let facts = &self.facts;
-        for (nth, message) in facts.messages.iter().enumerate() {
-            if let Some(data) = &message.fragment_data {
-                self.piece.fragments.push((side, place as u32, nth as u32));
-                self.piece
-                    .carried
-                    .push(&self.wire.bytes_at(facts, payload, data));
-            }
-        }
-        let shapes = &mut self.piece.shapes;
-        self.piece.facts[side as usize].push_with(|to| shapes.write(facts, to));
-    }
-
-    fn finish(mut self) -> Piece {
-        for side in Side::ALL {
-            while self.next[side as usize] < self.job.rows[side as usize].end {
-                self.pass(side);
-            }
-        }
-        self.piece.facts.iter_mut().for_each(Blobs::shrink);
-        self.piece.carried.shrink();
-        for kept in self.piece.kept.values_mut() {
-            kept.events.shrink();
-        }
-        self.piece
+        let tells = self.rows.is_told_by(self.job.track, side, place);
+        self.asking
+            .ask(self.wire, connection, (side, &raw), payload, tells);
     }
 }

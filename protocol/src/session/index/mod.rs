@@ -126,10 +126,7 @@ impl Session {
         if !taking.is_empty() {
             return Err(IndexError::Damaged);
         }
-        session.wire = wire.or_else(|| {
-            let reels = reels.iter().map(|each| (each.name.as_str(), &*each.reel));
-            wire_inside(reels, &mut Vec::new())
-        });
+        session.wire = wire.or_else(|| wire_inside(reels, &mut Vec::new()));
         session.workers = workers;
         Ok(session)
     }

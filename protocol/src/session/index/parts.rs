@@ -97,6 +97,7 @@ pub(crate) fn put(session: &Session, reels: &[Arc<Reel>], to: &mut Putting<'_>) 
         early,
         told,
         traffic,
+        wait_ns,
     } = session;
     let place = |reel: &Option<Arc<Reel>>| reel.as_ref().map(|it| place(it, reels)).transpose();
     let of_nodes: Vec<Option<u32>> = of_nodes.iter().map(place).collect::<io::Result<_>>()?;
@@ -106,7 +107,7 @@ pub(crate) fn put(session: &Session, reels: &[Arc<Reel>], to: &mut Putting<'_>) 
         after,
         added: _,
     } = warnings;
-    put_plain(&(before, after, tracks, early), to)?;
+    put_plain(&(before, after, tracks, early, wait_ns), to)?;
     put_list(observers, to, |observer, to| {
         let Observer {
             name,
@@ -158,6 +159,7 @@ pub(crate) fn take(reels: &[ReelInput], from: &mut Taking) -> Result<Session, Mi
         session.warnings.after,
         session.tracks,
         session.early,
+        session.wait_ns,
     ) = take_plain(from)?;
     session.observers = take_list(from, |from| {
         let (name, span, complete, clock_error_ns, holes, place) = take_plain(from)?;

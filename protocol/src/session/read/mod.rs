@@ -3,7 +3,9 @@
 pub(super) mod connections;
 pub(super) mod cut;
 pub(super) mod ends;
+pub(super) mod grown;
 pub(super) mod interfaces;
+pub(super) mod pass;
 pub(super) mod payloads;
 pub(super) mod scan;
 pub(super) mod source;

@@ -6,9 +6,11 @@ use std::sync::Arc;
 use netreel_reel::{CutWhy, Ending, Header, Reel};
 use netreel_wire::Wire;
 
+use super::grown::Look;
 use super::scan::{RawHole, Scan};
+use crate::session::SessionError;
+use crate::session::facts::asking::Piece;
 use crate::session::who::cast::utc_ns;
-use crate::session::{SessionError, parallel};
 
 /// A reel, and what messages call it.
 pub struct ReelInput {
@@ -28,18 +30,14 @@ pub(crate) struct Source {
     pub scan: Scan,
     /// Whether the reel is a proxy's, and this is what it tells of one end.
     pub proxied: bool,
+    /// What the wire says of all its ends, where that is known already.
+    pub pieces: Option<Vec<Arc<Piece>>>,
 }
 
-/// Reads all reels once, and says what is wrong with each.
-pub(crate) fn sources(
-    reels: Vec<ReelInput>,
-    workers: usize,
-    warnings: &mut Vec<String>,
-) -> Vec<Source> {
+/// Takes what was read of all reels, and says what is wrong with each.
+pub(crate) fn sources(reels: Vec<(ReelInput, Look)>, warnings: &mut Vec<String>) -> Vec<Source> {
     let mut sources = Vec::new();
-    let files = reels.iter().map(|each| each.reel.clone()).collect();
-    let scans = parallel::map(files, workers, |reel| Scan::new(&reel));
-    for (ReelInput { name, reel }, scan) in reels.into_iter().zip(scans) {
+    for (ReelInput { name, reel }, Look { scan, pieces }) in reels {
         let node = match reel.header().node.as_str() {
             "" => name.strip_suffix(".reel").unwrap_or(&name).to_owned(),
             node => node.to_owned(),
@@ -93,6 +91,7 @@ pub(crate) fn sources(
             reel,
             scan,
             proxied: false,
+            pieces,
         });
     }
     sources
@@ -215,18 +214,8 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 /// The first wire inside a reel that compiles.
-pub(crate) fn wire_inside<'a>(
-    reels: impl Iterator<Item = (&'a str, &'a Reel)>,
-    warnings: &mut Vec<String>,
-) -> Option<Arc<Wire>> {
-    let mut texts: Vec<(&str, &str, &str)> = Vec::new();
-    for (file, reel) in reels {
-        if let Some(wire) = reel.header().wires.first()
-            && !texts.iter().any(|(_, _, text)| *text == wire.text)
-        {
-            texts.push((file, &wire.name, &wire.text));
-        }
-    }
+pub(crate) fn wire_inside(reels: &[ReelInput], warnings: &mut Vec<String>) -> Option<Arc<Wire>> {
+    let texts = wires_inside(reels);
     if texts.is_empty() {
         warnings.push(
             "no reel holds a wire and none was given: packets are shown as bytes; give one with \
@@ -234,13 +223,14 @@ pub(crate) fn wire_inside<'a>(
                 .to_owned(),
         );
     }
-    for (place, (file, name, text)) in texts.iter().enumerate() {
+    for (place, (reel, name, text)) in texts.iter().enumerate() {
         match Wire::compile(name, text) {
             Ok(wire) => {
                 if texts.len() > 1 {
                     warnings.push(format!(
-                        "the reels hold {} different wires: all packets are read by {name} of {file}",
+                        "the reels hold {} different wires: all packets are read by {name} of {}",
                         texts.len(),
+                        reel.name,
                     ));
                 }
                 return Some(Arc::new(wire));
@@ -258,12 +248,26 @@ pub(crate) fn wire_inside<'a>(
                     )
                 });
                 warnings.push(format!(
-                    "the wire {name} inside {file} has a mistake{mistake}: {what_now}"
+                    "the wire {name} inside {} has a mistake{mistake}: {what_now}",
+                    reel.name
                 ));
             }
         }
     }
     None
+}
+
+/// The wires inside reels, each once: the reel, the wire's name, its text.
+pub(crate) fn wires_inside(reels: &[ReelInput]) -> Vec<(&ReelInput, &str, &str)> {
+    let mut texts: Vec<(&ReelInput, &str, &str)> = Vec::new();
+    for reel in reels {
+        if let Some(wire) = reel.reel.header().wires.first()
+            && !texts.iter().any(|(_, _, text)| *text == wire.text)
+        {
+            texts.push((reel, &wire.name, &wire.text));
+        }
+    }
+    texts
 }
 
 /// Of two reels of the same run of the same node, keeps the longer.

@@ -57,6 +57,12 @@ impl Fates {
         arrivals.last = departed.max(arrivals.last);
     }
 
+    /// How long a packet of any link may take.
+    pub fn wait_ns(&self) -> i64 {
+        let links = self.links.values().map(|arrivals| arrivals.wait_ns);
+        links.fold(WAIT_NS_MIN, i64::max)
+    }
+
     /// What became of a packet; asked once all that arrived is known. `from_start` tells of each
     /// node whether nothing can have reached it before its reel began.
     pub fn of(&self, packet: &Missing, nodes: &[Node], from_start: &[bool]) -> Fate {

@@ -41,6 +41,8 @@ pub(crate) struct Ordered {
     pub strays: Vec<((NodeId, NodeId), SessionTime)>,
     /// For each link how many packets arrived before they were sent, and by how much at most.
     pub early: BTreeMap<(NodeId, NodeId), (u64, i64)>,
+    /// How long a packet may be on its way, as far as all that arrived shows.
+    pub wait_ns: i64,
 }
 
 /// Where a packet stands among the others.
@@ -294,6 +296,7 @@ impl<'a, 'b> Filling<'a, 'b> {
                 seen: BTreeMap::new(),
                 strays: Vec::new(),
                 early: BTreeMap::new(),
+                wait_ns: 0,
             },
             places: BTreeMap::new(),
             latest: None,
@@ -498,6 +501,7 @@ impl<'a, 'b> Filling<'a, 'b> {
                 *state = *state & !(ODD as u8 - 1) | fate as u8;
             }
         }
+        self.ordered.wait_ns = self.fates.wait_ns();
         let rows = &mut self.ordered.rows;
         rows.state = self.states.iter().map(|&state| u64::from(state)).collect();
         for column in [

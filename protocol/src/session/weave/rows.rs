@@ -154,6 +154,14 @@ impl Rows {
         Some(self.places.find(EndId(self.told.get(row) as u32)))
     }
 
+    /// Whether an end tells its packet.
+    pub fn is_told_by(&self, track: usize, side: Side, place: usize) -> bool {
+        let end = self.places.id(track, side, place);
+        let packets = self.tracks.get(track).map(|it| &it.packets[side as usize]);
+        let packet = packets.map_or(0, |packets| packets.get(place));
+        self.told.get(packet as usize) == u64::from(end.0)
+    }
+
     pub fn stamp(&self, end: EndId) -> Option<Stamp> {
         let (track, side, place) = self.places.find(end);
         Some(self.tracks.get(track)?.stamp(side, place))

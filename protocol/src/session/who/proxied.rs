@@ -237,6 +237,7 @@ fn parts(id: ProxyId, proxy: Source) -> Vec<(Endpoint, Source)> {
             reel: proxy.reel.clone(),
             scan: part.scan,
             proxied: true,
+            pieces: None,
         };
         (own, source)
     });

@@ -79,6 +79,11 @@ impl<'a> Roads<'a> {
         }
     }
 
+    /// Whether several hold one endpoint at the same time.
+    pub fn is_shared(&self) -> bool {
+        !self.known.holders.is_empty()
+    }
+
     /// What was found out.
     pub fn into_known(self) -> Known {
         self.known

@@ -1,0 +1,260 @@
+//! What the wire says of a reel's packets, asked one after the other. It goes on wherever it was left.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::ops::Range;
+use std::sync::Arc;
+
+use netreel_reel::{Event, Record};
+use netreel_table::{Blobs, Misfit, Putting, Taking};
+use netreel_wire::{ConnectionState, PacketFacts, Wire};
+
+use super::kept::{Checkpoints, Kept, thin};
+use super::shape::Shapes;
+use crate::session::index::{put_map, put_plain, take_map, take_plain};
+use crate::session::read::connections::{Connection, payload};
+use crate::session::read::ends::{RawEnd, Side};
+use crate::session::read::scan::Scan;
+
+/// What the wire says of some of a reel's packets.
+#[derive(Clone, Default)]
+pub(crate) struct Piece {
+    /// Of each side, the ends that it may have facts of.
+    pub rows: [Range<usize>; 3],
+    pub facts: [Blobs; 3],
+    pub shapes: Shapes,
+    /// The fragments: the side, the end's place, and the place in the packet.
+    pub fragments: Vec<(Side, u32, u32)>,
+    pub carried: Blobs,
+    /// Of a wire with state, what is kept of the piece's connections, by their places.
+    pub kept: BTreeMap<u32, Kept>,
+}
+
+impl Piece {
+    /// Puts it into an index.
+    pub fn put(&self, to: &mut Putting<'_>) -> io::Result<()> {
+        let Piece {
+            rows,
+            facts,
+            shapes,
+            fragments,
+            carried,
+            kept,
+        } = self;
+        put_plain(&(rows, shapes.list(), fragments), to)?;
+        facts.iter().try_for_each(|blobs| to.blobs(blobs))?;
+        to.blobs(carried)?;
+        put_map(kept, to, Kept::put)
+    }
+
+    /// Takes what was put.
+    pub fn from_index(from: &mut Taking) -> Result<Piece, Misfit> {
+        let (rows, shapes, fragments) = take_plain(from)?;
+        Ok(Piece {
+            rows,
+            shapes: Shapes::of(shapes),
+            fragments,
+            facts: [from.blobs()?, from.blobs()?, from.blobs()?],
+            carried: from.blobs()?,
+            kept: take_map(from, Kept::from_index)?,
+        })
+    }
+}
+
+/// A piece under way.
+#[derive(Clone)]
+pub(crate) struct Asking {
+    piece: Piece,
+    states: Vec<Option<ConnectionState>>,
+    checkpoints: Checkpoints,
+    bytes: usize,
+    facts: PacketFacts,
+}
+
+impl Asking {
+    /// Begins with these ends.
+    pub fn new(rows: [Range<usize>; 3], checkpoints: Checkpoints) -> Asking {
+        let piece = Piece {
+            rows,
+            ..Piece::default()
+        };
+        Asking {
+            piece,
+            states: Vec::new(),
+            checkpoints,
+            bytes: 0,
+            facts: PacketFacts::default(),
+        }
+    }
+
+    /// The place of the next end of a side.
+    pub fn next(&self, side: Side) -> usize {
+        let side = side as usize;
+        self.piece.rows[side].start + self.piece.facts[side].len()
+    }
+
+    /// Whether there are no more ends of a side.
+    pub fn is_through(&self, side: Side) -> bool {
+        self.next(side) >= self.piece.rows[side as usize].end
+    }
+
+    /// Leaves the next end of a side without facts.
+    pub fn pass(&mut self, side: Side) {
+        self.piece.facts[side as usize].push(&[]);
+    }
+
+    /// What the wire says of a packet, which is not written down.
+    pub fn say(
+        &mut self,
+        wire: &Wire,
+        connection: &Connection,
+        (side, raw): (Side, &RawEnd),
+        payload: &[u8],
+    ) -> &PacketFacts {
+        let context = connection.context(side.is_out(raw));
+        let state = state(&mut self.states, wire, raw);
+        wire.facts_in(&context, state, payload, &mut self.facts);
+        &self.facts
+    }
+
+    /// Asks about the next end of a side; `tells`: what is said of it is written down.
+    pub fn ask(
+        &mut self,
+        wire: &Wire,
+        connection: &Connection,
+        (side, raw): (Side, &RawEnd),
+        payload: &[u8],
+        tells: bool,
+    ) {
+        if wire.has_state() {
+            let kept = self.piece.kept.entry(raw.connection).or_default();
+            let state = state(&mut self.states, wire, raw);
+            self.bytes += kept.take(raw.number, state, self.checkpoints.packets);
+        } else if !tells {
+            return self.pass(side);
+        }
+        self.say(wire, connection, (side, raw), payload);
+        if self.bytes > self.checkpoints.bytes_max {
+            self.checkpoints.packets = self.checkpoints.packets.saturating_mul(2);
+            self.bytes = thin(&mut self.piece.kept, self.checkpoints.packets);
+        }
+        if !tells {
+            return self.pass(side);
+        }
+        let place = self.next(side) as u32;
+        let facts = &self.facts;
+        for (nth, message) in facts.messages.iter().enumerate() {
+            if let Some(data) = &message.fragment_data {
+                self.piece.fragments.push((side, place, nth as u32));
+                let bytes = wire.bytes_at(facts, payload, data);
+                self.piece.carried.push(&bytes);
+            }
+        }
+        let shapes = &mut self.piece.shapes;
+        self.piece.facts[side as usize].push_with(|to| shapes.write(facts, to));
+    }
+
+    /// What was asked.
+    pub fn finish(mut self) -> Piece {
+        for side in Side::ALL {
+            while !self.is_through(side) {
+                self.pass(side);
+            }
+        }
+        self.piece.facts.iter_mut().for_each(Blobs::shrink);
+        self.piece.carried.shrink();
+        for kept in self.piece.kept.values_mut() {
+            kept.events.shrink();
+        }
+        self.piece
+    }
+}
+
+fn state<'a>(
+    states: &'a mut Vec<Option<ConnectionState>>,
+    wire: &Wire,
+    raw: &RawEnd,
+) -> &'a mut ConnectionState {
+    let at = raw.connection as usize;
+    if at >= states.len() {
+        states.resize_with(at + 1, || None);
+    }
+    states[at].get_or_insert_with(|| wire.new_state())
+}
+
+/// So many ends of a reel that grows are a piece.
+const ENDS: usize = 1 << 16;
+
+/// What the wire says of every end of a reel that grows: each is asked about once. Which ends tell
+/// their packets shows when the other reels have come as far.
+#[derive(Clone)]
+pub(crate) struct Telling {
+    pub wire: Arc<Wire>,
+    done: Vec<Arc<Piece>>,
+    asking: Asking,
+    /// So many connections were spoken of.
+    pub connections: usize,
+}
+
+impl Telling {
+    pub fn new(wire: Arc<Wire>, checkpoints: Checkpoints) -> Telling {
+        Telling {
+            wire,
+            done: Vec::new(),
+            asking: Asking::new(Default::default(), checkpoints),
+            connections: 0,
+        }
+    }
+
+    /// Takes the next event, of which the scan has been told.
+    pub fn take(&mut self, scan: &Scan, record: &Record<'_>) {
+        let side = match record.event {
+            Event::Sent { .. } => Side::Send,
+            Event::Received { .. } => Side::Receive,
+            Event::Seen { .. } => Side::Seen,
+            _ => return,
+        };
+        let raw = scan.side(side).get(self.asking.next(side));
+        let (Some(raw), Some(payload)) = (raw, payload(&record.event)) else {
+            return;
+        };
+        let Some(connection) = scan.connections.get(raw.connection as usize) else {
+            return self.asking.pass(side);
+        };
+        self.connections = self.connections.max(raw.connection as usize + 1);
+        let wire = &self.wire;
+        self.asking
+            .ask(wire, connection, (side, &raw), payload, true);
+        let facts = &self.asking.piece.facts;
+        if facts.iter().map(Blobs::len).sum::<usize>() >= ENDS {
+            self.seal();
+        }
+    }
+
+    /// Begins another piece. What is kept of connections goes on in it.
+    fn seal(&mut self) {
+        let starts = Side::ALL.map(|side| self.asking.next(side));
+        let mut next = Asking::new(starts.map(|at| at..at), self.asking.checkpoints);
+        std::mem::swap(&mut next, &mut self.asking);
+        self.asking.states = std::mem::take(&mut next.states);
+        self.asking.piece.kept = std::mem::take(&mut next.piece.kept);
+        self.asking.bytes = next.bytes;
+        self.done.push(Arc::new(next.whole()));
+    }
+
+    /// What was said so far.
+    pub fn pieces(mut self) -> Vec<Arc<Piece>> {
+        self.done.push(Arc::new(self.asking.whole()));
+        self.done
+    }
+}
+
+impl Asking {
+    /// All that was asked, as a piece that ends there.
+    fn whole(mut self) -> Piece {
+        for side in Side::ALL {
+            self.piece.rows[side as usize].end = self.next(side);
+        }
+        self.finish()
+    }
+}

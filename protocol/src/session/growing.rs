@@ -1,0 +1,125 @@
+//! A session whose reels grow: each look reads what is new of them.
+
+use std::sync::Arc;
+
+use netreel_wire::{Keys, Wire};
+
+use super::read::grown::{Grown, Look};
+use super::read::source::{ReelInput, wire_inside, wires_inside};
+use super::{Session, SessionError, parallel};
+
+/// The reels of a play-through that goes on.
+///
+/// Call [`look`](Growing::look) with the reels as they are now, opened again, whenever somebody
+/// asks; the answer is what [`Session::build`] would say of the same reels, to the byte. Events that
+/// stand in whole blocks of a reel are scanned once, and the wire is asked about each of their
+/// packets once. What the packets come to is put together at each look.
+pub struct Growing {
+    workers: usize,
+    given: Option<Arc<Wire>>,
+    keys: Keys,
+    inside: Option<Inside>,
+    reels: Vec<(String, Grown)>,
+}
+
+/// The wire inside the reels.
+struct Inside {
+    /// What it was found in: file, name and text of each wire.
+    texts: Vec<[String; 3]>,
+    wire: Option<Arc<Wire>>,
+    warnings: Vec<String>,
+}
+
+impl Growing {
+    /// Without reels. The wire is the one inside the reels unless one is given; `keys` are for its
+    /// encrypted layers.
+    pub fn new(wire: Option<Arc<Wire>>, keys: Keys) -> Growing {
+        Growing::on(parallel::processors(), wire, keys)
+    }
+
+    /// The same, on so many processors at most.
+    pub fn on(workers: usize, wire: Option<Arc<Wire>>, keys: Keys) -> Growing {
+        let mut growing = Growing {
+            workers,
+            given: None,
+            keys,
+            inside: None,
+            reels: Vec::new(),
+        };
+        growing.given = growing.with_keys(wire);
+        growing
+    }
+
+    /// The session as far as its reels tell now. Reels are known by their names.
+    ///
+    /// # Errors
+    /// As for [`Session::build`]: a look at reels of which one was just begun may fail, and a later
+    /// one not.
+    pub fn look(&mut self, reels: Vec<ReelInput>) -> Result<Session, SessionError> {
+        let (wire, about_wire) = self.wire(&reels);
+        let mut known = std::mem::take(&mut self.reels);
+        let grown = |input: &ReelInput| {
+            let place = known.iter().position(|(name, _)| *name == input.name);
+            let grown = place.map(|place| known.swap_remove(place).1);
+            (grown, input.reel.clone())
+        };
+        let grown = reels.iter().map(grown).collect();
+        let looks = parallel::map(grown, self.workers, |(grown, reel)| {
+            let mut grown: Grown = grown.unwrap_or_else(|| Grown::new(reel.clone()));
+            let look = grown.look(reel, wire.as_ref());
+            (grown, look)
+        });
+        let mut looked = Vec::new();
+        for (input, (grown, look)) in reels.into_iter().zip(looks) {
+            self.reels.push((input.name.clone(), grown));
+            looked.push((input, look));
+        }
+        Session::put_together(self.workers, looked, (wire, about_wire))
+    }
+
+    /// The session of reels that are looked at once. What the wire says is left for whoever asks.
+    pub(super) fn once(mut self, reels: Vec<ReelInput>) -> Result<Session, SessionError> {
+        let wire = self.wire(&reels);
+        let files = reels.iter().map(|each| each.reel.clone()).collect();
+        let looks = parallel::map(files, self.workers, |reel| Look {
+            scan: Grown::whole(reel),
+            pieces: None,
+        });
+        let looked = reels.into_iter().zip(looks).collect();
+        Session::put_together(self.workers, looked, wire)
+    }
+
+    /// The wire that packets are read by, and what there is to say of it.
+    fn wire(&mut self, reels: &[ReelInput]) -> (Option<Arc<Wire>>, Vec<String>) {
+        if self.given.is_some() || reels.is_empty() {
+            return (self.given.clone(), Vec::new());
+        }
+        let texts = wires_inside(reels).into_iter();
+        let texts: Vec<[String; 3]> = texts
+            .map(|(reel, name, text)| [reel.name.clone(), name.to_owned(), text.to_owned()])
+            .collect();
+        let known = self.inside.take().filter(|inside| inside.texts == texts);
+        let inside = known.unwrap_or_else(|| {
+            let mut warnings = Vec::new();
+            let wire = self.with_keys(wire_inside(reels, &mut warnings));
+            Inside {
+                texts,
+                wire,
+                warnings,
+            }
+        });
+        let found = (inside.wire.clone(), inside.warnings.clone());
+        self.inside = Some(inside);
+        found
+    }
+
+    fn with_keys(&self, wire: Option<Arc<Wire>>) -> Option<Arc<Wire>> {
+        match self.keys == Keys::default() {
+            true => wire,
+            false => wire.map(|wire| {
+                let wire = Arc::unwrap_or_clone(wire);
+                Arc::new(wire.with_keys(self.keys.clone()))
+            }),
+        }
+    }
+}

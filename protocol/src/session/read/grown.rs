@@ -1,0 +1,140 @@
+//! A reel that is read as it grows: what was read once is not read again.
+
+use std::sync::Arc;
+
+use netreel_reel::{Record, Reel, Walk};
+use netreel_wire::Wire;
+
+use super::pass::Pass;
+use super::scan::Scan;
+use crate::session::facts::asking::{Piece, Telling};
+use crate::session::facts::told::CHECKPOINTS;
+
+/// A reel, as far as it was read.
+pub(crate) struct Grown {
+    /// As it was when it was last opened.
+    reel: Arc<Reel>,
+    pass: Pass,
+    walk: Walk,
+    /// How many blocks were scanned.
+    scanned: usize,
+    /// What the wire says, and of how many blocks.
+    telling: Option<(Telling, usize)>,
+}
+
+/// What is known of a reel at a moment.
+pub(crate) struct Look {
+    pub scan: Scan,
+    /// What the wire says of every end; `None` where it was not asked.
+    pub pieces: Option<Vec<Arc<Piece>>>,
+}
+
+impl Grown {
+    /// Nothing of it was read yet.
+    pub fn new(reel: Arc<Reel>) -> Grown {
+        Grown {
+            pass: Pass::new(&reel),
+            reel,
+            walk: Walk::default(),
+            scanned: 0,
+            telling: None,
+        }
+    }
+
+    /// Reads all that is there, and nothing that comes later.
+    pub fn whole(reel: Arc<Reel>) -> Scan {
+        let mut grown = Grown::new(reel);
+        grown.scan(grown.reel.blocks());
+        grown.pass.finish(&grown.reel, &grown.walk)
+    }
+
+    /// Reads what came since the last look at this recording, which was opened again as `reel`, and
+    /// asks the wire about it.
+    pub fn look(&mut self, reel: Arc<Reel>, wire: Option<&Arc<Wire>>) -> Look {
+        if !self.goes_on_in(&reel) {
+            *self = Grown::new(reel);
+        } else {
+            self.reel = reel;
+        }
+        let written = self.reel.written_blocks();
+        self.scan(written);
+        // What is not written yet may come again with other numbers before it.
+        let mut ahead = Grown {
+            reel: self.reel.clone(),
+            pass: self.pass.clone(),
+            walk: self.walk.clone(),
+            scanned: self.scanned,
+            telling: None,
+        };
+        ahead.scan(self.reel.blocks());
+        let scan = ahead.pass.finish(&self.reel, &ahead.walk);
+        let pieces = wire.and_then(|wire| self.tell(wire, &scan, written));
+        Look { scan, pieces }
+    }
+
+    /// Whether `reel` is this one, and what was read of it has stayed as it was.
+    fn goes_on_in(&mut self, reel: &Reel) -> bool {
+        let key = |reel: &Reel| (reel.identity(), reel.first_number(), reel.header().clone());
+        let last = |reel: &Reel| {
+            let block = reel.block_infos().get(self.scanned.checked_sub(1)?)?;
+            Some((block.offset, block.length, block.first))
+        };
+        let whole = |reel: &Reel| reel.damage().is_empty();
+        self.walk.damaged.is_empty()
+            && whole(&self.reel)
+            && whole(reel)
+            && self.scanned <= reel.written_blocks()
+            && key(&self.reel) == key(reel)
+            && last(&self.reel) == last(reel)
+            && self.pass.add_parts(reel)
+    }
+
+    /// Scans the blocks up to one.
+    fn scan(&mut self, end: usize) {
+        let Grown { reel, pass, .. } = self;
+        let mut show = |record: &Record<'_>| {
+            pass.take(record);
+        };
+        reel.for_each_in(self.scanned..end, &mut self.walk, &mut show);
+        self.scanned = end;
+    }
+
+    /// What the wire says of all ends of a scan; of those in written blocks it is asked once.
+    fn tell(&mut self, wire: &Arc<Wire>, scan: &Scan, written: usize) -> Option<Vec<Arc<Piece>>> {
+        if !self.walk.damaged.is_empty() || !self.reel.damage().is_empty() {
+            return None;
+        }
+        let same = |(telling, _): &(Telling, usize)| Arc::ptr_eq(&telling.wire, wire);
+        let mut known = self.telling.take().filter(same);
+        // Where a socket is bound may show after its first packets, of which the wire was asked
+        // with another port then.
+        let spoken = known.as_ref().map_or(0, |(telling, _)| telling.connections);
+        let connections = &mut self.pass.scan.connections;
+        for (place, (own, found)) in connections.iter_mut().zip(&scan.connections).enumerate() {
+            if own.port != found.port {
+                own.port = found.port;
+                known = known.filter(|_| place >= spoken);
+            }
+        }
+        let (mut telling, told) = known.unwrap_or_else(|| {
+            let telling = Telling::new(wire.clone(), CHECKPOINTS);
+            (telling, 0)
+        });
+        tell(&self.reel, told..written, &mut telling, scan);
+        let mut ahead = telling.clone();
+        self.telling = Some((telling, written));
+        tell(&self.reel, written..self.reel.blocks(), &mut ahead, scan);
+        Some(ahead.pieces())
+    }
+}
+
+fn tell(reel: &Reel, blocks: std::ops::Range<usize>, telling: &mut Telling, scan: &Scan) {
+    for index in blocks {
+        if let Ok(block) = reel.block(index) {
+            let mut records = block.records();
+            records
+                .by_ref()
+                .for_each(|record| telling.take(scan, &record));
+        }
+    }
+}

@@ -1,0 +1,352 @@
+//! A scan under way: the events of a reel, one after the other. It goes on wherever it was left.
+
+use std::collections::BTreeMap;
+
+use netreel_reel::{
+    Endpoint, Event, EventNumber, Header, LIMIT_NOTE, Record, Reel, SendOutcome, SocketId,
+    ThreadId, Time, Walk,
+};
+
+use super::connections::Connection;
+use super::ends::{RawEnd, Side};
+use super::scan::{RawHole, Scan, hash};
+use crate::session::who::proxied::RawRelay;
+use crate::session::{ProxyFault, ProxyId};
+
+/// More notes of a reel are not kept: a program may write one a packet.
+const NOTES_MAX: usize = 64;
+
+/// A scan under way.
+#[derive(Clone, Default)]
+pub(crate) struct Pass {
+    pub scan: Scan,
+    /// Whether ends are shown and not kept.
+    pub forgets: bool,
+    /// The parts of the recording that are known: their numbers and their first events.
+    parts: Vec<(u32, EventNumber)>,
+    last: Option<Time>,
+    off_since: Option<Time>,
+    /// When it was told last how many packets were missed.
+    told_missed: Option<Time>,
+    /// The last call of the game since the last tick.
+    asked: Option<(EventNumber, Time)>,
+    known: BTreeMap<(SocketId, Endpoint), u32>,
+    /// The connection of the packet before.
+    latest: Option<(SocketId, Endpoint, u32)>,
+    /// Parts of the recording that others lack before: their first event, whether recording was on
+    /// there, and what to say of the hole before it. The next one last.
+    resumes: Vec<(EventNumber, bool, Option<String>)>,
+    /// Connections that were seen at an interface; both ways lead to the same.
+    passing: BTreeMap<(ThreadId, Endpoint, Endpoint), (u32, bool)>,
+}
+
+impl Pass {
+    pub fn new(reel: &Reel) -> Pass {
+        let mut pass = Pass::default();
+        let engine = reel.header().engine.as_str();
+        pass.scan.observer = engine == Header::OBSERVER;
+        pass.scan.captured = engine == Header::CAPTURED;
+        pass.scan.expected = reel.first_number();
+        pass.scan.begins_later = reel.first_number() > EventNumber(0);
+        pass.add_parts(reel);
+        pass
+    }
+
+    /// Takes in the parts that the recording has by now; whether those that were read before stay
+    /// as they were.
+    pub fn add_parts(&mut self, reel: &Reel) -> bool {
+        let key = |number: u32, first: EventNumber| (number, first);
+        let parts = reel.parts().iter();
+        let parts: Vec<_> = parts
+            .map(|opened| key(opened.part.number, opened.part.first))
+            .collect();
+        if !parts.starts_with(&self.parts) {
+            return false;
+        }
+        let known = std::mem::replace(&mut self.parts, parts).len();
+        let mut stays = true;
+        for opened in reel.parts().iter().skip(known) {
+            for &(socket, local) in &opened.part.sockets {
+                // What was open there was opened before, unless that was not read.
+                stays &= known == 0 || self.scan.sockets.contains_key(&socket);
+                self.scan.sockets.entry(socket).or_insert(local);
+            }
+            let number = opened.part.number;
+            let missing = reel
+                .missing_parts()
+                .iter()
+                .find(|it| it.parts.end == number);
+            if let Some(missing) = missing {
+                let first = opened.part.first;
+                let why = (first > reel.first_number()).then(|| missing.to_string());
+                self.resumes.insert(0, (first, opened.part.on, why));
+            }
+        }
+        stays
+    }
+
+    /// Takes the next event; the end of a packet that it is.
+    pub fn take(&mut self, record: &Record<'_>) -> Option<(Side, RawEnd)> {
+        let mut taken = None;
+        let time = record.time;
+        let before = self.last;
+        if self.scan.begins_later && self.scan.events == 0 {
+            let why = format!("what came before event {} is not there", record.number);
+            self.hole(None, time, record.number, why);
+        }
+        if record.number > self.scan.expected {
+            let count = record.number.0 - self.scan.expected.0;
+            let resumes = self.resumes.last_mut();
+            let why = resumes.and_then(|(first, _, why)| why.take_if(|_| *first <= record.number));
+            let why = why.unwrap_or_else(|| format!("{count} events could not be read"));
+            self.hole(before, time, record.number, why);
+        }
+        while let Some((_, on, _)) = self.resumes.pop_if(|(first, ..)| *first <= record.number) {
+            self.off_since = if on {
+                None
+            } else {
+                self.off_since.or(Some(time))
+            };
+        }
+        self.scan.expected = record.number.next();
+        self.scan.limit = match record.event {
+            Event::Note { text } => limit(text),
+            _ => None,
+        };
+        match record.event {
+            Event::SocketOpened { socket, local } => {
+                let first = self.scan.sends.is_empty() && self.scan.receives.is_empty();
+                if first && self.scan.holes.is_empty() && !self.scan.begins_later {
+                    self.scan.from_start = true;
+                }
+                self.scan.sockets.insert(socket, local);
+            }
+            Event::Sent {
+                socket,
+                to,
+                payload,
+            } => {
+                let connection = self.connection(socket, to, true);
+                taken = Some((Side::Send, end(record, connection, true, payload)));
+                self.captured(record.thread);
+            }
+            Event::SendResult { of, outcome } => self.result(of, outcome),
+            Event::Received {
+                socket,
+                from,
+                payload,
+            } => {
+                let connection = self.connection(socket, from, false);
+                taken = Some((Side::Receive, end(record, connection, true, payload)));
+                self.captured(record.thread);
+            }
+            Event::ReceiveFailed { socket, code } => {
+                let failed = self.scan.receives_failed.entry((socket, code));
+                *failed.or_default() += 1;
+            }
+            Event::Seen { from, to, payload } => {
+                let (connection, forward) = self.passing(record.thread, from, to);
+                taken = Some((Side::Seen, end(record, connection, forward, payload)));
+                self.scan.interfaces.seen(record.thread);
+            }
+            Event::Interface { link_type, name } => {
+                self.scan.interfaces.told(record.thread, link_type, name);
+            }
+            Event::Cut { of, length } => self.cut(of, length),
+            Event::CaptureDrops { count } => {
+                self.scan.missed = self.scan.missed.saturating_add(count);
+                // What an observer missed, others may have; what a node's reel lacks is a hole.
+                let since = self.told_missed.replace(time);
+                if count > 0 && !self.scan.observer {
+                    let why = match count {
+                        1 => "1 packet was not captured".to_owned(),
+                        _ => format!("{count} packets were not captured"),
+                    };
+                    self.hole(since, time, record.number, why);
+                }
+            }
+            Event::Note { text } if self.scan.notes.len() < NOTES_MAX => {
+                let text = String::from_utf8_lossy(text).into_owned();
+                if !self.scan.notes.contains(&text) {
+                    self.scan.notes.push(text);
+                }
+            }
+            Event::Relay {
+                socket,
+                listener,
+                client,
+            } => self.scan.relays.push(RawRelay {
+                socket,
+                listener,
+                client,
+            }),
+            Event::Fault { of, verdict } => {
+                // Which proxy it is shows where the reel is taken apart.
+                let proxy = ProxyId::default();
+                let faults = self.scan.faults.entry(of).or_default();
+                faults.push(ProxyFault { proxy, verdict });
+            }
+            Event::Triggered { trigger, text } => {
+                let text = String::from_utf8_lossy(text).into_owned();
+                self.scan.triggers.push((time, trigger, text));
+            }
+            Event::Tick { .. } => self.scan.turns.push(record.number, self.asked.take()),
+            Event::Input { .. } => self.asked = Some((record.number, time)),
+            Event::Switched { on: false } => self.off_since = self.off_since.or(Some(time)),
+            Event::Switched { on: true } => {
+                if let Some(since) = self.off_since.take() {
+                    self.hole(Some(since), time, record.number, "switched off".to_owned());
+                }
+            }
+            Event::Dropped { count } => {
+                self.hole(
+                    before.or(Some(time)),
+                    time,
+                    record.number,
+                    format!("{count} events were dropped"),
+                );
+            }
+            Event::WriteFailed { code } => {
+                let error = std::io::Error::from_raw_os_error(code);
+                self.hole(
+                    Some(time),
+                    time,
+                    record.number.next(),
+                    format!("writing failed: {error}"),
+                );
+                self.scan.open_end = true;
+            }
+            _ => {}
+        }
+        if let Some((side, end)) = &taken
+            && !self.forgets
+        {
+            self.scan.sides_mut()[*side as usize].push(end);
+        }
+        // A send's result has the time of its send, which may be before other events.
+        let latest = self.last.map_or(time, |last| last.max(time));
+        self.last = Some(latest);
+        let first = self.scan.span.map_or(time, |span| span.0.min(time));
+        self.scan.span = Some((first, latest));
+        self.scan.events += 1;
+        taken
+    }
+
+    /// Counts a packet of a node at the interface where it was captured.
+    fn captured(&mut self, thread: ThreadId) {
+        if self.scan.captured {
+            self.scan.interfaces.seen(thread);
+        }
+    }
+
+    /// The connection of a packet; `out`: the node sends it.
+    fn connection(&mut self, socket: SocketId, peer: Endpoint, out: bool) -> u32 {
+        if let Some((.., known)) = self
+            .latest
+            .filter(|&(at, with, _)| (at, with) == (socket, peer))
+        {
+            return known;
+        }
+        if let Some(&known) = self.known.get(&(socket, peer)) {
+            self.latest = Some((socket, peer, known));
+            return known;
+        }
+        let place = self.scan.connections.len() as u32;
+        let port = self
+            .scan
+            .sockets
+            .get(&socket)
+            .map_or(0, |local| local.port());
+        let connection = Connection::new(socket, port, peer, out);
+        self.scan.connections.push(connection);
+        self.known.insert((socket, peer), place);
+        place
+    }
+
+    /// The connection of a packet that passed an interface, and whether it goes the way of the
+    /// connection's first.
+    fn passing(&mut self, at: ThreadId, from: Endpoint, to: Endpoint) -> (u32, bool) {
+        if let Some(&known) = self.passing.get(&(at, from, to)) {
+            return known;
+        }
+        let place = self.scan.connections.len() as u32;
+        self.scan.connections.push(Connection::seen(at, from, to));
+        self.passing.insert((at, to, from), (place, false));
+        self.passing.insert((at, from, to), (place, true));
+        (place, true)
+    }
+
+    /// Notes that the reel has only the first bytes of a packet.
+    fn cut(&mut self, of: EventNumber, length: u32) {
+        for ends in self.scan.sides_mut() {
+            ends.note_whole(of, length);
+        }
+    }
+
+    fn result(&mut self, of: EventNumber, outcome: SendOutcome) {
+        match outcome {
+            SendOutcome::Sent => {}
+            SendOutcome::Short(_) | SendOutcome::Failed(_) => self.scan.sends.note_failed(of),
+        }
+    }
+
+    fn hole(&mut self, from: Option<Time>, until: Time, before: EventNumber, why: String) {
+        self.scan.holes.push(RawHole {
+            from,
+            until,
+            before,
+            why,
+        });
+    }
+
+    /// What was read; `walk` met what of the reel is damaged.
+    pub fn finish(mut self, reel: &Reel, walk: &Walk) -> Scan {
+        if let Some(since) = self.off_since {
+            let end = self.last.unwrap_or(since);
+            self.hole(
+                Some(since),
+                end,
+                self.scan.expected,
+                "switched off until its end".to_owned(),
+            );
+            self.scan.open_end = true;
+        }
+        if let Some(limit) = &self.scan.limit {
+            let note = format!("{LIMIT_NOTE}{limit}");
+            if !self.scan.notes.contains(&note) {
+                self.scan.notes.push(note);
+            }
+        }
+        // What a socket sends first may be what binds it.
+        for connection in &mut self.scan.connections {
+            if connection.port == 0
+                && let Some(local) = self.scan.sockets.get(&connection.socket)
+            {
+                connection.port = local.port();
+            }
+        }
+        self.scan.complete(reel, walk);
+        self.scan
+    }
+}
+
+/// The limit that ended a recording, where a note says so.
+fn limit(note: &[u8]) -> Option<String> {
+    let note = std::str::from_utf8(note).ok()?;
+    note.strip_prefix(LIMIT_NOTE).map(str::to_owned)
+}
+
+/// An event that sent or received a packet, or saw it pass.
+fn end(record: &Record<'_>, connection: u32, forward: bool, payload: &[u8]) -> RawEnd {
+    let length = u32::try_from(payload.len()).unwrap_or(u32::MAX);
+    RawEnd {
+        number: record.number,
+        time: record.time,
+        connection,
+        hash: hash(payload),
+        length,
+        whole: length,
+        failed: false,
+        forward,
+    }
+}

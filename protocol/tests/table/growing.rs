@@ -1,0 +1,203 @@
+//! What is read as it grows is what is read at once.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use netreel_protocol::history::{Certain, Finding, History};
+use netreel_protocol::session::{Growing, ReelInput, Session, SessionError};
+use netreel_reel::{Ending, Reel, ReelWriter};
+use netreel_sample_engine::{Script, SimWorldStart};
+use netreel_wire::{Keys, Wire};
+
+use crate::played::{Played, WAYS, boxes};
+use crate::story::{Out, RECORDINGS, imported, story, wire_of};
+
+/// Numbers that look as if they were drawn (xorshift64).
+struct Draw(u64);
+
+impl Draw {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % end.max(1) as u64) as usize
+    }
+}
+
+/// The bytes of the same reel in blocks of so many events at most.
+fn in_blocks(reel: &Reel, events: usize, draw: &mut Draw) -> Vec<u8> {
+    let mut writer = ReelWriter::create(Vec::new(), reel.header()).expect("a reel");
+    let mut left = 1;
+    reel.for_each(|record| {
+        left -= 1;
+        if left == 0 {
+            writer.seal().expect("a block");
+            left = 1 + draw.below(events);
+        }
+        writer.push(record).expect("an event");
+    });
+    writer.finish().expect("its bytes")
+}
+
+fn told(session: Result<Session, SessionError>) -> Vec<String> {
+    match session {
+        Ok(session) => story(&session),
+        Err(error) => vec![error.to_string()],
+    }
+}
+
+/// Looks at reels while they grow, each by as much as is drawn; at each look the story is that of
+/// the same reels read at once.
+#[track_caller]
+fn check(reels: &[ReelInput], wire: Option<&Arc<Wire>>, looks: usize, draw: &mut Draw) {
+    let bytes = reels.iter().map(|input| in_blocks(&input.reel, 60, draw));
+    let bytes: Vec<Vec<u8>> = bytes.collect();
+    let mut lengths = vec![0; bytes.len()];
+    let mut growing = Growing::new(wire.cloned(), Keys::default());
+    for look in 0..=looks {
+        for (length, bytes) in lengths.iter_mut().zip(&bytes) {
+            let rest = bytes.len() - *length;
+            *length += match look == looks {
+                true => rest,
+                false => draw.below(1 + 2 * rest / (looks - look)).min(rest),
+            };
+        }
+        let now = || {
+            let cut = reels.iter().zip(&bytes).zip(&lengths);
+            let opened = cut.filter_map(|((input, bytes), &length)| {
+                let reel = Reel::from_bytes(bytes[..length].to_vec()).ok()?;
+                let (name, reel) = (input.name.clone(), Arc::new(reel));
+                Some(ReelInput { name, reel })
+            });
+            opened.collect::<Vec<_>>()
+        };
+        let grown = told(growing.look(now()));
+        let at_once = told(Session::build(now(), wire.cloned()));
+        let both = at_once.iter().zip(&grown);
+        let different = both.clone().find(|(one, other)| one != other);
+        assert_eq!(different, None, "look {look} at {lengths:?}");
+        assert_eq!(at_once.len(), grown.len(), "look {look}");
+    }
+}
+
+#[test]
+fn a_world_is_told_as_it_grows_as_it_is_told_at_once() {
+    for seed in 1..=6 {
+        for (mode, topology) in WAYS {
+            let played = Played::to_rest(&boxes(seed, mode, topology));
+            let reels = played.reels.iter().map(|(name, bytes)| ReelInput {
+                name: format!("{name}.reel"),
+                reel: Arc::new(Reel::from_bytes(bytes.clone()).expect("a good reel")),
+            });
+            check(&reels.collect::<Vec<_>>(), None, 5, &mut Draw(seed));
+        }
+    }
+}
+
+#[test]
+fn a_capture_is_told_as_it_grows_as_it_is_told_at_once() {
+    let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    for (capture, wire) in RECORDINGS {
+        let wire = wire_of(wire);
+        let capture = here.join("wire/tests/recordings").join(capture);
+        let observed = imported(&capture, &[]);
+        check(&observed, Some(&wire), 4, &mut Draw(7));
+        let session = Session::build(observed, None).expect("one session");
+        let nodes = session.nodes.iter().map(|node| node.name.clone());
+        let nodes: Vec<String> = nodes.collect();
+        check(&imported(&capture, &nodes), Some(&wire), 4, &mut Draw(8));
+    }
+}
+
+/// The same reel as it stood at a moment, which was later than `until` by a little.
+fn stood(reel: &Reel, until: u64) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut writer = ReelWriter::create(Out(&mut bytes), reel.header()).expect("a reel");
+    reel.for_each(|record| {
+        if record.time.0 <= until {
+            writer.push(record).expect("an event");
+        }
+    });
+    writer.seal().expect("a block");
+    drop(writer);
+    bytes
+}
+
+/// A finding as people read it.
+fn words(session: &Session, finding: &Finding) -> String {
+    let evidence = finding.evidence.iter().map(|it| {
+        let node = session.name(it.node);
+        format!("{} {} {:?} {:?}", it.what, node, it.packet, it.time)
+    });
+    let Finding {
+        rule,
+        level,
+        time,
+        sentence,
+        ..
+    } = finding;
+    let evidence: Vec<String> = evidence.collect();
+    format!("{level:?} {rule} {time:?} {sentence} {evidence:?}")
+}
+
+/// Looks at a world while it is played; how many findings were certain before its end.
+fn check_certain(start: &SimWorldStart, draw: &mut Draw) -> usize {
+    let played = Played::to_rest(start);
+    let reels = played.reels.iter().map(|(name, bytes)| {
+        let reel = Reel::from_bytes(bytes.clone()).expect("a good reel");
+        (format!("{name}.reel"), Arc::new(reel))
+    });
+    let reels: Vec<_> = reels.collect();
+    let spans = reels.iter().filter_map(|(_, reel)| reel.span());
+    let end = spans.map(|(_, last)| last.0).max().expect("events");
+    let mut growing = Growing::new(None, Keys::default());
+    let (mut certain, mut told) = (Certain::default(), Vec::new());
+    let mut moment = 0;
+    while moment < end {
+        moment += 1 + draw.below(300_000_000) as u64;
+        let now = reels.iter().map(|(name, reel)| {
+            let until = moment + draw.below(150_000_000) as u64;
+            let bytes = stood(reel, until);
+            let reel = Arc::new(Reel::from_bytes(bytes).expect("a reel"));
+            let name = name.clone();
+            ReelInput { name, reel }
+        });
+        let Ok(session) = growing.look(now.collect()) else {
+            continue;
+        };
+        let history = History::build(&session);
+        let is_over = |reel: &Reel| *reel.ending() == Ending::Clean;
+        let fresh = certain.fresh(&session, &history, is_over).into_iter();
+        told.extend(fresh.map(|finding| (words(&session, finding), moment)));
+    }
+    let (session, history) = (&played.session, &played.history);
+    let last = history.findings.iter();
+    let last: Vec<String> = last.map(|finding| words(session, finding)).collect();
+    for (finding, moment) in &told {
+        let place = last.iter().position(|it| it == finding);
+        assert!(
+            place.is_some(),
+            "{finding} at {moment} of {end}; in the end: {last:#?}"
+        );
+    }
+    let rest = certain.rest(session, history);
+    assert_eq!(told.len() + rest.len(), last.len(), "each is told once");
+    told.len()
+}
+
+#[test]
+fn what_was_called_certain_is_found_in_the_end() {
+    let mut certain = 0;
+    for seed in 1..=40 {
+        for (mode, topology) in WAYS {
+            certain += check_certain(&boxes(seed, mode, topology), &mut Draw(seed));
+        }
+    }
+    for seed in 1..=10 {
+        for (mode, topology) in WAYS {
+            let start = SimWorldStart::new(seed, mode, topology, Script::Demonstration);
+            certain += check_certain(&start, &mut Draw(seed));
+        }
+    }
+    assert!(certain > 100, "{certain}");
+}
