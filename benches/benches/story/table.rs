@@ -75,10 +75,11 @@ impl Row {
         self.usage.wall.min(self.usage.processor)
     }
 
-    /// Whether the program did what it was asked: `check` exits with 1 where it found something.
+    /// Whether the program did what it was asked: `check` exits with 1 where it found something, and
+    /// with 2 where not all could be judged.
     fn is_answered(&self) -> bool {
         match self.asked {
-            Asked::Check | Asked::CheckCapture => matches!(self.usage.code, Some(0 | 1)),
+            Asked::Check | Asked::CheckCapture => matches!(self.usage.code, Some(0..=2)),
             _ => self.usage.code == Some(0),
         }
     }

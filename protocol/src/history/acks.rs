@@ -146,11 +146,12 @@ impl Learning<'_> {
             let near = self.newest_messages.entry(stream).or_insert_with(first);
             let place = unwrap(sequence, *near);
             *near = place.max(*near);
-            let copies = self.streams.copies_at(line, place);
-            let carriers = copies.filter_map(|copy| self.session.carrier(copy));
-            let sent = carriers.take_while(|&packet| had_been_sent(self.session, packet, stamp));
-            if let Some(latest) = sent.last() {
-                self.learnt.note(latest, end);
+            let latest = self.streams.last_at(line, place, |copy| {
+                let carrier = self.session.carrier(copy);
+                carrier.is_some_and(|packet| had_been_sent(self.session, packet, stamp))
+            });
+            if let Some(carrier) = latest.and_then(|latest| self.session.carrier(latest)) {
+                self.learnt.note(carrier, end);
             }
         }
     }

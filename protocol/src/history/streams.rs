@@ -222,15 +222,27 @@ impl Streams {
         self.resends
     }
 
-    /// All copies of the message at a place of a stream, in order.
-    pub fn copies_at(&self, stream: &Line, place: i64) -> impl Iterator<Item = MessageId> + '_ {
-        let first = stream.first(place).map(MessageId);
-        let start = first.map_or(self.copies.len(), |first| {
-            self.copies.partition_point(|&(each, _)| each < first)
-        });
-        let copies = self.copies.iter().skip(start);
-        let copies = copies.take_while(move |&&(each, _)| Some(each) == first);
-        first.into_iter().chain(copies.map(|&(_, copy)| copy))
+    /// A message of a stream at a place for which this holds, the last one; it holds for those that
+    /// were sent first, if for any.
+    pub fn last_at(
+        &self,
+        stream: &Line,
+        place: i64,
+        holds: impl Fn(MessageId) -> bool,
+    ) -> Option<MessageId> {
+        let first = stream.first(place).map(MessageId).filter(|it| holds(*it))?;
+        let copies = self.copies_of(first);
+        let after = copies.partition_point(|&(_, copy)| holds(copy));
+        let last = after.checked_sub(1).and_then(|last| copies.get(last));
+        Some(last.map_or(first, |&(_, copy)| copy))
+    }
+
+    /// The copies of a message, each with it, in the order in which they were sent.
+    fn copies_of(&self, first: MessageId) -> &[(MessageId, MessageId)] {
+        let start = self.copies.partition_point(|&(each, _)| each < first);
+        let copies = self.copies.get(start..).unwrap_or(&[]);
+        let count = copies.partition_point(|&(each, _)| each == first);
+        copies.get(..count).unwrap_or(&[])
     }
 
     /// The first place of a stream from `floor` on whose messages all fit.
