@@ -200,7 +200,8 @@ pub struct DemoNode {
                       netreel record [OPTIONS] --proxy <LISTEN=TARGET>\n       \
                       netreel record [OPTIONS] --live <IFACE>",
     after_help = "A program is recorded with every packet, clock read, random draw and wait, in \
-                  order. Exits 1 where it failed or something was not recorded (docs/record.md).",
+                  order. Exits with the program's code, 128 + n for signal n; with 2 where it could \
+                  not be recorded (docs/record.md).",
 )]
 pub struct Record {
     /// The program and its arguments, behind `--`.
@@ -241,6 +242,9 @@ pub struct Program {
     /// the right to start setuid programs as somebody else.
     #[arg(long)]
     pub no_tripwire: bool,
+    /// Exit with 1 where something was not recorded, even if the program ended with 0.
+    #[arg(long)]
+    pub fail_on_missing: bool,
 }
 
 /// What a proxy passes on, and what it does to it.

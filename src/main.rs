@@ -1,7 +1,8 @@
 //! `netreel`: a flight recorder for game netcode.
 //!
 //! The command reads arguments, asks the libraries, prints, and turns the answer into an exit code:
-//! 0 done and clean, 1 the thing asked about is wrong, 2 could not do it or could not tell.
+//! 0 done and clean, 1 the thing asked about is wrong, 2 could not do it or could not tell; of a
+//! program that was recorded, its own.
 
 mod arguments;
 mod check;
@@ -43,6 +44,7 @@ fn main() -> ExitCode {
         Ok(Answer::Clean) => ExitCode::SUCCESS,
         Ok(Answer::Wrong) => ExitCode::from(1),
         Ok(Answer::Unknown) => ExitCode::from(2),
+        Ok(Answer::Code(code)) => ExitCode::from(code),
         // Whoever reads the pipe has seen enough.
         Err(Failure::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => {
             ExitCode::SUCCESS

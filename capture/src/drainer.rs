@@ -1,4 +1,4 @@
-//! The one thread that empties the rings into the reel.
+//! Empties the rings of one recording into its reel, a pass at a time.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -8,11 +8,13 @@ use std::time::{Duration, Instant};
 use netreel_reel::ring::RingReader;
 use netreel_reel::{Event, EventNumber, LIMIT_NOTE, PlainError, Record, ThreadId, Time};
 use netreel_reel::{WriteError, plain_read};
+use netreel_transport::GateRef;
 
 use crate::options::Reached;
 use crate::ring_mode::{RingRecording, Triggers};
 use crate::rings::{MappedRing, RingFile};
 use crate::series::{Done, Series, code};
+use crate::writer::Pause;
 
 /// What the recorder and its drainer share.
 pub(crate) struct Shared {
@@ -85,19 +87,28 @@ pub(crate) struct Drained {
 
 /// A block is sealed at this age, so that whoever follows the reel sees it grow.
 const SEAL_AFTER: Duration = Duration::from_millis(500);
-/// How long the drainer sleeps when there is nothing to do. It polls, because waking it would
-/// cost the recorded thread more than everything else that a push does.
-const IDLE: Duration = Duration::from_millis(1);
 /// How long, at the end, a number that was taken is waited for.
 const LATE: Duration = Duration::from_millis(200);
+/// How often it is looked for meanwhile.
+const LATE_EVERY: Duration = Duration::from_millis(2);
+/// How often a window that is being kept is looked after.
+const WINDOW_EVERY: Duration = Duration::from_millis(20);
+/// So many events are taken in one pass, because other recordings may have the same thread.
+const PASS_MAX: u32 = 50_000;
 
 pub(crate) struct Drainer {
     shared: Arc<Shared>,
+    gate: StopAtEnd,
     series: Series,
     lanes: Vec<Lane>,
     /// The lane of the latest event; the next is most likely there too.
     lane: usize,
+    /// Since when at most what is not sealed has been there.
     opened: Option<Instant>,
+    /// When the latest pass was.
+    looked: Instant,
+    /// Since when nothing has come, when the recorder finishes.
+    quiet_since: Option<Instant>,
     latest: Time,
     watch: Option<Watch>,
     triggers: Triggers,
@@ -123,12 +134,18 @@ impl Drainer {
         watch: Option<Watch>,
         (triggers, ring): (Triggers, Option<RingRecording>),
     ) -> Drainer {
+        let rings = shared.rings.lock().unwrap_or_else(PoisonError::into_inner);
+        let gate = StopAtEnd(rings.gate().clone());
+        drop(rings);
         Drainer {
             shared,
+            gate,
             series,
             lanes: Vec::new(),
             lane: 0,
             opened: None,
+            looked: Instant::now(),
+            quiet_since: None,
             latest: Time::ZERO,
             watch,
             triggers,
@@ -137,15 +154,31 @@ impl Drainer {
         }
     }
 
-    /// Runs until the recorder finishes, the recording reaches its limit, or a write fails.
-    pub(crate) fn run(mut self) -> Drained {
-        let gate = self.rings(|rings| rings.gate().clone());
-        let _guard = StopOnPanic(&gate);
-        let result = self.drain_all(&gate);
+    /// Writes what was pushed, and does what is due. `fresh`: all that is found came just now.
+    /// The pause that it may be followed by.
+    ///
+    /// # Errors
+    /// How the recording has ended: the recorder finishes, a limit is reached, or a write failed.
+    pub(crate) fn pass(&mut self, fresh: bool) -> Result<Pause, Result<(), WriteError>> {
+        match self.try_pass(fresh) {
+            Ok(Some(pause)) => Ok(pause),
+            Ok(None) => Err(Ok(())),
+            Err(error) => Err(Err(error)),
+        }
+    }
+
+    /// Whether nothing has been pushed since the latest pass.
+    pub(crate) fn is_quiet(&self) -> bool {
+        let taken = self.rings(|rings| rings.control().next.0.load(Ordering::SeqCst));
+        taken == self.series.next_number().0
+    }
+
+    /// Ends the reel, after a pass that said so.
+    pub(crate) fn finish(mut self, result: Result<(), WriteError>) -> Drained {
         if let Err(error) = &result {
             let _ = self.shared.failed.set(error.to_string());
         }
-        gate.stop();
+        self.gate.0.stop();
         let sealed = self.series.sealed_number();
         let path = self.series.path().to_owned();
         let (mut done, base, finished) = self.series.finish(result.is_ok());
@@ -171,38 +204,59 @@ impl Drainer {
         Drained { done, base, failed }
     }
 
-    fn drain_all(&mut self, gate: &netreel_transport::Gate) -> Result<(), WriteError> {
-        let mut quiet_since = None;
-        loop {
-            // Read before the rings: what was pushed before the flag was set is then seen.
-            let finishing = self.shared.finishing.load(Ordering::Acquire) || self.limit.is_some();
-            self.find_lanes();
-            let before = self.series.next_number();
-            self.drain()?;
-            self.seal_where_due()?;
-            self.keep_windows()?;
-            if let Some(limit) = self.limit {
-                let _ = self.shared.limit.set(limit);
-                gate.stop();
+    fn try_pass(&mut self, fresh: bool) -> Result<Option<Pause>, WriteError> {
+        let now = Instant::now();
+        let before = std::mem::replace(&mut self.looked, now);
+        let since = if fresh { now } else { before };
+        // Read before the rings: what was pushed before the flag was set is then seen.
+        let finishing = self.shared.finishing.load(Ordering::Acquire) || self.limit.is_some();
+        self.find_lanes();
+        let first = self.series.next_number();
+        let more = self.drain(since)?;
+        self.seal_where_due()?;
+        self.keep_windows()?;
+        if let Some(limit) = self.limit {
+            let _ = self.shared.limit.set(limit);
+            self.gate.0.stop();
+        }
+        self.gate.0.made_progress();
+        self.prepare();
+        let came = self.series.next_number() > first;
+        if came {
+            self.quiet_since = None;
+            if finishing || more || self.limit.is_some() || self.is_behind() {
+                return Ok(Some(Pause::No));
             }
-            gate.made_progress();
-            self.prepare();
-            if self.series.next_number() > before {
-                quiet_since = None;
-                if finishing || self.is_behind() {
-                    continue;
-                }
-            } else if finishing {
-                let quiet = *quiet_since.get_or_insert_with(Instant::now);
-                let taken = self.rings(|r| r.control().next.0.load(Ordering::Acquire));
-                let late = taken > self.series.next_number().0;
-                // Where a limit ended it, threads that know nothing of it may be about to push.
-                let settled = !late && self.limit.is_none();
-                if settled || quiet.elapsed() > LATE {
-                    return self.end(taken);
-                }
+        } else if finishing {
+            let quiet = *self.quiet_since.get_or_insert(now);
+            let taken = self.rings(|r| r.control().next.0.load(Ordering::Acquire));
+            let late = taken > self.series.next_number().0;
+            // Where a limit ended it, threads that know nothing of it may be about to push.
+            let settled = !late && self.limit.is_none();
+            if settled || quiet.elapsed() > LATE {
+                self.end(taken)?;
+                return Ok(None);
             }
-            std::thread::sleep(IDLE);
+            return Ok(Some(Pause::Doze(now + LATE_EVERY)));
+        }
+        if self.limit.is_some() {
+            return Ok(Some(Pause::No));
+        }
+        Ok(Some(self.pause(now, came)))
+    }
+
+    /// How long there is nothing to do, unless somebody pushes. After events it looks once more,
+    /// so that a program at work never has to ring.
+    fn pause(&self, now: Instant, came: bool) -> Pause {
+        let waits = self.ring.as_ref().is_some_and(RingRecording::is_waiting);
+        let windows = waits.then(|| now + WINDOW_EVERY);
+        let seal = self.opened.map(|opened| opened + SEAL_AFTER);
+        let look = seal.or_else(|| (came || !self.is_quiet()).then(|| now + SEAL_AFTER));
+        let due = self.series.due(now, look.is_some());
+        let due = [due, windows].into_iter().flatten().min();
+        match look {
+            Some(look) => Pause::Doze(due.map_or(look, |due| due.min(look))),
+            None => Pause::Deep(due),
         }
     }
 
@@ -213,12 +267,13 @@ impl Drainer {
         self.lanes.iter().any(filling)
     }
 
-    /// Everything published, in the order of the numbers, up to the first that is not.
-    fn drain(&mut self) -> Result<(), WriteError> {
-        loop {
+    /// Everything published, in the order of the numbers, up to the first that is not. None of it
+    /// is older than `since`. Whether there may be more.
+    fn drain(&mut self, since: Instant) -> Result<bool, WriteError> {
+        for _ in 0..PASS_MAX {
             let wanted = self.series.next_number().0;
             let Some(lane) = self.lane_with(wanted) else {
-                return Ok(());
+                return Ok(false);
             };
             let sealed = self.series.sealed_number();
             self.take_from(lane)?;
@@ -226,13 +281,14 @@ impl Drainer {
                 self.keep_limits()?;
                 self.keep_windows()?;
                 if self.limit.is_some() {
-                    return Ok(());
+                    return Ok(false);
                 }
             }
             if self.opened.is_none() {
-                self.opened = Some(Instant::now());
+                self.opened = Some(since);
             }
         }
+        Ok(true)
     }
 
     fn lane_with(&mut self, wanted: u64) -> Option<usize> {
@@ -448,13 +504,11 @@ impl Drainer {
     }
 }
 
-/// A drainer that dies takes no one with it: pushers stop instead of waiting.
-struct StopOnPanic<'a>(&'a netreel_transport::Gate);
+/// Whoever writes no more takes no one with it, even where it dies: pushers stop instead of waiting.
+struct StopAtEnd(GateRef);
 
-impl Drop for StopOnPanic<'_> {
+impl Drop for StopAtEnd {
     fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.0.stop();
-        }
+        self.0.stop();
     }
 }

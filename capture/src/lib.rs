@@ -1,6 +1,7 @@
 //! Every way to make a reel, and to open one by its path.
 
 mod anchor;
+mod bell;
 mod drainer;
 mod file;
 mod follow;
@@ -20,6 +21,7 @@ pub mod ring_mode;
 mod rings;
 mod series;
 mod signals;
+mod writer;
 
 pub use anchor::clock_anchor;
 pub use file::{FileAppend, FileSource};

@@ -182,6 +182,21 @@ impl Series {
             && self.may_rotate()
     }
 
+    /// When time alone makes something due: a new file, an old one to delete, the end. `at_work`:
+    /// events are to be expected.
+    pub(crate) fn due(&self, now: Instant, at_work: bool) -> Option<Instant> {
+        let some = at_work || self.next_number() > self.next.first;
+        let time = self.rotation.and_then(|limits| limits.time);
+        let rotation = time.filter(|_| some).map(|time| self.file_begun + time);
+        let rotation = rotation.map(|at| self.again_at.map_or(at, |again| at.max(again)));
+        let oldest = self.ended.front().zip(self.options.keep.time);
+        let deletion = oldest.map(|(oldest, keep)| oldest.ended + keep);
+        let end = self.options.max.time.map(|time| self.begun + time);
+        let due = [rotation, deletion, end].into_iter().flatten().min();
+        // Just passed is as good as now; a moment later it is not asked again at once.
+        due.map(|at| at.max(now + Duration::from_millis(1)))
+    }
+
     /// Goes on in a new file. All that was pushed is sealed. Where a new file cannot be had, the
     /// recording stays in the one it has, and tries again later. In ring mode the file that was
     /// ended is the caller's from then on.

@@ -24,7 +24,7 @@ pub fn run(arguments: &Record, out: &mut dyn Write) -> Result<Answer, Failure> {
     match &arguments.live.interface {
         Some(interface) => live::run(arguments, interface, &folder, out),
         None if !arguments.proxy.routes.is_empty() => proxy::run(arguments, &folder, out),
-        None => program::run(arguments, &folder, out),
+        None => program::run(arguments, &folder),
     }
 }
 

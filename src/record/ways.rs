@@ -38,6 +38,11 @@ pub fn check(arguments: &Record) -> Result<(), Failure> {
             PROGRAM,
         ),
         (arguments.program.no_tripwire, "--no-tripwire", PROGRAM),
+        (
+            arguments.program.fail_on_missing,
+            "--fail-on-missing",
+            PROGRAM,
+        ),
     ];
     for (given, option, way) in options {
         if given && way != chosen {

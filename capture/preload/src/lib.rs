@@ -12,6 +12,9 @@
 #![allow(missing_docs)]
 
 #[allow(dead_code)]
+#[path = "../../reel/src/bell.rs"]
+mod bell;
+#[allow(dead_code)]
 #[path = "../../reel/src/body.rs"]
 mod body;
 #[allow(missing_docs)]

@@ -89,7 +89,11 @@ impl Pushing {
         if full && !make_room(thread, time, length) {
             return None;
         }
-        thread.writer.push_with(time, kind as u8, length, fill)
+        let number = thread.writer.push_with(time, kind as u8, length, fill);
+        if attach::bell().wants_every_push() || thread.writer.fills() {
+            attach::ring();
+        }
+        number
     }
 
     /// Pushes an event whose body is `parts`, one behind the other.
@@ -246,6 +250,7 @@ fn wait(writer: &mut RingWriter, gave_up_at: &mut u64, needed: usize) -> bool {
     if *gave_up_at == seen {
         return false;
     }
+    attach::ring();
     let mut since = now();
     loop {
         if writer.has_room(needed) {
@@ -255,9 +260,15 @@ fn wait(writer: &mut RingWriter, gave_up_at: &mut u64, needed: usize) -> bool {
             return false;
         }
         let progress = gate.progress.load(Ordering::Relaxed);
+        if attach::bell().is_orphaned() {
+            // The recorder is dead, and nobody makes room any more.
+            *gave_up_at = progress;
+            return false;
+        }
         if progress != seen {
             seen = progress;
             since = now();
+            attach::ring();
         } else if now().saturating_sub(since) > WAIT_MAX_NS {
             *gave_up_at = seen;
             return false;

@@ -33,8 +33,10 @@ pub const CLOCK_MONOTONIC: c_int = 1;
 pub const PROT_READ_WRITE: usize = 3;
 pub const MAP_SHARED: usize = 1;
 pub const MAP_PRIVATE_ANONYMOUS: usize = 0x22;
-pub const MAP_POPULATE: usize = 0x8000;
 pub const MADV_WIPEONFORK: usize = 18;
+pub const MADV_POPULATE_WRITE: usize = 23;
+/// On a word that other processes have as well.
+pub const FUTEX_WAKE: usize = 1;
 pub const FUTEX_WAIT_PRIVATE: usize = 128;
 pub const FUTEX_WAKE_PRIVATE: usize = 129;
 pub const RTLD_NEXT: *mut c_void = -1isize as *mut c_void;

@@ -138,6 +138,8 @@ pub struct Outcome {
     pub status: Option<ExitStatus>,
     /// The last of [`Report::Live`].
     pub live: Progress,
+    /// UDP sockets that were opened, by all processes.
+    pub sockets: u64,
     /// How many sentences told of gaps.
     pub gaps: u64,
     /// How many reels could not be made, or stopped.

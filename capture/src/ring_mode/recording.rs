@@ -50,6 +50,11 @@ impl RingRecording {
         })
     }
 
+    /// Whether something that was asked for is still to be done.
+    pub(crate) fn is_waiting(&self) -> bool {
+        self.requests.is_waiting() || !self.ready.is_empty() || self.windows.are_open()
+    }
+
     /// Whether the part under way is to end before `event`, so that the next one starts with it.
     pub(crate) fn ends_before(&self, event: &Event<'_>) -> bool {
         let snapshot = matches!(event, Event::Snapshot { .. });

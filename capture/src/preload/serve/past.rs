@@ -40,13 +40,13 @@ impl Server<'_> {
         }
     }
 
-    /// Whoever runs unrecorded is named.
-    pub(super) fn look_at_descendants(&mut self) {
+    /// Whoever runs unrecorded is named. `thorough`: nobody may be missed.
+    pub(super) fn look_at_descendants(&mut self, thorough: bool) {
         let Some(descendants) = &mut self.descendants else {
             return;
         };
         let recorded = |pid| self.processes.contains_key(&pid);
-        let (left, missing) = descendants.look(self.main, recorded);
+        let (left, missing) = descendants.look(self.main, recorded, thorough);
         self.left = left;
         for missing in missing {
             self.gap(missing.pid, &missing.sentence);
@@ -55,12 +55,15 @@ impl Server<'_> {
 
     pub(super) fn look(&mut self) {
         let pids: Vec<u32> = self.processes.keys().copied().collect();
+        let mut sockets = look::Sockets::default();
         for pid in pids {
-            let found = look::descriptors(pid);
+            let found = sockets.of(pid);
             let Some(process) = self.processes.get_mut(&pid) else {
                 continue;
             };
-            process.drops = process.drops.max(found.drops);
+            for (inode, drops) in found.drops {
+                process.drops.see(inode, drops);
+            }
             let seen = pid == self.main || process.counts().sockets > 0;
             if let Some(reached) = process.recorder().limit_reached()
                 && seen
@@ -99,7 +102,7 @@ impl Server<'_> {
 
     /// What recorded programs have done that may leave a gap.
     pub(super) fn hear(&mut self) {
-        while let Ok(doing) = self.doings.try_recv() {
+        while let Some(doing) = self.doings.next() {
             match doing {
                 Doing::Starts {
                     pid,
@@ -137,6 +140,11 @@ impl Server<'_> {
                     }
                 }
                 Doing::Past { pid, what } => self.goes_past(pid, what),
+                Doing::Drops { pid, inode, drops } => {
+                    if let Some(process) = self.processes.get_mut(&pid) {
+                        process.drops.see(inode, drops);
+                    }
+                }
                 Doing::Vdso { pid } => {
                     let name = self.processes.get(&pid).map(|process| process.name.clone());
                     let name = name.unwrap_or_else(|| format!("process {pid}"));
