@@ -288,7 +288,7 @@ fn control_c_goes_to_the_program_and_the_reel_is_ended_in_order() {
     assert!(signal(recorder.id(), libc::SIGINT));
     assert_eq!(
         recorder.wait().unwrap().code(),
-        Some(1),
+        Some(128 + 2),
         "the program was ended"
     );
     let reel = bench.reel();
