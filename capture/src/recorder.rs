@@ -367,6 +367,14 @@ impl Recorder {
         self.end()
     }
 
+    /// Takes no more events, and has the writing thread end the reel, without waiting for it.
+    pub(crate) fn begin_to_end(&mut self) {
+        self.options.triggers.leave(self.lane);
+        self.gate.stop();
+        self.shared.finishing.store(true, Ordering::Release);
+        self.writer.bell().ring();
+    }
+
     /// The same, for whoever still needs what else is known of it. Not twice.
     pub(crate) fn end(&mut self) -> Result<Summary, RecordError> {
         let path = self.path.clone();
@@ -380,10 +388,7 @@ impl Recorder {
             }
             return Err(RecordError::Forked { path });
         }
-        self.options.triggers.leave(self.lane);
-        self.gate.stop();
-        self.shared.finishing.store(true, Ordering::Release);
-        self.writer.bell().ring();
+        self.begin_to_end();
         let drained = drained.into_inner();
         let Ok(drained) = drained.unwrap_or_else(PoisonError::into_inner).recv() else {
             return Err(RecordError::DrainerDied { path });

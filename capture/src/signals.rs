@@ -4,9 +4,10 @@
 //! means is for each way of recording to say.
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering};
 
 static ASKED: AtomicU32 = AtomicU32::new(0);
+static TERMINATED: AtomicBool = AtomicBool::new(false);
 /// A bit for each signal that is to be passed on: that of signal n is bit n - 1.
 static FORWARD: AtomicU64 = AtomicU64::new(0);
 /// Is written to whenever a signal comes; -1 while nobody waits for it.
@@ -75,6 +76,7 @@ impl Signals {
 
     fn start() -> Signals {
         ASKED.store(0, Ordering::Relaxed);
+        TERMINATED.store(false, Ordering::Relaxed);
         FORWARD.store(0, Ordering::Relaxed);
         Signals {
             before: Vec::new(),
@@ -111,6 +113,11 @@ impl Signals {
         ASKED.load(Ordering::Relaxed)
     }
 
+    /// Whether one of them was SIGTERM.
+    pub(crate) fn terminated(&self) -> bool {
+        TERMINATED.load(Ordering::Relaxed)
+    }
+
     /// Readable once something has come; [`heard`](Signals::heard) takes that back.
     pub(crate) fn news(&self) -> Option<BorrowedFd<'_>> {
         self.news.as_ref().map(AsFd::as_fd)
@@ -145,6 +152,9 @@ fn bit(signal: i32) -> u64 {
 
 extern "C" fn asked(signal: i32, info: *const libc::siginfo_t, context: *mut libc::c_void) {
     ASKED.fetch_add(1, Ordering::Relaxed);
+    if signal == libc::SIGTERM {
+        TERMINATED.store(true, Ordering::Relaxed);
+    }
     passed_on(signal, info, context);
 }
 

@@ -66,6 +66,7 @@ pub(super) struct Process {
     pub(super) other: bool,
     /// Whether its reel tells of a gap.
     pub(super) marked: bool,
+    ending: bool,
     recorder: Recorder,
     tally: Arc<Tally>,
     notes: Pusher,
@@ -205,6 +206,7 @@ impl Process {
             same_numbers: true,
             other: false,
             marked: false,
+            ending: false,
             tally: recorder.tally(),
             recorder,
             notes,
@@ -228,9 +230,9 @@ impl Process {
         Counts::of(&self.tally)
     }
 
-    /// Ends the reel, with what was seen past the hooks as its last word. The kernel dropped
-    /// `drops` packets of its sockets that no other reel tells of.
-    pub(super) fn end(&mut self, drops: u64) -> Result<Summary, RecordError> {
+    /// Has the reel end soon, with what was seen past the hooks as its last word. The kernel
+    /// dropped `drops` packets of its sockets that no other reel tells of.
+    pub(super) fn say_last(&mut self, drops: u64) {
         if let Some(past) = self.past_the_hooks() {
             self.note(&format!("system calls past the recorder: {past}"));
         }
@@ -243,6 +245,17 @@ impl Process {
                 "the kernel dropped {drops} {packets} because a receive buffer was full"
             ));
         }
+        self.recorder.begin_to_end();
+        self.ending = true;
+    }
+
+    /// Whether its last words were said.
+    pub(super) fn is_ending(&self) -> bool {
+        self.ending
+    }
+
+    /// Ends the reel.
+    pub(super) fn end(&mut self) -> Result<Summary, RecordError> {
         self.recorder.end()
     }
 

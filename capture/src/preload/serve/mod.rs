@@ -44,6 +44,8 @@ const A_WHILE: Duration = Duration::from_secs(5);
 const LAST_LOOK_EVERY: Duration = Duration::from_millis(50);
 /// A program that does not load the library within this time never will.
 const LOAD_MAX: Duration = Duration::from_secs(5);
+/// So long a program has to end that was asked to by SIGTERM.
+const TERMINATION: Duration = Duration::from_millis(800);
 /// So long the last events of a process that has ended are waited for.
 const SETTLE: Duration = Duration::from_secs(2);
 
@@ -105,6 +107,9 @@ pub(super) fn record(
     };
     let status = server.run(&listener, &signals, &mut child);
     let everybody: Vec<u32> = server.processes.keys().copied().collect();
+    for pid in &everybody {
+        server.say_last(*pid, Why::Ended);
+    }
     for pid in everybody {
         server.finish(pid, Why::Ended);
     }
@@ -223,8 +228,12 @@ impl Server<'_> {
         let mut over: Option<(Instant, u32)> = None;
         // How often in a row nobody was left.
         let mut quiet = 0;
+        let mut terminated: Option<Instant> = None;
         loop {
             let mut until = live_at.min(look_at);
+            if let Some(since) = terminated {
+                until = until.min(since + TERMINATION);
+            }
             if !self.loaded {
                 until = until.min(self.begun + LOAD_MAX);
             }
@@ -289,6 +298,12 @@ impl Server<'_> {
             if over.is_some() && self.processes.is_empty() && alone {
                 return Ok(status);
             }
+            if signals.terminated() {
+                let since = *terminated.get_or_insert_with(Instant::now);
+                if over.is_some() || since.elapsed() >= TERMINATION {
+                    return Ok(status);
+                }
+            }
             if stopped || signals.asked() >= 2 {
                 return Ok(status);
             }
@@ -352,19 +367,30 @@ impl Server<'_> {
         Ok(ready.collect())
     }
 
-    fn finish(&mut self, pid: u32, why: Why) {
+    /// Has a reel end soon, with the last words that concern it.
+    fn say_last(&mut self, pid: u32, why: Why) {
         let Some(process) = self.processes.get(&pid) else {
             return;
         };
+        if process.is_ending() {
+            return;
+        }
         // What its last events tell of gaps is noted before the reel ends.
         process.recorder().settle(SETTLE);
         self.hear();
         self.name_what_never_came(pid, why);
+        if let Some(process) = self.processes.get_mut(&pid) {
+            let drops = self.drops.add(&process.drops);
+            process.say_last(drops);
+        }
+    }
+
+    fn finish(&mut self, pid: u32, why: Why) {
+        self.say_last(pid, why);
         let Some(process) = self.processes.get_mut(&pid) else {
             return;
         };
-        let drops = self.drops.add(&process.drops);
-        let summary = process.end(drops);
+        let summary = process.end();
         // What is behind a number that was never published comes only now, and must be heard before
         // this process is gone, or becomes known as another program.
         self.hear();
