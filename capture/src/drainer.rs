@@ -1,7 +1,7 @@
 //! Empties the rings of one recording into its reel, a pass at a time.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -9,6 +9,7 @@ use netreel_reel::ring::RingReader;
 use netreel_reel::{Event, EventNumber, LIMIT_NOTE, PlainError, Record, ThreadId, Time};
 use netreel_reel::{WriteError, plain_read};
 use netreel_transport::GateRef;
+use rustix::io::Errno;
 
 use crate::options::Reached;
 use crate::ring_mode::{RingRecording, Triggers};
@@ -24,6 +25,8 @@ pub(crate) struct Shared {
     pub(crate) limit: OnceLock<Reached>,
     /// The failed write that has ended it.
     pub(crate) failed: OnceLock<String>,
+    /// The operating system's code where the disk has no room now; 0 where it has.
+    pub(crate) no_room: AtomicI32,
     pub(crate) tally: Arc<Tally>,
 }
 
@@ -93,6 +96,8 @@ const LATE: Duration = Duration::from_millis(200);
 const LATE_EVERY: Duration = Duration::from_millis(2);
 /// How often a window that is being kept is looked after.
 const WINDOW_EVERY: Duration = Duration::from_millis(20);
+/// How often it is tried again to write on a disk that was full.
+const ROOM_EVERY: Duration = Duration::from_millis(500);
 /// So many events are taken in one pass, because other recordings may have the same thread.
 const PASS_MAX: u32 = 50_000;
 
@@ -115,6 +120,17 @@ pub(crate) struct Drainer {
     ring: Option<RingRecording>,
     /// The limit that ends the recording, once it is reached.
     limit: Option<Reached>,
+    /// All before this number were shown to the watch and counted.
+    shown: u64,
+    full: Option<Full>,
+    /// A note of the drainer's own, and its number.
+    note: Option<(u64, String)>,
+}
+
+/// Since when the disk has no room.
+struct Full {
+    since: Instant,
+    error: WriteError,
 }
 
 struct Lane {
@@ -151,6 +167,9 @@ impl Drainer {
             triggers,
             ring,
             limit: None,
+            shown: 0,
+            full: None,
+            note: None,
         }
     }
 
@@ -163,8 +182,50 @@ impl Drainer {
         match self.try_pass(fresh) {
             Ok(Some(pause)) => Ok(pause),
             Ok(None) => Err(Ok(())),
-            Err(error) => Err(Err(error)),
+            Err(error) => self.wait_for_room(error).map_err(Err),
         }
+    }
+
+    /// Nothing could be written. Where the disk is full, what was pushed stays in the rings, and
+    /// what finds no room there is dropped and counted, until there is room again.
+    fn wait_for_room(&mut self, error: WriteError) -> Result<Pause, WriteError> {
+        let code = code(&error);
+        let may_end = [Errno::NOSPC, Errno::DQUOT].map(Errno::raw_os_error);
+        if !may_end.contains(&code) || self.shared.finishing.load(Ordering::Acquire) {
+            return Err(error);
+        }
+        self.shared.no_room.store(code, Ordering::Release);
+        self.gate.0.set_full(true);
+        self.triggers.look_for_signal();
+        if let Some(ring) = &mut self.ring {
+            ring.refuse(&error.to_string());
+        }
+        self.gate.0.made_progress();
+        let since = self
+            .full
+            .take()
+            .map_or_else(Instant::now, |full| full.since);
+        self.full = Some(Full { since, error });
+        Ok(Pause::Doze(Instant::now() + ROOM_EVERY))
+    }
+
+    /// Tries whether there is room again, and names the hole.
+    fn look_for_room(&mut self) -> Result<(), WriteError> {
+        let Some(full) = &self.full else {
+            return Ok(());
+        };
+        let (error, seconds) = (full.error.to_string(), full.since.elapsed().as_secs_f64());
+        self.seal()?;
+        self.full = None;
+        self.shared.no_room.store(0, Ordering::Release);
+        self.gate.0.set_full(false);
+        let number = self.rings(|rings| rings.control().next.0.fetch_add(1, Ordering::SeqCst));
+        let text = format!(
+            "for {seconds:.1} s nothing could be written ({error}); what found no room in the \
+             buffers meanwhile is counted as dropped"
+        );
+        self.note = Some((number, text));
+        Ok(())
     }
 
     /// Whether nothing has been pushed since the latest pass.
@@ -211,6 +272,7 @@ impl Drainer {
         // Read before the rings: what was pushed before the flag was set is then seen.
         let finishing = self.shared.finishing.load(Ordering::Acquire) || self.limit.is_some();
         self.find_lanes();
+        self.look_for_room()?;
         let first = self.series.next_number();
         let more = self.drain(since)?;
         self.seal_where_due()?;
@@ -272,6 +334,14 @@ impl Drainer {
     fn drain(&mut self, since: Instant) -> Result<bool, WriteError> {
         for _ in 0..PASS_MAX {
             let wanted = self.series.next_number().0;
+            if self
+                .note
+                .as_ref()
+                .is_some_and(|(number, _)| *number == wanted)
+            {
+                self.write_note()?;
+                continue;
+            }
             let Some(lane) = self.lane_with(wanted) else {
                 return Ok(false);
             };
@@ -333,28 +403,53 @@ impl Drainer {
             thread,
             event,
         };
-        if let Some(watch) = &mut self.watch {
-            watch(&record);
+        if number.0 >= self.shown {
+            self.shown = number.0 + 1;
+            if let Some(watch) = &mut self.watch {
+                watch(&record);
+            }
+            // Behind the watch: what was counted was told.
+            self.shared.tally.count(&event);
         }
-        // Behind the watch: what was counted was told.
-        self.shared.tally.count(&event);
+        let mut written = Ok(());
         if let Some(ring) = &mut self.ring {
             if ring.ends_before(&event) && self.series.may_rotate() {
                 // What the rings still hold of it is given back below.
-                self.series.seal()?;
-                if let Some(ended) = self.series.rotate() {
+                written = self.series.seal();
+                if written.is_ok()
+                    && let Some(ended) = self.series.rotate()
+                {
                     ring.ended(ended);
                 }
                 self.shared.tally.rotations.fetch_add(1, Ordering::Relaxed);
             }
             ring.wrote(&event);
         }
-        self.series.push(&record)?;
+        if let Err(error) = written.and_then(|()| self.series.push(&record)) {
+            lane.reader.rewind(before);
+            return Err(error);
+        }
         if self.series.sealed_number() != sealed {
             // All but this event stand in the file now.
             self.opened = Some(Instant::now());
             self.give_back(Some((index, before)));
         }
+        Ok(())
+    }
+
+    fn write_note(&mut self) -> Result<(), WriteError> {
+        let Some((number, text)) = &self.note else {
+            return Ok(());
+        };
+        let (number, text) = (*number, text.as_bytes());
+        let record = Record {
+            number: EventNumber(number),
+            time: self.latest,
+            thread: ThreadId(0),
+            event: Event::Note { text },
+        };
+        self.series.push(&record)?;
+        self.note = None;
         Ok(())
     }
 
@@ -451,6 +546,7 @@ impl Drainer {
             // SAFETY: `Lane` keeps the ring mapped, and this thread is its only reader.
             let reader = unsafe { RingReader::new(ring.memory()) };
             let prepared = reader.at() + reader.capacity();
+            self.series.add_beside(ring.length());
             self.lanes.push(Lane {
                 ring,
                 reader,
@@ -470,6 +566,14 @@ impl Drainer {
             .min()
         {
             self.take_from(index)?;
+        }
+        let next = self.series.next_number().0;
+        if self
+            .note
+            .as_ref()
+            .is_some_and(|(number, _)| *number >= next)
+        {
+            self.write_note()?;
         }
         let dropped = |lane: &Lane| lane.ring.head().dropped.0.load(Ordering::Relaxed);
         let ringless = self.rings(|rings| rings.control().ringless.0.load(Ordering::Relaxed));

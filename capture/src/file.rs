@@ -1,7 +1,7 @@
 //! Reels in files: the operating system's side of `ReadAt` and `Append`.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Seek, SeekFrom, Write};
 use std::os::unix::fs::FileExt;
 
 use netreel_reel::{Append, AppendError, ReadAt, ReadError};
@@ -96,6 +96,8 @@ impl Append for FileAppend {
                 // Takes away what a full disk took of the block, so that the reel ends whole.
                 // Should this fail as well, a reader meets a torn block and copes.
                 let _ = self.file.set_len(self.length);
+                // It may be tried again.
+                let _ = self.file.seek(SeekFrom::Start(self.length));
                 Err(AppendError(os_code(&error)))
             }
         }

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::hash::{BuildHasher, Hasher};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -224,6 +224,7 @@ impl Recorder {
             finishing,
             limit: OnceLock::new(),
             failed: OnceLock::new(),
+            no_room: AtomicI32::new(0),
             tally: Arc::default(),
         });
         let requests = Arc::new(Requests::new(bell));
@@ -275,9 +276,10 @@ impl Recorder {
         self.options.triggers.pull(cause, text);
     }
 
-    /// Whether events are taken now: not switched off, not stopped by a failed write.
+    /// Whether events are taken now: not switched off, not stopped by a failed write, and the disk
+    /// has room.
     pub fn is_recording(&self) -> bool {
-        self.gate.is_on()
+        self.gate.is_on() && !self.gate.is_full()
     }
 
     /// The limit of [`Options::max`] that has ended the recording, once it has.
@@ -327,6 +329,12 @@ impl Recorder {
         }
         rings.grow()?;
         Ok(rings.rings().len() - 1)
+    }
+
+    /// Why nothing can be written now, where the disk is full; it is tried again.
+    pub(crate) fn no_room(&self) -> Option<io::Error> {
+        let code = self.shared.no_room.load(Ordering::Acquire);
+        (code != 0).then(|| io::Error::from_raw_os_error(code))
     }
 
     /// How often it went on in a new file, or tried to.

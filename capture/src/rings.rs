@@ -169,6 +169,11 @@ impl MappedRing {
         &self.gate
     }
 
+    /// The room that it takes in the file, in bytes.
+    pub(crate) fn length(&self) -> u64 {
+        (RING_PAGE + self.capacity) as u64
+    }
+
     /// Wakes the thread that empties it.
     pub(crate) fn bell(&self) -> BellRef {
         self.bell

@@ -34,6 +34,8 @@ pub(crate) struct Series {
     name: u32,
     ended: VecDeque<Own>,
     done: Done,
+    /// What the recording's ring file takes beside them, in bytes.
+    beside: u64,
     begun: Instant,
     file_begun: Instant,
     again_at: Option<Instant>,
@@ -136,6 +138,7 @@ impl Series {
             name: 0,
             ended: VecDeque::new(),
             done: Done::default(),
+            beside: 0,
             begun: now,
             file_begun: now,
             again_at: None,
@@ -238,6 +241,11 @@ impl Series {
         given
     }
 
+    /// The ring file has grown.
+    pub(crate) fn add_beside(&mut self, bytes: u64) {
+        self.beside += bytes;
+    }
+
     /// The file under way.
     pub(crate) fn path(&self) -> &Path {
         &self.file.path
@@ -293,7 +301,11 @@ impl Series {
             let Some(oldest) = self.ended.front() else {
                 return;
             };
-            let large = keep.bytes.is_some_and(|limit| bytes > limit);
+            let large = keep.bytes.is_some_and(|limit| {
+                // A ring file that takes more than half would leave nothing to keep.
+                let counts = self.beside <= limit / 2;
+                bytes > limit - if counts { self.beside } else { 0 }
+            });
             let old = keep
                 .time
                 .is_some_and(|limit| oldest.ended.elapsed() > limit);

@@ -58,7 +58,8 @@ pub struct RingStop {
 #[repr(C)]
 #[derive(Debug, Default)]
 pub struct RingGate {
-    /// 0: recording has ended; 1: events are taken; 2: recording is switched off.
+    /// 0: recording has ended; 1: events are taken; 2: recording is switched off; 3: events are
+    /// taken, and there is no room on the disk, so that nobody waits for a buffer.
     pub state: AtomicU32,
     /// 1 in a ring file that another process pushes into.
     pub home: AtomicU32,
@@ -440,6 +441,12 @@ impl RingReader {
     #[inline]
     pub fn at(&self) -> u64 {
         self.at
+    }
+
+    /// Takes everything behind `at` once more, a former answer of [`at`](RingReader::at) whose
+    /// room was not given back.
+    pub fn rewind(&mut self, at: u64) {
+        self.at = at.min(self.at);
     }
 
     /// Gives back the room of all events before `at`, a former answer of [`at`](RingReader::at):

@@ -54,6 +54,8 @@ pub(super) struct Process {
     pub(super) segments_told: bool,
     /// Whether it was told that a limit has ended its reel.
     pub(super) limited: bool,
+    /// Whether the disk was full at the latest look.
+    pub(super) full: bool,
     /// Its program.
     pub(super) program: Option<PathBuf>,
     /// What it says that it becomes: for a sentence, and the program's file.
@@ -200,6 +202,7 @@ impl Process {
             ringless: false,
             segments_told: false,
             limited: false,
+            full: false,
             program: look::path(pid),
             becomes: None,
             started: None,

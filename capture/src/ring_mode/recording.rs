@@ -110,6 +110,19 @@ impl RingRecording {
         }
     }
 
+    /// Nothing can be written now, as `why` says: no window is kept.
+    pub(crate) fn refuse(&mut self, why: &str) {
+        let all = EventNumber(u64::MAX);
+        self.ready.extend(self.requests.take(all));
+        for _ in &self.ready {
+            let base = self.base.display();
+            let why = format!("{base}: no window is kept now: {why}");
+            self.triggers.tell(TriggerNews::Refused(why));
+        }
+        self.requests.done(self.ready.len());
+        self.ready.clear();
+    }
+
     /// A part that a window wants could not be ended; the recording goes on in it.
     pub(crate) fn could_not_end(&mut self, path: &Path) {
         if std::mem::replace(&mut self.stuck, true) {

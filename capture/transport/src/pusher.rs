@@ -49,6 +49,8 @@ pub struct Gate {
 const STOPPED: u32 = 0;
 const ON: u32 = 1;
 const OFF: u32 = 2;
+/// As [`ON`], and nobody waits for room, because the disk has none.
+const FULL: u32 = 3;
 
 impl Default for Gate {
     fn default() -> Gate {
@@ -65,7 +67,19 @@ impl Gate {
     /// Whether events are taken now.
     #[inline]
     pub fn is_on(&self) -> bool {
-        self.state.load(Ordering::Relaxed) == ON
+        matches!(self.state.load(Ordering::Relaxed), ON | FULL)
+    }
+
+    /// Whether nobody waits for room now, because the disk has none.
+    pub fn is_full(&self) -> bool {
+        self.state.load(Ordering::Relaxed) == FULL
+    }
+
+    /// Says whether the disk has room.
+    pub fn set_full(&self, full: bool) {
+        let (from, to) = if full { (ON, FULL) } else { (FULL, ON) };
+        let order = Ordering::Relaxed;
+        let _ = self.state.compare_exchange(from, to, order, order);
     }
 
     /// Whether recording has ended for good, or this is a forked child.
@@ -95,10 +109,14 @@ impl Gate {
 
     /// Returns whether it changed anything.
     fn switch(&self, on: bool) -> bool {
-        let (from, to) = if on { (OFF, ON) } else { (ON, OFF) };
-        self.state
-            .compare_exchange(from, to, Ordering::Relaxed, Ordering::Relaxed)
-            .is_ok()
+        let change = |from, to| {
+            let order = Ordering::Relaxed;
+            self.state.compare_exchange(from, to, order, order).is_ok()
+        };
+        match on {
+            true => change(OFF, ON),
+            false => change(ON, OFF) || change(FULL, OFF),
+        }
     }
 }
 
@@ -380,7 +398,7 @@ impl RingSink {
             if self.writer.has_room(room) {
                 return true;
             }
-            if self.gate.is_stopped() {
+            if self.gate.is_stopped() || self.gate.is_full() {
                 return false;
             }
             let progress = self.gate.progress.load(Ordering::Relaxed);

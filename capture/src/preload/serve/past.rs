@@ -72,6 +72,15 @@ impl Server<'_> {
                 let name = process.name.clone();
                 (self.report)(Report::Limit { name, reached });
             }
+            let full = process.recorder().no_room();
+            let known = std::mem::replace(&mut process.full, full.is_some());
+            if let Some(error) = full.filter(|_| !known) {
+                let name = process.name.clone();
+                self.gap(pid, &format!("{name}: what finds no room in its buffers, because nothing can be written now: {error}; recording goes on when there is room"));
+            }
+            let Some(process) = self.processes.get_mut(&pid) else {
+                continue;
+            };
             // One that has just become another program may be about to say so itself.
             let now = look::path(pid);
             let other = now.is_some() && process.program.is_some() && now != process.program;
