@@ -23,6 +23,7 @@ mod replay;
 mod show;
 mod table;
 mod text;
+mod trigger;
 mod wire;
 
 use std::io::Write;
@@ -63,6 +64,7 @@ fn run(command: &Command, out: &mut dyn Write) -> Result<Answer, Failure> {
         Command::Demo(arguments) => demo::run(arguments, out),
         Command::DemoNode(arguments) => demo::node::run(arguments),
         Command::Record(arguments) => record::run(arguments, out),
+        Command::Trigger(arguments) => trigger::run(arguments, out),
         Command::Import(arguments) => import::run(arguments, out),
         Command::Info(arguments) => info::run(arguments, out),
         Command::Packets(arguments) => packets::run(arguments, out),

@@ -203,3 +203,150 @@ fn a_program_without_udp_sockets_says_that_tcp_is_not_recorded() {
     let ran = pair.record(&[], &[text(&program), "3"]).expect(0);
     assert!(!ran.err.contains(told) && !notes(&pair.reel()).contains(told));
 }
+
+/// The files in the bench's folder of reels that begin or end like that.
+fn files(bench: &Bench, like: impl Fn(&str) -> bool) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(bench.out()).into_iter().flatten();
+    let names = entries.map(|entry| entry.unwrap().file_name());
+    let names = names.filter_map(|name| name.into_string().ok());
+    names
+        .filter(|name| like(name))
+        .map(|name| bench.out().join(name))
+        .collect()
+}
+
+#[test]
+fn what_a_killed_recorder_leaves_is_tidied_up_once_nobody_uses_it() {
+    let bench = Bench::new();
+    let program = bench.compile("forsaken");
+    let (go, told) = (bench.at("go"), bench.at("told"));
+    let command = [text(&program), text(&go), text(&told)];
+    let mut recorder = start(&bench, &[], &command);
+    while files(&bench, |name| name.ends_with(".reel")).is_empty() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let players = loop {
+        let found = children(recorder.id());
+        if let [player] = found[..] {
+            break player;
+        }
+    };
+    std::thread::sleep(Duration::from_millis(300));
+    recorder.kill().unwrap();
+    recorder.wait().unwrap();
+    let own = |name: &str| name.starts_with(".netreel-");
+    let ring = |name: &str| name.ends_with(".ring");
+    let (before, long) = (files(&bench, own), files(&bench, ring));
+    assert_eq!((before.len(), long.len()), (2, 1), "library and socket");
+    support::netreel(&["info", text(&bench.out())]).expect(0);
+    assert_eq!(files(&bench, own).len(), 1, "the program has the library");
+    assert!(long[0].metadata().unwrap().len() > 8 << 20);
+    // The program pushes on.
+    std::fs::write(&go, "").unwrap();
+    await_text(&told, |text| !text.is_empty());
+    while Path::new(&format!("/proc/{players}/maps"))
+        .metadata()
+        .is_ok()
+        && !std::fs::read_to_string(format!("/proc/{players}/maps"))
+            .unwrap_or_default()
+            .is_empty()
+    {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let copy = bench.at("copy");
+    std::fs::create_dir(&copy).unwrap();
+    for file in files(&bench, |name| name.contains(".reel")) {
+        std::fs::copy(&file, copy.join(file.file_name().unwrap())).unwrap();
+    }
+    support::netreel(&["info", text(&bench.out())]).expect(0);
+    assert!(files(&bench, own).is_empty());
+    let short = long[0].metadata().unwrap().len();
+    assert!(short < 5 << 20, "what 2000 packets take: {short}");
+    let events = |folder: &Path| {
+        let session = netreel_capture::open_session(&[folder]).unwrap();
+        support::programs::records(&session.reels[0].reel)
+    };
+    assert_eq!(events(&bench.out()), events(&copy));
+    assert!(sent(&bench.reel()).len() > 2000);
+}
+
+#[test]
+fn a_name_is_the_reels_and_the_nodes_and_a_shared_folder_is_no_news() {
+    let bench = Bench::new();
+    let (program, pair) = (bench.compile("heeds"), bench.compile("pair"));
+    let told = bench.at("told");
+    let command = [text(&program), text(&told)];
+    let mut server = start(&bench, &["--name", "SERVER"], &command);
+    await_text(&told, |text| text == "ready\n");
+    let ran = bench
+        .record(&["--name", "CLIENT"], &[text(&pair), "3"])
+        .expect(0);
+    assert!(!ran.err.contains("holds a recording"), "{}", ran.err);
+    signal(server.id(), libc::SIGUSR2);
+    assert_eq!(ended(&mut server).code(), Some(42));
+    let again = bench
+        .record(&["--name", "CLIENT"], &[text(&pair), "3"])
+        .expect(0);
+    assert!(
+        again.err.contains("holds a recording that has ended"),
+        "{}",
+        again.err
+    );
+    let mut names: Vec<String> = bench.reels().into_iter().map(|(name, _)| name).collect();
+    names.sort();
+    assert_eq!(names, ["CLIENT", "CLIENT", "SERVER"]);
+    assert!(bench.out().join("SERVER.reel").exists());
+    for wrong in ["", "../A", "a/b", ".x", "A.0001"] {
+        let ran = bench
+            .record(&["--name", wrong], &[text(&pair), "3"])
+            .expect(2);
+        assert!(ran.err.contains("a name has letters"), "{}", ran.err);
+    }
+}
+
+#[test]
+fn a_window_is_kept_by_the_name_of_its_folder() {
+    let bench = Bench::new();
+    let program = bench.compile("heeds");
+    let told = bench.at("told");
+    let none = support::netreel(&["trigger", text(bench.at("").as_path())]).expect(2);
+    assert!(none.err.contains("nobody records into it"), "{}", none.err);
+    let command = [text(&program), text(&told)];
+    let mut recorder = start(&bench, &["--ring", "5"], &command);
+    await_text(&told, |text| text == "ready\n");
+    while files(&bench, |name| name.ends_with(".recorder")).is_empty() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let asked = support::netreel(&["trigger", text(&bench.out())]).expect(0);
+    let id = recorder.id();
+    assert!(
+        asked.out.starts_with(&format!("recorder {id} keeps ")),
+        "{}",
+        asked.out
+    );
+    await_text(&bench.at("stderr"), |text| text.contains("kept "));
+    assert_eq!(files(&bench, |name| name.starts_with("window-")).len(), 1);
+    signal(recorder.id(), libc::SIGUSR2);
+    assert_eq!(ended(&mut recorder).code(), Some(42));
+    assert!(files(&bench, |name| name.starts_with(".netreel-")).is_empty());
+    support::netreel(&["trigger", text(&bench.out())]).expect(2);
+}
+
+#[test]
+fn sigterm_ends_a_recording_whatever_its_program_leaves_behind() {
+    let bench = Bench::new();
+    let orphan = bench.compile("orphan");
+    let line = format!("({} stay 1000000 &); sleep 1000", text(&orphan));
+    let mut recorder = start(&bench, &[], &["sh", "-c", &line]);
+    while files(&bench, |name| name.starts_with("orphan.")).is_empty() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let left = children(recorder.id());
+    assert!(signal(recorder.id(), libc::SIGTERM));
+    // Until then it would wait for the orphan, which has three hours to go.
+    ended(&mut recorder);
+    for process in left {
+        signal(process, libc::SIGKILL);
+    }
+    assert_eq!(bench.reel().ending(), &netreel_reel::Ending::Clean);
+}

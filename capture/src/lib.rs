@@ -14,6 +14,7 @@ mod options;
 mod part_file;
 pub mod pcap;
 pub mod preload;
+mod presence;
 mod progress;
 pub mod proxy;
 mod recorder;
@@ -21,6 +22,7 @@ pub mod ring_mode;
 mod rings;
 mod series;
 mod signals;
+mod tidy;
 mod writer;
 
 pub use anchor::clock_anchor;
@@ -35,7 +37,9 @@ pub use open::{
     OpenError, OpenWhy, OpenedReel, OpenedSession, open, open_session, reel_files, reels_at,
 };
 pub use options::{Limits, Options, Reached};
+pub use presence::{Presence, PresentRecorder};
 pub use progress::Progress;
 pub use recorder::{RecordError, Recorder, Summary, ring_path};
 pub use series::part_path;
 pub use signals::Signals;
+pub use tidy::{is_recorded, tidy};

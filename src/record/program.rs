@@ -21,12 +21,13 @@ pub fn run(arguments: &Record, folder: &Path) -> Result<Answer, Failure> {
         options,
         random_addresses: arguments.program.random_addresses,
         tripwire: !arguments.program.no_tripwire,
+        name: arguments.program.name.clone(),
     };
     let mut line = LiveLine::beside_a_program(armed);
-    if holds_reels(folder) {
+    if holds_an_older_recording(folder) {
         line.say(&format!(
-            "{} holds reels already, and then holds two recordings; they open together where they \
-             have packets in common, or else one by one",
+            "{} holds a recording that has ended, and then holds two; they open together where \
+             they have packets in common, or else one by one",
             folder.display()
         ));
     }
@@ -151,7 +152,13 @@ fn outliving(processes: u64) -> String {
     }
 }
 
-fn holds_reels(folder: &Path) -> bool {
-    let mut entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    entries.any(|entry| Path::new(&entry.file_name()).extension() == Some("reel".as_ref()))
+/// Whether there are reels, and none of them is being recorded: nodes of one session may well
+/// share a folder.
+fn holds_an_older_recording(folder: &Path) -> bool {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let paths = entries.map(|entry| entry.path());
+    let mut reels = paths
+        .filter(|path| path.extension() == Some("reel".as_ref()))
+        .peekable();
+    reels.peek().is_some() && !reels.any(|reel| netreel_capture::is_recorded(&reel))
 }

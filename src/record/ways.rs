@@ -31,6 +31,7 @@ pub fn check(arguments: &Record) -> Result<(), Failure> {
             "--follow-children",
             PROGRAM,
         ),
+        (arguments.program.name.is_some(), "--name", PROGRAM),
         (arguments.program.no_children, "--no-children", PROGRAM),
         (
             arguments.program.random_addresses,

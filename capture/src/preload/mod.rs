@@ -35,6 +35,9 @@ pub struct Wanted {
     pub command: Vec<std::ffi::OsString>,
     /// Where the reels go; made where it is not there.
     pub out: PathBuf,
+    /// What the program's node and reel are called; by the program and its process id where it is
+    /// `None`. Processes that it starts have the name, their program and their process id.
+    pub name: Option<String>,
     /// Whether programs that the program starts get reels as well.
     pub children: bool,
     /// How each reel is written. There may be as many pushers as the program has threads; every

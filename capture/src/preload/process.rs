@@ -145,16 +145,15 @@ const RINGS_AT_START: usize = 3;
 const RINGS_IN_RING_MODE: usize = RINGS_AT_START + 1;
 
 impl Process {
-    /// Makes the reel of process `pid` in `folder`. `session` is the same for all processes of the
+    /// Makes the reel of process `pid`, which is called `name`, in `folder`. `session` is the same for all processes of the
     /// recording.
     pub(super) fn new(
-        pid: u32,
+        (pid, name): (u32, String),
         ended: OwnedFd,
         folder: &Path,
         options: Options,
         (writer, doings, session): (Arc<Writer>, Telling, [u8; 16]),
     ) -> Result<Process, RecordError> {
-        let name = format!("{}.{pid}", look::program(pid));
         let mut path = folder.join(format!("{name}.reel"));
         let mut again = 2;
         // A process may become the same program twice.

@@ -28,6 +28,7 @@ use crate::open::reel_files;
 use crate::progress::Progress;
 use crate::recorder::{RecordError, Summary};
 use crate::signals::Signals;
+use crate::tidy::tidy;
 use crate::writer::Writer;
 
 use launch::{listen, start};
@@ -70,6 +71,7 @@ pub(super) fn record(
     let out = &wanted.out;
     let at_out = |what: &str| format!("{what} {}", out.display());
     fs::create_dir_all(out).map_err(failed(at_out("make the folder")))?;
+    tidy(out);
     let unpacked = Unpacked::new(out).map_err(failed(at_out("write into")))?;
     let listener = listen(&unpacked.socket).map_err(failed("listen for the program".to_owned()))?;
     let writer = Writer::start_for_others();

@@ -86,7 +86,14 @@ impl Server<'_> {
         let options = self.wanted.options.clone();
         let sender = self.sender.clone();
         let told = (self.writer.clone(), sender, self.session);
-        let made = Process::new(pid, ended, &self.wanted.out, options, told);
+        let program = format!("{}.{pid}", look::program(pid));
+        let name = match &self.wanted.name {
+            None => program,
+            Some(name) if pid == self.main => name.clone(),
+            Some(name) => format!("{name}.{program}"),
+        };
+        let whose = (pid, name);
+        let made = Process::new(whose, ended, &self.wanted.out, options, told);
         let process = match made {
             Ok(process) => process,
             Err(error) if pid == self.main && self.reels.is_empty() => {
