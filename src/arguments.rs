@@ -263,7 +263,7 @@ pub struct Info {
     #[command(flatten)]
     pub read: Read,
     /// Count messages, objects, resends and round trips too where there are more than 100 000
-    /// packets
+    /// packets, and list each group, broadcast address and address that nothing could be sent to
     #[arg(long)]
     pub all: bool,
 }

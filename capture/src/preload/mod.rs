@@ -58,7 +58,7 @@ pub enum PreloadError {
     NotFound(String),
     /// The program would escape.
     #[error(
-        "{program}: {why}. Recording it this way would leave silent gaps; record it from outside instead"
+        "{program}: {why}. Recording it this way would leave silent gaps; record it from outside instead: by `netreel record --proxy LISTEN=TARGET` between it and whom it talks to, or by `netreel record --live IFACE` at the network interface"
     )]
     Escapes {
         /// The program.
