@@ -350,3 +350,19 @@ fn sigterm_ends_a_recording_whatever_its_program_leaves_behind() {
     }
     assert_eq!(bench.reel().ending(), &netreel_reel::Ending::Clean);
 }
+
+#[test]
+fn a_program_that_forbids_itself_what_the_recorder_asks_runs_on_and_it_is_said() {
+    for arguments in [&[][..], &["number"][..]] {
+        let bench = Bench::new();
+        let program = bench.compile("sandboxed");
+        let command = [&[text(&program)], arguments].concat();
+        let ran = bench.record(&[], &command).expect(1);
+        let told = "forbids calls that the recorder makes in it; the recorder does without \
+            (getsockopt, getsockname, getpeername, fstat, futex, nanosleep)";
+        assert!(ran.err.contains(told), "{}", ran.err);
+        let reel = bench.reel();
+        assert!(notes(&reel).contains(told));
+        assert_eq!(sent(&reel).len(), 3);
+    }
+}

@@ -96,6 +96,8 @@ const LATE: Duration = Duration::from_millis(200);
 const LATE_EVERY: Duration = Duration::from_millis(2);
 /// How often a window that is being kept is looked after.
 const WINDOW_EVERY: Duration = Duration::from_millis(20);
+/// In the gate of a program that may not wake the recorder.
+const CANNOT_RING: u32 = 2;
 /// How often it is tried again to write on a disk that was full.
 const ROOM_EVERY: Duration = Duration::from_millis(500);
 /// So many events are taken in one pass, because other recordings may have the same thread.
@@ -230,8 +232,12 @@ impl Drainer {
 
     /// Whether nothing has been pushed since the latest pass.
     pub(crate) fn is_quiet(&self) -> bool {
-        let taken = self.rings(|rings| rings.control().next.0.load(Ordering::SeqCst));
-        taken == self.series.next_number().0
+        let (taken, rings) = self.rings(|rings| {
+            let control = rings.control();
+            let home = control.gate.0.home.load(Ordering::Relaxed);
+            (control.next.0.load(Ordering::SeqCst), home != CANNOT_RING)
+        });
+        rings && taken == self.series.next_number().0
     }
 
     /// Ends the reel, after a pass that said so.

@@ -26,7 +26,7 @@ pub fn run(arguments: &Record, folder: &Path) -> Result<Answer, Failure> {
     let mut line = LiveLine::beside_a_program(armed);
     if holds_an_older_recording(folder) {
         line.say(&format!(
-            "{} holds a recording that has ended, and then holds two; they open together where \
+            "{} holds a recording that has ended, and then holds two recordings; they open together where \
              they have packets in common, or else one by one",
             folder.display()
         ));

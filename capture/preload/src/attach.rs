@@ -112,6 +112,11 @@ pub fn ring() {
     }
 }
 
+/// The recorder has to look by itself: this process may not wake it any more.
+pub fn cannot_ring() {
+    control().gate.0.home.store(2, Ordering::Relaxed);
+}
+
 /// Whether a full ring drops at once.
 pub fn drops_when_full() -> bool {
     DROP_WHEN_FULL.load(Ordering::Relaxed) != 0

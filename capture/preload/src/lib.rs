@@ -41,6 +41,7 @@ mod processes;
 mod push;
 mod randomness;
 mod receive;
+mod sandbox;
 mod send;
 mod sockets;
 mod sys;

@@ -290,12 +290,23 @@ pub mod nr {
     pub const AUDIT_ARCH: u32 = 0xc000_00b7;
 }
 
-/// A system call that no hook sees and that leaves `errno` alone. Negative: the error code.
+/// A system call that no hook sees and that leaves `errno` alone. Negative: the error code. One that
+/// the program's own filters forbid is not made.
 ///
 /// # Safety
 /// As the call says.
-#[cfg(target_arch = "x86_64")]
 pub unsafe fn syscall(number: usize, a: [usize; 6]) -> isize {
+    if !crate::sandbox::allows(number, &a) {
+        return -EPERM;
+    }
+    // SAFETY: the caller vouches for it.
+    unsafe { enter(number, a) }
+}
+
+const EPERM: isize = 1;
+
+#[cfg(target_arch = "x86_64")]
+unsafe fn enter(number: usize, a: [usize; 6]) -> isize {
     let result: isize;
     // SAFETY: the kernel's calling convention; the caller vouches for the arguments.
     unsafe {
@@ -311,12 +322,8 @@ pub unsafe fn syscall(number: usize, a: [usize; 6]) -> isize {
     result
 }
 
-/// A system call that no hook sees and that leaves `errno` alone. Negative: the error code.
-///
-/// # Safety
-/// As the call says.
 #[cfg(target_arch = "aarch64")]
-pub unsafe fn syscall(number: usize, a: [usize; 6]) -> isize {
+unsafe fn enter(number: usize, a: [usize; 6]) -> isize {
     let result: isize;
     // SAFETY: the kernel's calling convention; the caller vouches for the arguments.
     unsafe {

@@ -61,7 +61,7 @@ pub struct RingGate {
     /// 0: recording has ended; 1: events are taken; 2: recording is switched off; 3: events are
     /// taken, and there is no room on the disk, so that nobody waits for a buffer.
     pub state: AtomicU32,
-    /// 1 in a ring file that another process pushes into.
+    /// 1 in a ring file that another process pushes into; 2 where that one may not ring.
     pub home: AtomicU32,
     /// Rises while the recorder is at work.
     pub progress: AtomicU64,

@@ -93,8 +93,12 @@ pub(super) enum Doing {
     Forks { pid: u32, child: u32 },
     /// It looks for the kernel's own library.
     Vdso { pid: u32 },
-    /// It does something that no hook sees.
-    Past { pid: u32, what: PastId },
+    /// It does something that no hook sees. `calls` are those that a filter of its own forbids.
+    Past {
+        pid: u32,
+        what: PastId,
+        calls: Vec<u16>,
+    },
     /// The kernel dropped so many packets of one of its sockets.
     Drops { pid: u32, inode: u64, drops: u64 },
 }
@@ -369,9 +373,12 @@ fn tell_of_gaps(pid: u32, record: &Record<'_>, doings: &Telling) {
         let thread = record.thread;
         doings.send(Doing::Stays { pid, thread });
     }
-    if let (CallId::PAST, [what]) = (call, details) {
+    if let (CallId::PAST, [what, calls @ ..]) = (call, details) {
         let what = PastId(*what);
-        doings.send(Doing::Past { pid, what });
+        let calls = calls.chunks_exact(2);
+        let calls = calls.filter_map(|pair| pair.try_into().ok().map(u16::from_le_bytes));
+        let calls = calls.collect();
+        doings.send(Doing::Past { pid, what, calls });
     }
     let queue = match call {
         CallId::CLOSE => details.get(6..),

@@ -148,7 +148,7 @@ impl Server<'_> {
                         descendants.forget(child);
                     }
                 }
-                Doing::Past { pid, what } => self.goes_past(pid, what),
+                Doing::Past { pid, what, calls } => self.goes_past(pid, what, &calls),
                 Doing::Drops { pid, inode, drops } => {
                     if let Some(process) = self.processes.get_mut(&pid) {
                         process.drops.see(inode, drops);
@@ -169,14 +169,23 @@ impl Server<'_> {
     }
 
     /// Named once for each process.
-    fn goes_past(&mut self, pid: u32, what: PastId) {
+    fn goes_past(&mut self, pid: u32, what: PastId, calls: &[u16]) {
         let Some(process) = self.processes.get_mut(&pid) else {
             return;
         };
         // Its descriptor may have been seen first.
         let seen = what == PastId::IO_URING && std::mem::replace(&mut process.io_uring, true);
         if process.past.insert(what) && !seen {
-            let sentence = format!("{}: {}", process.name, what.sentence());
+            let mut sentence = format!("{}: {}", process.name, what.sentence());
+            if !calls.is_empty() {
+                let calls: Vec<&str> = calls.iter().map(|call| name(*call)).collect();
+                sentence += &format!(
+                    " ({}): addresses, options and dropped packets of sockets may be missing from \
+                     here on. Run it without that filter to have them, or record it from outside \
+                     (--proxy, --live)",
+                    calls.join(", ")
+                );
+            }
             self.gap(pid, &sentence);
         }
     }
@@ -219,5 +228,19 @@ impl Server<'_> {
             process.marked = true;
         }
         (self.report)(Report::Gap(sentence.to_owned()));
+    }
+}
+
+/// A call that the recorder makes in recorded programs.
+fn name(number: u16) -> &'static str {
+    match libc::c_long::from(number) {
+        libc::SYS_getsockopt => "getsockopt",
+        libc::SYS_getsockname => "getsockname",
+        libc::SYS_getpeername => "getpeername",
+        libc::SYS_fstat => "fstat",
+        libc::SYS_futex => "futex",
+        libc::SYS_nanosleep => "nanosleep",
+        libc::SYS_socket => "socket",
+        _ => "another call",
     }
 }
