@@ -9,6 +9,7 @@ use std::process::Command;
 fn main() {
     let sources = [
         "preload/src",
+        "reel/src/bell.rs",
         "reel/src/body.rs",
         "reel/src/call.rs",
         "reel/src/ring.rs",

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use netreel_protocol::history::Level;
 
+pub use crate::record::arguments::Record;
+
 /// A flight recorder for game netcode: records every packet at every node of a session, shows all
 /// nodes on one timeline, says what went wrong and why, and replays a recording exactly.
 ///
@@ -31,6 +33,8 @@ pub enum Command {
     DemoNode(DemoNode),
     /// Records a program that cannot be changed, what passes a proxy, or a network interface.
     Record(Box<Record>),
+    /// Has the recorders of a folder keep their last seconds (`record --ring`).
+    Trigger(Trigger),
     /// Makes reels of a packet capture: one of the observer, or one for each node that is named.
     Import(Import),
     /// What a recording is: nodes, times, counts, and what is missing.
@@ -192,102 +196,12 @@ pub struct DemoNode {
     pub ring: Option<f64>,
 }
 
+/// What `netreel trigger` asks for.
 #[derive(Debug, Args)]
-#[group(skip)]
-#[command(
-    group = clap::ArgGroup::new("way").required(true),
-    override_usage = "netreel record [OPTIONS] -- <CMD>...\n       \
-                      netreel record [OPTIONS] --proxy <LISTEN=TARGET>\n       \
-                      netreel record [OPTIONS] --live <IFACE>",
-    after_help = "A program is recorded with every packet, clock read, random draw and wait, in \
-                  order. Exits 1 where it failed or something was not recorded (docs/record.md).",
-)]
-pub struct Record {
-    /// The program and its arguments, behind `--`.
-    #[arg(last = true, group = "way", value_name = "CMD")]
-    pub command: Vec<std::ffi::OsString>,
-    /// Where the reels go, one for each process or one for the proxy. Default: a new folder
-    /// `netreel-DATE` here.
-    #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
-    #[command(flatten)]
-    pub program: Program,
-    #[command(flatten)]
-    pub proxy: Proxy,
-    #[command(flatten)]
-    pub live: RecordLive,
-    #[command(flatten)]
-    pub recording: crate::record::options::Recording,
-    #[command(flatten)]
-    pub ring: crate::record::RingArguments,
-}
-
-/// How a program is run.
-#[derive(Debug, Args)]
-#[group(skip)]
-#[command(next_help_heading = "A program")]
-pub struct Program {
-    /// Record the programs that the program starts as well (the default).
-    #[arg(long, overrides_with = "no_children")]
-    pub follow_children: bool,
-    /// Record the program alone.
-    #[arg(long)]
-    pub no_children: bool,
-    /// Leave addresses random, as the system has them. Without, memory lies where it will lie in
-    /// a replay; some programs make numbers of addresses.
-    #[arg(long)]
-    pub random_addresses: bool,
-    /// Do not watch for system calls that go past the recorder. Watching takes from the program
-    /// the right to start setuid programs as somebody else.
-    #[arg(long)]
-    pub no_tripwire: bool,
-}
-
-/// What a proxy passes on, and what it does to it.
-#[derive(Debug, Args)]
-#[group(skip)]
-#[command(next_help_heading = "A proxy between clients and a server")]
-pub struct Proxy {
-    /// Listen at LISTEN for the clients of the server TARGET, pass on what they and the server
-    /// send, and record it; for example `0.0.0.0:7000=game-host:7000`. May be given several times.
-    #[arg(long = "proxy", group = "way", value_name = "LISTEN=TARGET")]
-    pub routes: Vec<netreel_capture::proxy::Route>,
-    /// Make the network worse: `delay=50ms,jitter=10ms,loss=2%,dup=1%,reorder=5%,rate=1mbit`, each
-    /// for both directions, or with `up:` or `down:` before it for one. What was done to which
-    /// packet is in the reel.
-    #[arg(long, value_name = "SPEC")]
-    pub faults: Option<netreel_capture::proxy::FaultSpec>,
-    /// What the faults are drawn from: with the same seed, the nth packet of a link has the same
-    /// fate. Default: another one each time, which is told.
-    #[arg(long, requires = "faults", value_name = "N")]
-    pub seed: Option<u64>,
-    /// So many clients are served at a time. Default: 256.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=60_000))]
-    pub clients: Option<u16>,
-    /// A client is forgotten after so many seconds without a packet to or from it. Default: 120.
-    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
-    pub idle: Option<u32>,
-}
-
-/// What of a network interface is recorded (docs/captures.md).
-#[derive(Debug, Args)]
-#[group(skip)]
-#[command(next_help_heading = "A network interface")]
-pub struct RecordLive {
-    /// Record what passes this network interface; `any` is all of them.
-    #[arg(long = "live", group = "way", value_name = "IFACE")]
-    pub interface: Option<String>,
-    /// What of it, in libpcap's language, for example `udp port 7000`. Default: everything UDP.
-    #[arg(long, value_name = "FILTER")]
-    pub capture_filter: Option<String>,
-    /// A node by its address, for example `HOST=10.0.0.1:7000`: it gets a reel of its own. May be
-    /// given again.
-    #[arg(long, value_name = "NAME=ADDR[:PORT]")]
-    pub node: Vec<netreel_capture::import::NamedNode>,
-    /// With --live: put this wire into the reels, so that they explain themselves. With
-    /// --trigger-on-finding: decode with it.
-    #[arg(long, value_name = "FILE")]
-    pub wire: Option<PathBuf>,
+pub struct Trigger {
+    /// The folder that is recorded into: what follows `--out` there.
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
 }
 
 #[derive(Debug, Args)]
@@ -352,7 +266,7 @@ pub struct Info {
     #[command(flatten)]
     pub read: Read,
     /// Count messages, objects, resends and round trips too where there are more than 100 000
-    /// packets
+    /// packets, and list each group, broadcast address and address that nothing could be sent to
     #[arg(long)]
     pub all: bool,
 }

@@ -1,10 +1,13 @@
 //! `netreel info`: what a recording is.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 
 use netreel_protocol::export;
 use netreel_protocol::history::History;
-use netreel_protocol::session::{Fate, Interface, Observer, PacketId, Session, Traffic, Triggered};
+use netreel_protocol::session::{
+    Fate, Interface, NodeId, Observer, PacketId, Session, Traffic, Triggered,
+};
 
 use crate::arguments::Info;
 use crate::open;
@@ -68,12 +71,16 @@ pub fn run(arguments: &Info, out: &mut dyn Write) -> Result<Answer, Failure> {
     for observer in &session.observers {
         observed(observer, out)?;
     }
+    let folded = match arguments.all {
+        true => Folded::default(),
+        false => Folded::of(session),
+    };
     if !session.nodes.is_empty() {
-        nodes(session, out)?;
+        nodes(session, &folded, out)?;
     }
     triggers(session, out)?;
     if !session.traffic().is_empty() {
-        links(session, history, out)?;
+        links(session, history, &folded, out)?;
     }
     notes(session, out)?;
     story.answered(out)
@@ -87,10 +94,49 @@ fn acked(session: &Session, history: &History) -> usize {
         .count()
 }
 
-fn nodes(session: &Session, out: &mut dyn Write) -> Result<(), Failure> {
+/// What is told in one line instead of one each: links to groups and broadcast addresses, and those
+/// on which every send failed, as a game makes them that looks for servers.
+#[derive(Default)]
+struct Folded {
+    links: BTreeSet<(NodeId, NodeId)>,
+    /// Nodes that have no other link.
+    nodes: BTreeSet<NodeId>,
+}
+
+/// So few have a line each.
+const FOLDED_MIN: usize = 4;
+
+impl Folded {
+    fn of(session: &Session) -> Folded {
+        let node = |id: NodeId| session.nodes.get(usize::from(id.0));
+        let mut folded = Folded::default();
+        let mut others = BTreeSet::new();
+        for (&(from, to), link) in session.traffic() {
+            let nobody = node(to).is_some_and(|to| !to.recorded);
+            let group = node(to).is_some_and(|to| to.group);
+            let failed = link.packets > 0 && link.fate(Fate::SendFailed) == link.packets;
+            if nobody && (group || failed) {
+                folded.links.insert((from, to));
+            } else {
+                others.extend([from, to]);
+            }
+        }
+        if folded.links.len() < FOLDED_MIN {
+            return Folded::default();
+        }
+        let nodes = folded.links.iter().map(|(_, to)| *to);
+        folded.nodes = nodes.filter(|to| !others.contains(to)).collect();
+        folded
+    }
+}
+
+fn nodes(session: &Session, folded: &Folded, out: &mut dyn Write) -> Result<(), Failure> {
     let heads = ["node", "from s", "to s", "endpoints", "reel"];
     let mut rows = vec![heads.map(str::to_owned).to_vec()];
-    for node in &session.nodes {
+    for (id, node) in (0..).map(NodeId).zip(&session.nodes) {
+        if folded.nodes.contains(&id) {
+            continue;
+        }
         let endpoints = node
             .endpoints
             .iter()
@@ -124,16 +170,36 @@ fn nodes(session: &Session, out: &mut dyn Write) -> Result<(), Failure> {
         ]);
     }
     let sides = [Left, Right, Right, Left, Left];
-    Ok(table::print(&sides, &rows, out)?)
+    table::print(&sides, &rows, out)?;
+    if !folded.nodes.is_empty() {
+        let nodes = folded.nodes.len();
+        writeln!(
+            out,
+            "and {nodes} groups, broadcast addresses and addresses that nothing could be sent to; \
+             --all lists them"
+        )?;
+    }
+    Ok(())
 }
 
-fn links(session: &Session, history: Option<&History>, out: &mut dyn Write) -> Result<(), Failure> {
+fn links(
+    session: &Session,
+    history: Option<&History>,
+    folded: &Folded,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
     writeln!(out)?;
     let heads = [
         "link", "packets", "bytes", "lost", "dupl.", "reord.", "resent", "latency", "rtt",
     ];
     let mut rows = vec![heads.map(str::to_owned).to_vec()];
+    let (mut packets, mut bytes) = (0, 0);
     for (&(from, to), link) in session.traffic() {
+        if folded.links.contains(&(from, to)) {
+            packets += link.packets;
+            bytes += link.bytes;
+            continue;
+        }
         let told = history.and_then(|history| history.links(session).get(&(from, to)));
         let middle = |values: Option<(i64, i64, i64)>| {
             values.map_or_else(
@@ -163,7 +229,18 @@ fn links(session: &Session, history: Option<&History>, out: &mut dyn Write) -> R
     }
     let mut sides = [Right; 9];
     sides[0] = Left;
-    Ok(table::print(&sides, &rows, out)?)
+    table::print(&sides, &rows, out)?;
+    if !folded.links.is_empty() {
+        writeln!(
+            out,
+            "and {} to groups, broadcast addresses and addresses that nothing could be sent to: \
+             {}, {}; --all lists them",
+            text::count(folded.links.len() as u64, "link"),
+            text::count(packets, "packet"),
+            text::bytes(bytes)
+        )?;
+    }
+    Ok(())
 }
 
 fn observed(observer: &Observer, out: &mut dyn Write) -> Result<(), Failure> {
@@ -261,7 +338,22 @@ fn notes(session: &Session, out: &mut dyn Write) -> Result<(), Failure> {
         writeln!(out)?;
     }
     for (note, nodes) in notes {
-        writeln!(out, "note       {}: {note}", nodes.join(", "))?;
+        writeln!(out, "note       {}: {}", nodes.join(", "), short(note))?;
     }
     Ok(())
+}
+
+/// Most characters of a note here.
+const NOTE_MAX: usize = 200;
+
+/// A note, or the start of a long one and where the rest is.
+fn short(note: &str) -> String {
+    if note.chars().count() <= NOTE_MAX {
+        return note.to_owned();
+    }
+    let start: String = note.chars().take(NOTE_MAX).collect();
+    let words = start
+        .rsplit_once(' ')
+        .map_or(start.as_str(), |(words, _)| words);
+    format!("{words} ... (--json has all of it; docs/record.md explains)")
 }

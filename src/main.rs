@@ -1,7 +1,8 @@
 //! `netreel`: a flight recorder for game netcode.
 //!
 //! The command reads arguments, asks the libraries, prints, and turns the answer into an exit code:
-//! 0 done and clean, 1 the thing asked about is wrong, 2 could not do it or could not tell.
+//! 0 done and clean, 1 the thing asked about is wrong, 2 could not do it or could not tell; of a
+//! program that was recorded, its own.
 
 mod arguments;
 mod check;
@@ -23,6 +24,7 @@ mod replay;
 mod show;
 mod table;
 mod text;
+mod trigger;
 mod wire;
 
 use std::io::Write;
@@ -44,6 +46,7 @@ fn main() -> ExitCode {
         Ok(Answer::Clean) => ExitCode::SUCCESS,
         Ok(Answer::Wrong) => ExitCode::from(1),
         Ok(Answer::Unknown) => ExitCode::from(2),
+        Ok(Answer::Code(code)) => ExitCode::from(code),
         // Whoever reads the pipe has seen enough.
         Err(Failure::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => {
             ExitCode::SUCCESS
@@ -62,6 +65,7 @@ fn run(command: &Command, out: &mut dyn Write) -> Result<Answer, Failure> {
         Command::Demo(arguments) => demo::run(arguments, out),
         Command::DemoNode(arguments) => demo::node::run(arguments),
         Command::Record(arguments) => record::run(arguments, out),
+        Command::Trigger(arguments) => trigger::run(arguments, out),
         Command::Import(arguments) => import::run(arguments, out),
         Command::Info(arguments) => info::run(arguments, out),
         Command::Packets(arguments) => packets::run(arguments, out),

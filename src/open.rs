@@ -156,6 +156,10 @@ fn build_with(
 
 /// Opens the reels that `paths` name; fails where not one can be opened.
 pub fn reels(paths: &[impl AsRef<Path>]) -> Result<Reels, Failure> {
+    for path in paths.iter().map(AsRef::as_ref) {
+        let folder = path.is_dir().then_some(path).or_else(|| path.parent());
+        folder.inspect(|folder| netreel_capture::tidy(folder));
+    }
     let opened = netreel_capture::open_session(paths).map_err(Failure::new)?;
     let told = opened.reels.iter().flat_map(|opened| {
         let name = opened.path.display();

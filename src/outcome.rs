@@ -11,6 +11,8 @@ pub enum Answer {
     Wrong,
     /// Done, and what was asked cannot be told from what there is: exit code 2.
     Unknown,
+    /// Done, and this is the exit code: that of a program that was run.
+    Code(u8),
 }
 
 /// No answer: exit code 2.

@@ -130,8 +130,8 @@ fn a_program_that_is_killed_loses_nothing_that_it_sent() {
         let bench = Bench::new();
         let program = bench.compile("threads");
         let ran = bench.record(&[], &[text(&program), "1", "5000", "deadly"]);
-        let ran = ran.expect(1);
-        assert!(ran.out.contains("was ended by signal 9"), "{}", ran.out);
+        let ran = ran.expect(128 + 9);
+        assert!(ran.err.contains("was ended by signal 9"), "{}", ran.err);
         let reel = bench.reel();
         assert_eq!(sent(&reel).len(), 1001, "up to the one before the kill");
     }
@@ -288,7 +288,7 @@ fn control_c_goes_to_the_program_and_the_reel_is_ended_in_order() {
     assert!(signal(recorder.id(), libc::SIGINT));
     assert_eq!(
         recorder.wait().unwrap().code(),
-        Some(1),
+        Some(128 + 2),
         "the program was ended"
     );
     let reel = bench.reel();
@@ -367,7 +367,7 @@ fn a_disk_without_room_for_a_threads_buffer_is_named_once_with_what_to_do() {
     let Some((ran, _)) = record_onto_a_small_disk(7, &["--buffer", "256k"], "10") else {
         return;
     };
-    assert!(ran.expect(0).out.contains("20 packets"));
+    assert!(ran.expect(0).err.contains("20 packets"));
 }
 
 #[test]
@@ -380,7 +380,7 @@ fn a_disk_that_fills_up_stops_the_recording_and_not_the_program() {
     assert!(ran.err.contains(stopped), "{}", ran.err);
     assert!(ran.err.contains("No space left on device"), "{}", ran.err);
     assert!(
-        !ran.out.contains("the program "),
+        !ran.err.contains("the program "),
         "it ended well: {}",
         ran.out
     );
@@ -528,7 +528,7 @@ fn children_are_left_alone_where_that_is_wanted() {
     let ran = bench.record(&flags, &[text(&children), text(&pair), "3"]);
     let ran = ran.expect(0);
     assert!(
-        ran.out.contains("2 child processes were not followed"),
+        ran.err.contains("2 child processes were not followed"),
         "{}",
         ran.out
     );

@@ -68,6 +68,7 @@ impl Bench {
             options: Options::default(),
             random_addresses: false,
             tripwire: true,
+            name: None,
         };
         let outcome = record(&wanted, &mut |_| {}).expect("it is recorded");
         assert!(outcome.live.dropped == 0 && outcome.gaps == 0);

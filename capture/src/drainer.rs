@@ -1,18 +1,21 @@
-//! The one thread that empties the rings into the reel.
+//! Empties the rings of one recording into its reel, a pass at a time.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use netreel_reel::ring::RingReader;
 use netreel_reel::{Event, EventNumber, LIMIT_NOTE, PlainError, Record, ThreadId, Time};
 use netreel_reel::{WriteError, plain_read};
+use netreel_transport::GateRef;
+use rustix::io::Errno;
 
 use crate::options::Reached;
 use crate::ring_mode::{RingRecording, Triggers};
 use crate::rings::{MappedRing, RingFile};
 use crate::series::{Done, Series, code};
+use crate::writer::Pause;
 
 /// What the recorder and its drainer share.
 pub(crate) struct Shared {
@@ -22,6 +25,8 @@ pub(crate) struct Shared {
     pub(crate) limit: OnceLock<Reached>,
     /// The failed write that has ended it.
     pub(crate) failed: OnceLock<String>,
+    /// The operating system's code where the disk has no room now; 0 where it has.
+    pub(crate) no_room: AtomicI32,
     pub(crate) tally: Arc<Tally>,
 }
 
@@ -85,25 +90,49 @@ pub(crate) struct Drained {
 
 /// A block is sealed at this age, so that whoever follows the reel sees it grow.
 const SEAL_AFTER: Duration = Duration::from_millis(500);
-/// How long the drainer sleeps when there is nothing to do. It polls, because waking it would
-/// cost the recorded thread more than everything else that a push does.
-const IDLE: Duration = Duration::from_millis(1);
 /// How long, at the end, a number that was taken is waited for.
 const LATE: Duration = Duration::from_millis(200);
+/// How often it is looked for meanwhile.
+const LATE_EVERY: Duration = Duration::from_millis(2);
+/// How often a window that is being kept is looked after.
+const WINDOW_EVERY: Duration = Duration::from_millis(20);
+/// In the gate of a program that may not wake the recorder.
+const CANNOT_RING: u32 = 2;
+/// How often it is tried again to write on a disk that was full.
+const ROOM_EVERY: Duration = Duration::from_millis(500);
+/// So many events are taken in one pass, because other recordings may have the same thread.
+const PASS_MAX: u32 = 50_000;
 
 pub(crate) struct Drainer {
     shared: Arc<Shared>,
+    gate: StopAtEnd,
     series: Series,
     lanes: Vec<Lane>,
     /// The lane of the latest event; the next is most likely there too.
     lane: usize,
+    /// Since when at most what is not sealed has been there.
     opened: Option<Instant>,
+    /// When the latest pass was.
+    looked: Instant,
+    /// Since when nothing has come, when the recorder finishes.
+    quiet_since: Option<Instant>,
     latest: Time,
     watch: Option<Watch>,
     triggers: Triggers,
     ring: Option<RingRecording>,
     /// The limit that ends the recording, once it is reached.
     limit: Option<Reached>,
+    /// All before this number were shown to the watch and counted.
+    shown: u64,
+    full: Option<Full>,
+    /// A note of the drainer's own, and its number.
+    note: Option<(u64, String)>,
+}
+
+/// Since when the disk has no room.
+struct Full {
+    since: Instant,
+    error: WriteError,
 }
 
 struct Lane {
@@ -123,29 +152,100 @@ impl Drainer {
         watch: Option<Watch>,
         (triggers, ring): (Triggers, Option<RingRecording>),
     ) -> Drainer {
+        let rings = shared.rings.lock().unwrap_or_else(PoisonError::into_inner);
+        let gate = StopAtEnd(rings.gate().clone());
+        drop(rings);
         Drainer {
             shared,
+            gate,
             series,
             lanes: Vec::new(),
             lane: 0,
             opened: None,
+            looked: Instant::now(),
+            quiet_since: None,
             latest: Time::ZERO,
             watch,
             triggers,
             ring,
             limit: None,
+            shown: 0,
+            full: None,
+            note: None,
         }
     }
 
-    /// Runs until the recorder finishes, the recording reaches its limit, or a write fails.
-    pub(crate) fn run(mut self) -> Drained {
-        let gate = self.rings(|rings| rings.gate().clone());
-        let _guard = StopOnPanic(&gate);
-        let result = self.drain_all(&gate);
+    /// Writes what was pushed, and does what is due. `fresh`: all that is found came just now.
+    /// The pause that it may be followed by.
+    ///
+    /// # Errors
+    /// How the recording has ended: the recorder finishes, a limit is reached, or a write failed.
+    pub(crate) fn pass(&mut self, fresh: bool) -> Result<Pause, Result<(), WriteError>> {
+        match self.try_pass(fresh) {
+            Ok(Some(pause)) => Ok(pause),
+            Ok(None) => Err(Ok(())),
+            Err(error) => self.wait_for_room(error).map_err(Err),
+        }
+    }
+
+    /// Nothing could be written. Where the disk is full, what was pushed stays in the rings, and
+    /// what finds no room there is dropped and counted, until there is room again.
+    fn wait_for_room(&mut self, error: WriteError) -> Result<Pause, WriteError> {
+        let code = code(&error);
+        let may_end = [Errno::NOSPC, Errno::DQUOT].map(Errno::raw_os_error);
+        if !may_end.contains(&code) || self.shared.finishing.load(Ordering::Acquire) {
+            return Err(error);
+        }
+        self.shared.no_room.store(code, Ordering::Release);
+        self.gate.0.set_full(true);
+        self.triggers.look_for_signal();
+        if let Some(ring) = &mut self.ring {
+            ring.refuse(&error.to_string());
+        }
+        self.gate.0.made_progress();
+        let since = self
+            .full
+            .take()
+            .map_or_else(Instant::now, |full| full.since);
+        self.full = Some(Full { since, error });
+        Ok(Pause::Doze(Instant::now() + ROOM_EVERY))
+    }
+
+    /// Tries whether there is room again, and names the hole.
+    fn look_for_room(&mut self) -> Result<(), WriteError> {
+        let Some(full) = &self.full else {
+            return Ok(());
+        };
+        let (error, seconds) = (full.error.to_string(), full.since.elapsed().as_secs_f64());
+        self.seal()?;
+        self.full = None;
+        self.shared.no_room.store(0, Ordering::Release);
+        self.gate.0.set_full(false);
+        let number = self.rings(|rings| rings.control().next.0.fetch_add(1, Ordering::SeqCst));
+        let text = format!(
+            "for {seconds:.1} s nothing could be written ({error}); what found no room in the \
+             buffers meanwhile is counted as dropped"
+        );
+        self.note = Some((number, text));
+        Ok(())
+    }
+
+    /// Whether nothing has been pushed since the latest pass.
+    pub(crate) fn is_quiet(&self) -> bool {
+        let (taken, rings) = self.rings(|rings| {
+            let control = rings.control();
+            let home = control.gate.0.home.load(Ordering::Relaxed);
+            (control.next.0.load(Ordering::SeqCst), home != CANNOT_RING)
+        });
+        rings && taken == self.series.next_number().0
+    }
+
+    /// Ends the reel, after a pass that said so.
+    pub(crate) fn finish(mut self, result: Result<(), WriteError>) -> Drained {
         if let Err(error) = &result {
             let _ = self.shared.failed.set(error.to_string());
         }
-        gate.stop();
+        self.gate.0.stop();
         let sealed = self.series.sealed_number();
         let path = self.series.path().to_owned();
         let (mut done, base, finished) = self.series.finish(result.is_ok());
@@ -171,38 +271,60 @@ impl Drainer {
         Drained { done, base, failed }
     }
 
-    fn drain_all(&mut self, gate: &netreel_transport::Gate) -> Result<(), WriteError> {
-        let mut quiet_since = None;
-        loop {
-            // Read before the rings: what was pushed before the flag was set is then seen.
-            let finishing = self.shared.finishing.load(Ordering::Acquire) || self.limit.is_some();
-            self.find_lanes();
-            let before = self.series.next_number();
-            self.drain()?;
-            self.seal_where_due()?;
-            self.keep_windows()?;
-            if let Some(limit) = self.limit {
-                let _ = self.shared.limit.set(limit);
-                gate.stop();
+    fn try_pass(&mut self, fresh: bool) -> Result<Option<Pause>, WriteError> {
+        let now = Instant::now();
+        let before = std::mem::replace(&mut self.looked, now);
+        let since = if fresh { now } else { before };
+        // Read before the rings: what was pushed before the flag was set is then seen.
+        let finishing = self.shared.finishing.load(Ordering::Acquire) || self.limit.is_some();
+        self.find_lanes();
+        self.look_for_room()?;
+        let first = self.series.next_number();
+        let more = self.drain(since)?;
+        self.seal_where_due()?;
+        self.keep_windows()?;
+        if let Some(limit) = self.limit {
+            let _ = self.shared.limit.set(limit);
+            self.gate.0.stop();
+        }
+        self.gate.0.made_progress();
+        self.prepare();
+        let came = self.series.next_number() > first;
+        if came {
+            self.quiet_since = None;
+            if finishing || more || self.limit.is_some() || self.is_behind() {
+                return Ok(Some(Pause::No));
             }
-            gate.made_progress();
-            self.prepare();
-            if self.series.next_number() > before {
-                quiet_since = None;
-                if finishing || self.is_behind() {
-                    continue;
-                }
-            } else if finishing {
-                let quiet = *quiet_since.get_or_insert_with(Instant::now);
-                let taken = self.rings(|r| r.control().next.0.load(Ordering::Acquire));
-                let late = taken > self.series.next_number().0;
-                // Where a limit ended it, threads that know nothing of it may be about to push.
-                let settled = !late && self.limit.is_none();
-                if settled || quiet.elapsed() > LATE {
-                    return self.end(taken);
-                }
+        } else if finishing {
+            let quiet = *self.quiet_since.get_or_insert(now);
+            let taken = self.rings(|r| r.control().next.0.load(Ordering::Acquire));
+            let late = taken > self.series.next_number().0;
+            // Where a limit ended it, threads that know nothing of it may be about to push.
+            let settled = !late && self.limit.is_none();
+            if settled || quiet.elapsed() > LATE {
+                self.end(taken)?;
+                return Ok(None);
             }
-            std::thread::sleep(IDLE);
+            return Ok(Some(Pause::Doze(now + LATE_EVERY)));
+        }
+        if self.limit.is_some() {
+            return Ok(Some(Pause::No));
+        }
+        Ok(Some(self.pause(now, came)))
+    }
+
+    /// How long there is nothing to do, unless somebody pushes. After events it looks once more,
+    /// so that a program at work never has to ring.
+    fn pause(&self, now: Instant, came: bool) -> Pause {
+        let waits = self.ring.as_ref().is_some_and(RingRecording::is_waiting);
+        let windows = waits.then(|| now + WINDOW_EVERY);
+        let seal = self.opened.map(|opened| opened + SEAL_AFTER);
+        let look = seal.or_else(|| (came || !self.is_quiet()).then(|| now + SEAL_AFTER));
+        let due = self.series.due(now, look.is_some());
+        let due = [due, windows].into_iter().flatten().min();
+        match look {
+            Some(look) => Pause::Doze(due.map_or(look, |due| due.min(look))),
+            None => Pause::Deep(due),
         }
     }
 
@@ -213,12 +335,21 @@ impl Drainer {
         self.lanes.iter().any(filling)
     }
 
-    /// Everything published, in the order of the numbers, up to the first that is not.
-    fn drain(&mut self) -> Result<(), WriteError> {
-        loop {
+    /// Everything published, in the order of the numbers, up to the first that is not. None of it
+    /// is older than `since`. Whether there may be more.
+    fn drain(&mut self, since: Instant) -> Result<bool, WriteError> {
+        for _ in 0..PASS_MAX {
             let wanted = self.series.next_number().0;
+            if self
+                .note
+                .as_ref()
+                .is_some_and(|(number, _)| *number == wanted)
+            {
+                self.write_note()?;
+                continue;
+            }
             let Some(lane) = self.lane_with(wanted) else {
-                return Ok(());
+                return Ok(false);
             };
             let sealed = self.series.sealed_number();
             self.take_from(lane)?;
@@ -226,13 +357,14 @@ impl Drainer {
                 self.keep_limits()?;
                 self.keep_windows()?;
                 if self.limit.is_some() {
-                    return Ok(());
+                    return Ok(false);
                 }
             }
             if self.opened.is_none() {
-                self.opened = Some(Instant::now());
+                self.opened = Some(since);
             }
         }
+        Ok(true)
     }
 
     fn lane_with(&mut self, wanted: u64) -> Option<usize> {
@@ -277,28 +409,53 @@ impl Drainer {
             thread,
             event,
         };
-        if let Some(watch) = &mut self.watch {
-            watch(&record);
+        if number.0 >= self.shown {
+            self.shown = number.0 + 1;
+            if let Some(watch) = &mut self.watch {
+                watch(&record);
+            }
+            // Behind the watch: what was counted was told.
+            self.shared.tally.count(&event);
         }
-        // Behind the watch: what was counted was told.
-        self.shared.tally.count(&event);
+        let mut written = Ok(());
         if let Some(ring) = &mut self.ring {
             if ring.ends_before(&event) && self.series.may_rotate() {
                 // What the rings still hold of it is given back below.
-                self.series.seal()?;
-                if let Some(ended) = self.series.rotate() {
+                written = self.series.seal();
+                if written.is_ok()
+                    && let Some(ended) = self.series.rotate()
+                {
                     ring.ended(ended);
                 }
                 self.shared.tally.rotations.fetch_add(1, Ordering::Relaxed);
             }
             ring.wrote(&event);
         }
-        self.series.push(&record)?;
+        if let Err(error) = written.and_then(|()| self.series.push(&record)) {
+            lane.reader.rewind(before);
+            return Err(error);
+        }
         if self.series.sealed_number() != sealed {
             // All but this event stand in the file now.
             self.opened = Some(Instant::now());
             self.give_back(Some((index, before)));
         }
+        Ok(())
+    }
+
+    fn write_note(&mut self) -> Result<(), WriteError> {
+        let Some((number, text)) = &self.note else {
+            return Ok(());
+        };
+        let (number, text) = (*number, text.as_bytes());
+        let record = Record {
+            number: EventNumber(number),
+            time: self.latest,
+            thread: ThreadId(0),
+            event: Event::Note { text },
+        };
+        self.series.push(&record)?;
+        self.note = None;
         Ok(())
     }
 
@@ -395,6 +552,7 @@ impl Drainer {
             // SAFETY: `Lane` keeps the ring mapped, and this thread is its only reader.
             let reader = unsafe { RingReader::new(ring.memory()) };
             let prepared = reader.at() + reader.capacity();
+            self.series.add_beside(ring.length());
             self.lanes.push(Lane {
                 ring,
                 reader,
@@ -414,6 +572,14 @@ impl Drainer {
             .min()
         {
             self.take_from(index)?;
+        }
+        let next = self.series.next_number().0;
+        if self
+            .note
+            .as_ref()
+            .is_some_and(|(number, _)| *number >= next)
+        {
+            self.write_note()?;
         }
         let dropped = |lane: &Lane| lane.ring.head().dropped.0.load(Ordering::Relaxed);
         let ringless = self.rings(|rings| rings.control().ringless.0.load(Ordering::Relaxed));
@@ -448,13 +614,11 @@ impl Drainer {
     }
 }
 
-/// A drainer that dies takes no one with it: pushers stop instead of waiting.
-struct StopOnPanic<'a>(&'a netreel_transport::Gate);
+/// Whoever writes no more takes no one with it, even where it dies: pushers stop instead of waiting.
+struct StopAtEnd(GateRef);
 
-impl Drop for StopOnPanic<'_> {
+impl Drop for StopAtEnd {
     fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.0.stop();
-        }
+        self.0.stop();
     }
 }

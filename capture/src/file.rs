@@ -1,9 +1,8 @@
 //! Reels in files: the operating system's side of `ReadAt` and `Append`.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Seek, SeekFrom, Write};
 use std::os::unix::fs::FileExt;
-use std::path::Path;
 
 use netreel_reel::{Append, AppendError, ReadAt, ReadError};
 
@@ -97,15 +96,12 @@ impl Append for FileAppend {
                 // Takes away what a full disk took of the block, so that the reel ends whole.
                 // Should this fail as well, a reader meets a torn block and copes.
                 let _ = self.file.set_len(self.length);
+                // It may be tried again.
+                let _ = self.file.seek(SeekFrom::Start(self.length));
                 Err(AppendError(os_code(&error)))
             }
         }
     }
-}
-
-/// Whether a reel is being recorded into the file at `path`.
-pub fn is_recorded(path: &Path) -> bool {
-    File::open(path).is_ok_and(|file| is_being_written(&file))
 }
 
 /// Whether somebody writes a reel into `file`, which was opened for reading.

@@ -1,6 +1,7 @@
 //! Every way to make a reel, and to open one by its path.
 
 mod anchor;
+mod bell;
 mod drainer;
 mod file;
 mod follow;
@@ -14,6 +15,7 @@ mod options;
 mod part_file;
 pub mod pcap;
 pub mod preload;
+mod presence;
 mod progress;
 pub mod proxy;
 mod recorder;
@@ -21,9 +23,11 @@ pub mod ring_mode;
 mod rings;
 mod series;
 mod signals;
+mod tidy;
+mod writer;
 
 pub use anchor::clock_anchor;
-pub use file::{FileAppend, FileSource, is_recorded};
+pub use file::{FileAppend, FileSource};
 pub use follow::{FollowEnd, FollowError, Follower};
 pub use index_file::IndexFile;
 #[cfg(feature = "tokio")]
@@ -36,7 +40,9 @@ pub use open::{
     open_session_again, reel_files, reels_at,
 };
 pub use options::{Limits, Options, Reached};
+pub use presence::{Presence, PresentRecorder};
 pub use progress::Progress;
 pub use recorder::{RecordError, Recorder, Summary, ring_path};
 pub use series::part_path;
 pub use signals::Signals;
+pub use tidy::{is_recorded, tidy};

@@ -25,7 +25,7 @@ pub struct Options {
     /// stays in one file.
     pub rotate: Limits,
     /// The oldest files of the recording are deleted, so that what is kept stays below this size,
-    /// and no file is kept that ended longer ago. The present file is always kept. Without
+    /// the ring file included where it takes no more than half of that, and no file is kept that ended longer ago. The present file is always kept. Without
     /// `rotate`, files are an eighth of this. Default: all are kept.
     pub keep: Limits,
     /// The recording ends, in order, when it has written this much or is this old. Default: it

@@ -5,9 +5,9 @@ use std::fs::File;
 use std::hash::{BuildHasher, Hasher};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use netreel_reel::ring::{RING_CAPACITY, RING_PAGE, RingWriter};
@@ -19,6 +19,7 @@ use crate::options::{Options, Reached};
 use crate::ring_mode::{Requests, RingRecording, Triggers};
 use crate::rings::{Lease, PushedBy, RingFile};
 use crate::series::{CreateError, Series};
+use crate::writer::Writer;
 
 /// Records one node into a file, with a thread of its own that writes.
 ///
@@ -34,7 +35,9 @@ pub struct Recorder {
     shared: Arc<Shared>,
     gate: GateRef,
     options: Options,
-    drainer: Option<JoinHandle<Drained>>,
+    writer: Arc<Writer>,
+    /// What the reel comes to; `None` once it was ended.
+    drained: Option<Mutex<Receiver<Drained>>>,
     /// Keeps its place among the recorders of its triggers.
     _requests: Arc<Requests>,
     lane: u64,
@@ -43,6 +46,7 @@ pub struct Recorder {
 /// So long a thread waits for a recorder that makes no progress: a disk that hangs.
 const WAIT_MAX: Duration = Duration::from_secs(2);
 const RING_CAPACITY_MIN: usize = 256 << 10;
+const START_WRITING: &str = "start the writing thread";
 
 /// What a finished recording came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -136,17 +140,31 @@ impl Recorder {
         header: &Header,
         options: Options,
     ) -> Result<Recorder, RecordError> {
-        Recorder::make(path.into(), header, options, PushedBy::This, None)
+        let path = path.into();
+        let writer = Writer::start().map_err(|error| RecordError::Create {
+            path: path.clone(),
+            what: START_WRITING,
+            error,
+        })?;
+        Recorder::make(
+            path,
+            header,
+            options,
+            PushedBy::This,
+            (Arc::new(writer), None),
+        )
     }
 
-    /// The same for another process, which is to map the ring file. `watch` sees every event.
+    /// The same for another process, which is to map the ring file and the bell of `writer`.
+    /// `watch` sees every event.
     pub(crate) fn for_another(
         path: PathBuf,
         header: &Header,
         options: Options,
-        watch: Watch,
+        (writer, watch): (Arc<Writer>, Watch),
     ) -> Result<Recorder, RecordError> {
-        Recorder::make(path, header, options, PushedBy::Another, Some(watch))
+        let who = (writer, Some(watch));
+        Recorder::make(path, header, options, PushedBy::Another, who)
     }
 
     fn make(
@@ -154,7 +172,7 @@ impl Recorder {
         header: &Header,
         options: Options,
         pushed_by: PushedBy,
-        watch: Option<Watch>,
+        (writer, watch): (Arc<Writer>, Option<Watch>),
     ) -> Result<Recorder, RecordError> {
         let failed = |path: &Path, what| {
             let path = path.to_owned();
@@ -183,7 +201,8 @@ impl Recorder {
                 }
             }
         })?;
-        let rings = RingFile::create(&ring_path, capacity, identity, pushed_by);
+        let bell = writer.bell();
+        let rings = RingFile::create(&ring_path, capacity, identity, (pushed_by, bell));
         let rings = rings.map_err(|error| {
             let _ = std::fs::remove_file(&ring_path);
             let _ = std::fs::remove_file(&path);
@@ -205,9 +224,10 @@ impl Recorder {
             finishing,
             limit: OnceLock::new(),
             failed: OnceLock::new(),
+            no_room: AtomicI32::new(0),
             tally: Arc::default(),
         });
-        let requests = Arc::new(Requests::default());
+        let requests = Arc::new(Requests::new(bell));
         let triggers = options.triggers.clone();
         let start = |ring| RingRecording::start(&path, ring, requests.clone(), triggers.clone());
         let ring = options.ring.map(start).transpose();
@@ -227,16 +247,14 @@ impl Recorder {
             triggers.join(&requests, options.ring, Box::new(make))
         };
         let drainer = Drainer::new(shared.clone(), series, watch, (triggers, ring));
-        let drainer = std::thread::Builder::new()
-            .name("netreel".to_owned())
-            .spawn(move || drainer.run())
-            .map_err(failed(&path, "start the writing thread"))?;
+        let drained = Some(Mutex::new(writer.write(drainer)));
         Ok(Recorder {
             path,
             shared,
             gate,
             options,
-            drainer: Some(drainer),
+            writer,
+            drained,
             _requests: requests,
             lane,
         })
@@ -258,9 +276,10 @@ impl Recorder {
         self.options.triggers.pull(cause, text);
     }
 
-    /// Whether events are taken now: not switched off, not stopped by a failed write.
+    /// Whether events are taken now: not switched off, not stopped by a failed write, and the disk
+    /// has room.
     pub fn is_recording(&self) -> bool {
-        self.gate.is_on()
+        self.gate.is_on() && !self.gate.is_full()
     }
 
     /// The limit of [`Options::max`] that has ended the recording, once it has.
@@ -312,6 +331,12 @@ impl Recorder {
         Ok(rings.rings().len() - 1)
     }
 
+    /// Why nothing can be written now, where the disk is full; it is tried again.
+    pub(crate) fn no_room(&self) -> Option<io::Error> {
+        let code = self.shared.no_room.load(Ordering::Acquire);
+        (code != 0).then(|| io::Error::from_raw_os_error(code))
+    }
+
     /// How often it went on in a new file, or tried to.
     pub(crate) fn rotations(&self) -> u64 {
         self.shared.tally.rotations.load(Ordering::Relaxed)
@@ -330,13 +355,14 @@ impl Recorder {
         let whole_pass = self.gate.progress() + 2;
         let (mut latest, mut since) = (0, Instant::now());
         while self.gate.progress() < whole_pass && !self.gate.is_stopped() {
+            self.writer.bell().ring();
             let seen = self.shared.tally.events.load(Ordering::Relaxed);
             if seen > latest {
                 (latest, since) = (seen, Instant::now());
             } else if since.elapsed() >= patience {
                 return;
             }
-            std::thread::sleep(Duration::from_millis(1));
+            std::thread::sleep(Duration::from_micros(100));
         }
     }
 
@@ -349,21 +375,30 @@ impl Recorder {
         self.end()
     }
 
+    /// Takes no more events, and has the writing thread end the reel, without waiting for it.
+    pub(crate) fn begin_to_end(&mut self) {
+        self.options.triggers.leave(self.lane);
+        self.gate.stop();
+        self.shared.finishing.store(true, Ordering::Release);
+        self.writer.bell().ring();
+    }
+
     /// The same, for whoever still needs what else is known of it. Not twice.
     pub(crate) fn end(&mut self) -> Result<Summary, RecordError> {
         let path = self.path.clone();
-        let Some(drainer) = self.drainer.take() else {
+        let Some(drained) = self.drained.take() else {
             return Err(RecordError::DrainerDied { path });
         };
         if !self.gate.is_home() {
             // The thread is the parent's: there is nothing here to wait for.
-            std::mem::forget(drainer);
+            if let Some(writer) = Arc::get_mut(&mut self.writer) {
+                writer.forget();
+            }
             return Err(RecordError::Forked { path });
         }
-        self.options.triggers.leave(self.lane);
-        self.gate.stop();
-        self.shared.finishing.store(true, Ordering::Release);
-        let Ok(drained) = drainer.join() else {
+        self.begin_to_end();
+        let drained = drained.into_inner();
+        let Ok(drained) = drained.unwrap_or_else(PoisonError::into_inner).recv() else {
             return Err(RecordError::DrainerDied { path });
         };
         if let Some((error, number)) = drained.failed {
@@ -429,13 +464,13 @@ fn pusher(shared: &Shared, lease: Lease, when_full: WhenFull) -> Pusher {
     let writer = unsafe { RingWriter::new(ring.memory()) };
     // SAFETY: the ring keeps its gate in place, and the lease the ring.
     let gate = unsafe { GateRef::new(&raw const **ring.gate(), Arc::new(lease)) };
-    let sink = RingSink::new(writer, gate, when_full, WAIT_MAX);
+    let sink = RingSink::new(writer, gate, ring.bell(), when_full, WAIT_MAX);
     Pusher::into_ring(sink, thread)
 }
 
 impl Drop for Recorder {
     fn drop(&mut self) {
-        if self.drainer.is_some() {
+        if self.drained.is_some() {
             // Nobody is left to be told; the reel itself says how it ends.
             let _ = self.end();
         }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use memmap2::{MmapMut, MmapOptions};
 use netreel_reel::ring::{RING_MAGIC, RING_PAGE, RING_VERSION};
 use netreel_reel::ring::{RingControl, RingFixed, RingGate, RingHead, RingMemory};
-use netreel_transport::{Gate, GateRef};
+use netreel_transport::{BellRef, Gate, GateRef};
 
 use crate::file::within_limit;
 
@@ -22,6 +22,8 @@ pub(crate) struct RingFile {
     capacity: usize,
     control: Arc<MmapMut>,
     gate: GateRef,
+    bell: BellRef,
+    pushed_by: PushedBy,
     rings: Vec<Arc<MappedRing>>,
 }
 
@@ -40,6 +42,8 @@ pub(crate) struct MappedRing {
     /// Keeps the control page mapped, which the ring's users use as well.
     control: Arc<MmapMut>,
     gate: GateRef,
+    bell: BellRef,
+    pushed_by: PushedBy,
     capacity: usize,
 }
 
@@ -49,7 +53,7 @@ impl RingFile {
         path: &Path,
         capacity: usize,
         identity: u64,
-        pushed_by: PushedBy,
+        (pushed_by, bell): (PushedBy, BellRef),
     ) -> io::Result<RingFile> {
         // A ring file without its reel, or of a reel that is being replaced, is of no use. It is
         // not cut short: another recorder that still has it mapped would share it, or be killed.
@@ -86,6 +90,8 @@ impl RingFile {
             capacity,
             control,
             gate,
+            bell,
+            pushed_by,
             rings: Vec::new(),
         };
         ring_file.grow()?;
@@ -129,6 +135,8 @@ impl RingFile {
             map,
             control: self.control.clone(),
             gate: self.gate.clone(),
+            bell: self.bell,
+            pushed_by: self.pushed_by,
             capacity: self.capacity,
         };
         ring.prepare(0, self.capacity as u64);
@@ -161,11 +169,27 @@ impl MappedRing {
         &self.gate
     }
 
+    /// The room that it takes in the file, in bytes.
+    pub(crate) fn length(&self) -> u64 {
+        (RING_PAGE + self.capacity) as u64
+    }
+
+    /// Wakes the thread that empties it.
+    pub(crate) fn bell(&self) -> BellRef {
+        self.bell
+    }
+
     /// Makes the pages of the data behind byte `from` (of all that were ever published) writable, so
     /// that the recorded thread does not meet a page fault there: the kernel takes the right to
     /// write from a page of a file whenever it has written it to the disk. Where the kernel is
     /// older than this call (5.14), the thread meets it.
+    ///
+    /// What another process pushes into is left to it: the right to write is each process's own, and
+    /// pages that nobody has used take no memory.
     pub(crate) fn prepare(&self, from: u64, length: u64) {
+        if self.pushed_by == PushedBy::Another {
+            return;
+        }
         let (capacity, page) = (self.capacity as u64, RING_PAGE as u64);
         let mut at = from % capacity / page * page;
         let mut left = length.min(capacity).next_multiple_of(page);
@@ -202,6 +226,10 @@ impl Drop for Lease {
         // A forked child has a copy of its parent's lease, in memory that both share.
         if self.0.gate.is_home() {
             self.0.head().release();
+            // What is still in it has to be written before another thread may have it.
+            if !self.0.head().is_empty() {
+                self.0.bell.ring();
+            }
         }
     }
 }
@@ -230,7 +258,7 @@ fn preallocate(file: &File, offset: usize, length: usize) -> io::Result<()> {
 
 fn map(file: &File, offset: usize, length: usize) -> io::Result<MmapMut> {
     let mut options = MmapOptions::new();
-    options.offset(offset as u64).len(length).populate();
+    options.offset(offset as u64).len(length);
     // SAFETY: the file is the recorder's own; whoever truncates it under a running recorder
     // kills the program, as with every mapped file.
     unsafe { options.map_mut(file) }

@@ -34,6 +34,8 @@ pub(crate) struct Series {
     name: u32,
     ended: VecDeque<Own>,
     done: Done,
+    /// What the recording's ring file takes beside them, in bytes.
+    beside: u64,
     begun: Instant,
     file_begun: Instant,
     again_at: Option<Instant>,
@@ -136,6 +138,7 @@ impl Series {
             name: 0,
             ended: VecDeque::new(),
             done: Done::default(),
+            beside: 0,
             begun: now,
             file_begun: now,
             again_at: None,
@@ -182,6 +185,21 @@ impl Series {
             && self.may_rotate()
     }
 
+    /// When time alone makes something due: a new file, an old one to delete, the end. `at_work`:
+    /// events are to be expected.
+    pub(crate) fn due(&self, now: Instant, at_work: bool) -> Option<Instant> {
+        let some = at_work || self.next_number() > self.next.first;
+        let time = self.rotation.and_then(|limits| limits.time);
+        let rotation = time.filter(|_| some).map(|time| self.file_begun + time);
+        let rotation = rotation.map(|at| self.again_at.map_or(at, |again| at.max(again)));
+        let oldest = self.ended.front().zip(self.options.keep.time);
+        let deletion = oldest.map(|(oldest, keep)| oldest.ended + keep);
+        let end = self.options.max.time.map(|time| self.begun + time);
+        let due = [rotation, deletion, end].into_iter().flatten().min();
+        // Just passed is as good as now; a moment later it is not asked again at once.
+        due.map(|at| at.max(now + Duration::from_millis(1)))
+    }
+
     /// Goes on in a new file. All that was pushed is sealed. Where a new file cannot be had, the
     /// recording stays in the one it has, and tries again later. In ring mode the file that was
     /// ended is the caller's from then on.
@@ -221,6 +239,11 @@ impl Series {
         }
         self.delete_oldest();
         given
+    }
+
+    /// The ring file has grown.
+    pub(crate) fn add_beside(&mut self, bytes: u64) {
+        self.beside += bytes;
     }
 
     /// The file under way.
@@ -278,7 +301,11 @@ impl Series {
             let Some(oldest) = self.ended.front() else {
                 return;
             };
-            let large = keep.bytes.is_some_and(|limit| bytes > limit);
+            let large = keep.bytes.is_some_and(|limit| {
+                // A ring file that takes more than half would leave nothing to keep.
+                let counts = self.beside <= limit / 2;
+                bytes > limit - if counts { self.beside } else { 0 }
+            });
             let old = keep
                 .time
                 .is_some_and(|limit| oldest.ended.elapsed() > limit);

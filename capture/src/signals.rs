@@ -1,21 +1,42 @@
-//! Being told to stop.
+//! Being told to stop, and what else a recorder hears by signals.
 //!
 //! The first Ctrl-C ends a recording cleanly (or goes to the recorded program); what a second one
 //! means is for each way of recording to say.
 
-use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering};
 
 static ASKED: AtomicU32 = AtomicU32::new(0);
-static FORWARD: AtomicI32 = AtomicI32::new(0);
+static TERMINATED: AtomicBool = AtomicBool::new(false);
+/// A bit for each signal that is to be passed on: that of signal n is bit n - 1.
+static FORWARD: AtomicU64 = AtomicU64::new(0);
+/// Is written to whenever a signal comes; -1 while nobody waits for it.
+static NEWS: AtomicI32 = AtomicI32::new(-1);
 
-const WATCHED: [i32; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
+/// These ask a program to stop.
+const STOPPING: [i32; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
+/// These mean something to the programs that take them, and end those that do not.
+const PASSED_ON: [i32; 9] = [
+    libc::SIGQUIT,
+    libc::SIGUSR1,
+    libc::SIGUSR2,
+    libc::SIGALRM,
+    libc::SIGVTALRM,
+    libc::SIGPROF,
+    libc::SIGIO,
+    libc::SIGPWR,
+    libc::SIGSTKFLT,
+];
 
-/// Catches the signals that ask a program to stop (SIGINT, SIGTERM, SIGHUP), until this is dropped.
+/// Catches signals until this is dropped.
 ///
 /// A call that waits in the operating system is interrupted by them. There should be one at a
 /// time: all share one count.
 #[derive(Debug)]
-pub struct Signals(Vec<(i32, Before)>);
+pub struct Signals {
+    before: Vec<(i32, Before)>,
+    news: Option<OwnedFd>,
+}
 
 /// What a signal did before.
 struct Before(libc::sigaction);
@@ -27,24 +48,64 @@ impl std::fmt::Debug for Before {
 }
 
 impl Signals {
-    /// Starts to catch them, and counts from 0.
+    /// Catches the signals that ask a program to stop (SIGINT, SIGTERM, SIGHUP, SIGQUIT), and
+    /// counts them from 0. Those that would end this program without meaning anything to it
+    /// (SIGUSR1 and the like) do nothing, unless they are caught already: as triggers.
     pub fn catch() -> Signals {
+        let mut signals = Signals::start();
+        signals.take(&STOPPING, asked as *const (), false);
+        signals.take(&[libc::SIGQUIT], asked as *const (), true);
+        signals.take(&PASSED_ON, ignored as *const (), true);
+        signals
+    }
+
+    /// The same for a recorder whose program is to get all signals that it has not got itself,
+    /// but for those that are caught already. [`news`](Signals::news) tells of them, and of
+    /// children that have ended.
+    pub(crate) fn catch_for_a_program() -> std::io::Result<Signals> {
+        let mut signals = Signals::start();
+        let flags = rustix::event::EventfdFlags::CLOEXEC | rustix::event::EventfdFlags::NONBLOCK;
+        let news = rustix::event::eventfd(0, flags)?;
+        NEWS.store(news.as_raw_fd(), Ordering::Release);
+        signals.news = Some(news);
+        signals.take(&STOPPING, asked as *const (), false);
+        signals.take(&PASSED_ON, passed_on as *const (), true);
+        signals.take(&[libc::SIGCHLD], ignored as *const (), true);
+        Ok(signals)
+    }
+
+    fn start() -> Signals {
         ASKED.store(0, Ordering::Relaxed);
+        TERMINATED.store(false, Ordering::Relaxed);
         FORWARD.store(0, Ordering::Relaxed);
-        let mut before = Vec::new();
-        for signal in WATCHED {
-            // SAFETY: structures of plain values; the handler touches atomics alone.
+        Signals {
+            before: Vec::new(),
+            news: None,
+        }
+    }
+
+    /// `unused`: only those that nobody catches or ignores.
+    fn take(&mut self, signals: &[i32], handler: *const (), unused: bool) {
+        for &signal in signals {
+            // SAFETY: structures of plain values; the handlers touch atomics and write to a
+            // descriptor.
             unsafe {
-                let mut action: libc::sigaction = std::mem::zeroed();
-                action.sa_sigaction = caught as *const () as usize;
-                action.sa_flags = libc::SA_SIGINFO;
                 let mut old: libc::sigaction = std::mem::zeroed();
+                libc::sigaction(signal, std::ptr::null(), &raw mut old);
+                if unused && old.sa_sigaction != libc::SIG_DFL {
+                    continue;
+                }
+                let mut action: libc::sigaction = std::mem::zeroed();
+                action.sa_sigaction = handler as usize;
+                action.sa_flags = libc::SA_SIGINFO;
+                if signal == libc::SIGCHLD {
+                    action.sa_flags |= libc::SA_RESTART | libc::SA_NOCLDSTOP;
+                }
                 if libc::sigaction(signal, &raw const action, &raw mut old) == 0 {
-                    before.push((signal, Before(old)));
+                    self.before.push((signal, Before(old)));
                 }
             }
         }
-        Signals(before)
     }
 
     /// How often it was asked to stop.
@@ -52,28 +113,71 @@ impl Signals {
         ASKED.load(Ordering::Relaxed)
     }
 
-    /// A signal that the recorded program has not got itself, once.
-    pub(crate) fn to_forward(&self) -> Option<i32> {
-        let signal = FORWARD.swap(0, Ordering::Relaxed);
-        (signal != 0).then_some(signal)
+    /// Whether one of them was SIGTERM.
+    pub(crate) fn terminated(&self) -> bool {
+        TERMINATED.load(Ordering::Relaxed)
+    }
+
+    /// Readable once something has come; [`heard`](Signals::heard) takes that back.
+    pub(crate) fn news(&self) -> Option<BorrowedFd<'_>> {
+        self.news.as_ref().map(AsFd::as_fd)
+    }
+
+    pub(crate) fn heard(&self) {
+        if let Some(news) = &self.news {
+            let _ = rustix::io::read(news, &mut [0; 8]);
+        }
+    }
+
+    /// The signals that the recorded program has not got itself, each once.
+    pub(crate) fn to_forward(&self) -> impl Iterator<Item = i32> + use<> {
+        let pending = FORWARD.swap(0, Ordering::Relaxed);
+        (1..=64).filter(move |signal| pending & bit(*signal) != 0)
     }
 }
 
 impl Drop for Signals {
     fn drop(&mut self) {
-        for (signal, Before(action)) in &self.0 {
+        for (signal, Before(action)) in self.before.iter().rev() {
             // SAFETY: what was there before.
             unsafe { libc::sigaction(*signal, action, std::ptr::null_mut()) };
         }
+        NEWS.store(-1, Ordering::Release);
     }
 }
 
-extern "C" fn caught(signal: i32, info: *const libc::siginfo_t, _: *mut libc::c_void) {
+fn bit(signal: i32) -> u64 {
+    1u64.checked_shl((signal - 1) as u32).unwrap_or(0)
+}
+
+extern "C" fn asked(signal: i32, info: *const libc::siginfo_t, context: *mut libc::c_void) {
     ASKED.fetch_add(1, Ordering::Relaxed);
+    if signal == libc::SIGTERM {
+        TERMINATED.store(true, Ordering::Relaxed);
+    }
+    passed_on(signal, info, context);
+}
+
+extern "C" fn passed_on(signal: i32, info: *const libc::siginfo_t, context: *mut libc::c_void) {
     // What the terminal sends, it sends to the whole group.
     // SAFETY: the kernel passes the information for a handler that asked for it.
     let from_terminal = unsafe { info.as_ref() }.is_some_and(|info| info.si_code > 0);
     if !from_terminal {
-        FORWARD.store(signal, Ordering::Relaxed);
+        FORWARD.fetch_or(bit(signal), Ordering::Relaxed);
+    }
+    ignored(signal, info, context);
+}
+
+extern "C" fn ignored(_: i32, _: *const libc::siginfo_t, _: *mut libc::c_void) {
+    let news = NEWS.load(Ordering::Acquire);
+    if news >= 0 {
+        let one = 1u64;
+        // SAFETY: eight bytes; `errno` is put back for whoever was interrupted.
+        unsafe {
+            let errno = libc::__errno_location();
+            let before = *errno;
+            libc::write(news, (&raw const one).cast(), 8);
+            *errno = before;
+        }
     }
 }

@@ -222,6 +222,57 @@ fn on_a_full_disk_the_last_window_is_there_and_a_trigger_says_why_it_keeps_none(
 }
 
 #[test]
+fn a_recording_goes_on_when_there_is_room_again_and_names_the_hole() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(_disk) = small_disk(folder.path(), "size=4m") else {
+        return;
+    };
+    let options = Options {
+        ring_capacity: 256 << 10,
+        ..Options::default()
+    };
+    let path = folder.path().join("A.reel");
+    let recorder = Recorder::create(&path, &Header::default(), options).unwrap();
+    let mut pusher = recorder.pusher().unwrap();
+    let filler = folder.path().join("filler");
+    let mut file = std::fs::File::create(&filler).unwrap();
+    while std::io::Write::write_all(&mut file, &[0; 4096]).is_ok() {}
+    let call = [3; 1000];
+    let mut pushed = 0u64;
+    let mut dropped = 0u64;
+    let mut push_until = |enough: &dyn Fn(&Recorder, u64) -> bool| {
+        let begun = Instant::now();
+        while !enough(&recorder, dropped) {
+            assert!(begun.elapsed() < LONG, "waited for too long");
+            match pusher.push(monotonic_now(), Event::Input { call: &call }) {
+                Some(_) => pushed += 1,
+                None => dropped += 1,
+            }
+            std::thread::sleep(Duration::from_micros(100));
+        }
+    };
+    push_until(&|recorder, dropped| !recorder.is_recording() && dropped > 10);
+    std::fs::remove_file(&filler).unwrap();
+    drop(file);
+    push_until(&|recorder, _| recorder.is_recording());
+    drop(pusher);
+    let summary = recorder.finish().unwrap();
+    assert_eq!(summary.dropped, dropped);
+    let reel = open(&path).unwrap();
+    assert_eq!(reel.ending(), &Ending::Clean);
+    assert_eq!(reel.gaps(), []);
+    let (mut inputs, mut told, mut notes) = (0, 0, String::new());
+    reel.for_each(|record| match record.event {
+        Event::Input { .. } => inputs += 1,
+        Event::Dropped { count } => told += count,
+        Event::Note { text } => notes += std::str::from_utf8(text).unwrap(),
+        _ => {}
+    });
+    assert_eq!((inputs, told), (pushed, dropped));
+    assert!(notes.contains("nothing could be written"), "{notes}");
+}
+
+#[test]
 fn what_a_window_lacks_for_want_of_room_is_told_and_moved_into_it_once_there_is_some() {
     let folder = tempfile::tempdir().unwrap();
     let Some(_disk) = small_disk(folder.path(), "size=40m,nr_inodes=60") else {

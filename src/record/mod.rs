@@ -1,5 +1,6 @@
 //! `netreel record`: every way of making a reel from the command line, a file each.
 
+pub mod arguments;
 mod findings;
 mod line;
 #[cfg(feature = "pcap")]
@@ -21,10 +22,12 @@ use crate::outcome::{Answer, Failure};
 pub fn run(arguments: &Record, out: &mut dyn Write) -> Result<Answer, Failure> {
     ways::check(arguments)?;
     let folder = arguments.out.clone().unwrap_or_else(new_folder);
+    // What a recorder has left here that was killed.
+    netreel_capture::tidy(&folder);
     match &arguments.live.interface {
         Some(interface) => live::run(arguments, interface, &folder, out),
         None if !arguments.proxy.routes.is_empty() => proxy::run(arguments, &folder, out),
-        None => program::run(arguments, &folder, out),
+        None => program::run(arguments, &folder),
     }
 }
 

@@ -23,7 +23,7 @@ pub struct Recording {
     /// Go on in a new file after so many seconds.
     #[arg(long, value_name = "SECS", value_parser = seconds)]
     pub rotate_time: Option<Duration>,
-    /// Delete the oldest files of a reel, so that the rest stays below this size.
+    /// Delete the oldest files of a reel, so that the rest stays below this size, buffers included.
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
     pub keep_size: Option<u64>,
     /// Delete the files of a reel that ended longer ago.
@@ -45,7 +45,11 @@ impl Recording {
     pub fn options(&self) -> Options {
         let limits = |bytes, time| Limits { bytes, time };
         let usual = Options::default();
-        let buffer = self.buffer.and_then(|bytes| usize::try_from(bytes).ok());
+        // Buffers count: three of them take less than a fifth of what is kept.
+        let kept = self.keep_size.map(|bytes| (bytes / 16).max(BUFFER_MIN));
+        let kept = kept.map(|bytes| bytes.min(usual.ring_capacity as u64));
+        let buffer = self.buffer.or(kept);
+        let buffer = buffer.and_then(|bytes| usize::try_from(bytes).ok());
         Options {
             ring_capacity: buffer.unwrap_or(usual.ring_capacity),
             when_full: if self.drop {

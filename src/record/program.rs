@@ -1,17 +1,18 @@
 //! `netreel record -- CMD`: runs an unmodified program and records it.
 
-use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
+use std::process::ExitStatus;
 
-use netreel_capture::preload::{self, Report, Wanted};
+use netreel_capture::preload::{self, Outcome, Report, Wanted};
 
 use super::line::{LiveLine, came_to};
 use crate::arguments::Record;
 use crate::outcome::{Answer, Failure};
 use crate::text;
 
-pub fn run(arguments: &Record, folder: &Path, out: &mut dyn Write) -> Result<Answer, Failure> {
+/// Nothing of ours goes to the standard output, which is the program's.
+pub fn run(arguments: &Record, folder: &Path) -> Result<Answer, Failure> {
     let (options, armed) = super::options(arguments, folder)?;
     let wanted = Wanted {
         command: arguments.command.clone(),
@@ -20,12 +21,13 @@ pub fn run(arguments: &Record, folder: &Path, out: &mut dyn Write) -> Result<Ans
         options,
         random_addresses: arguments.program.random_addresses,
         tripwire: !arguments.program.no_tripwire,
+        name: arguments.program.name.clone(),
     };
     let mut line = LiveLine::beside_a_program(armed);
-    if holds_reels(folder) {
+    if holds_an_older_recording(folder) {
         line.say(&format!(
-            "{} holds reels already, and then holds two recordings; they open together where they \
-             have packets in common, or else one by one",
+            "{} holds a recording that has ended, and then holds two recordings; they open together where \
+             they have packets in common, or else one by one",
             folder.display()
         ));
     }
@@ -75,43 +77,72 @@ pub fn run(arguments: &Record, folder: &Path, out: &mut dyn Write) -> Result<Ans
     });
     line.end();
     let outcome = outcome.map_err(Failure::new)?;
-    let live = outcome.live;
-    writeln!(out, "{}: {}", came_to(&live), folder.display())?;
+    for sentence in summary(&outcome, folder) {
+        anstream::eprintln!("netreel: {sentence}");
+    }
+    let program = outcome.status.map_or(0, exit_code);
+    let missing = outcome.gaps > 0 || outcome.failed > 0 || outcome.live.dropped > 0;
+    match missing && program == 0 && arguments.program.fail_on_missing {
+        true => Ok(Answer::Wrong),
+        false => Ok(Answer::Code(program)),
+    }
+}
+
+/// What the recording came to, and what is missing of it.
+fn summary(outcome: &Outcome, folder: &Path) -> Vec<String> {
+    let live = &outcome.live;
+    let mut told = vec![format!("{}: {}", came_to(live), folder.display())];
+    if outcome.sockets == 0 && outcome.gaps == 0 {
+        told.push("no UDP socket was opened; TCP is not recorded".to_owned());
+    }
     if live.kernel_drops > 0 {
-        writeln!(
-            out,
-            "{} packets were dropped by the kernel, because the program read too slowly",
-            live.kernel_drops
-        )?;
+        told.push(format!(
+            "{} dropped by the kernel, because the program read too slowly",
+            text::count(live.kernel_drops, "packet")
+        ));
     }
     if outcome.not_followed > 0 {
         let number = outcome.not_followed;
-        writeln!(out, "{number} child processes were not followed")?;
+        told.push(format!("{number} child processes were not followed"));
     }
     if outcome.status.is_some() && outcome.outlived > 0 {
         let processes = outliving(outcome.outlived);
-        writeln!(out, "{processes} that it started: unrecorded from here on")?;
+        told.push(format!(
+            "{processes} that it started: unrecorded from here on"
+        ));
     }
-    let program = match outcome.status {
-        Some(status) if status.success() => true,
-        Some(status) => {
-            let how = match (status.code(), status.signal()) {
-                (Some(code), _) => format!("ended with {code}"),
-                (None, signal) => format!("was ended by signal {}", signal.unwrap_or_default()),
-            };
-            writeln!(out, "the program {how}")?;
-            false
-        }
-        None => {
-            writeln!(out, "the program goes on, unrecorded")?;
-            true
-        }
-    };
-    if program && outcome.gaps == 0 && outcome.failed == 0 && live.dropped == 0 {
-        Ok(Answer::Clean)
-    } else {
-        Ok(Answer::Wrong)
+    match outcome.status {
+        Some(status) if status.success() => {}
+        Some(status) => told.push(match (status.code(), status.signal()) {
+            (Some(code), _) => format!("the program ended with {code}"),
+            (None, signal) => {
+                let signal = signal.unwrap_or_default();
+                format!("the program was ended by signal {signal}")
+            }
+        }),
+        None => told.push("the program goes on, unrecorded".to_owned()),
     }
+    let count = |number, what| (number > 0).then(|| text::count(number, what));
+    let missing = [
+        count(outcome.gaps, "gap"),
+        count(live.dropped, "dropped event"),
+        count(outcome.failed, "reel that could not be written"),
+    ];
+    let missing: Vec<String> = missing.into_iter().flatten().collect();
+    if !missing.is_empty() {
+        told.push(format!(
+            "the recording is not whole: {}; --fail-on-missing makes that exit code 1",
+            missing.join(", ")
+        ));
+    }
+    told
+}
+
+/// The exit code that a shell would give.
+fn exit_code(status: ExitStatus) -> u8 {
+    let signal = status.signal().map(|signal| 128 + signal);
+    let code = status.code().or(signal).unwrap_or(1);
+    u8::try_from(code & 0xff).unwrap_or(1)
 }
 
 fn outliving(processes: u64) -> String {
@@ -121,7 +152,13 @@ fn outliving(processes: u64) -> String {
     }
 }
 
-fn holds_reels(folder: &Path) -> bool {
-    let mut entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    entries.any(|entry| Path::new(&entry.file_name()).extension() == Some("reel".as_ref()))
+/// Whether there are reels, and none of them is being recorded: nodes of one session may well
+/// share a folder.
+fn holds_an_older_recording(folder: &Path) -> bool {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let paths = entries.map(|entry| entry.path());
+    let mut reels = paths
+        .filter(|path| path.extension() == Some("reel".as_ref()))
+        .peekable();
+    reels.peek().is_some() && !reels.any(|reel| netreel_capture::is_recorded(&reel))
 }

@@ -35,7 +35,9 @@ pub fn run(arguments: &Record, folder: &Path, out: &mut dyn Write) -> Result<Ans
     let seed = asked.seed.unwrap_or_else(any_seed);
     let (mut options, armed) = super::options(arguments, folder)?;
     if arguments.recording.buffer.is_none() {
-        options.ring_capacity = options.ring_capacity.max(BUFFER_MIN);
+        let kept = arguments.recording.keep_size.unwrap_or(u64::MAX) / 8;
+        let least = BUFFER_MIN.min(usize::try_from(kept).unwrap_or(BUFFER_MIN));
+        options.ring_capacity = options.ring_capacity.max(least);
     }
     let wanted = Wanted {
         routes: asked.routes.clone(),

@@ -7,8 +7,8 @@ use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use netreel_capture::Options;
 use netreel_capture::ring_mode::{PeerOptions, Peers, Ring, TriggerNews, Triggers};
+use netreel_capture::{Options, Presence};
 
 use super::findings::Findings;
 use crate::arguments::FailOn;
@@ -78,6 +78,11 @@ pub struct Armed {
     news: Receiver<TriggerNews>,
     /// The triggers that were said to join a window: each recording says it of its own.
     joined: BTreeSet<u64>,
+    /// Shows others that this recorder is at work; from when its folder is there.
+    presence: Option<Presence>,
+    folder: PathBuf,
+    /// The signal that is a trigger; `None` out of ring mode.
+    signal: Option<Option<i32>>,
     _peers: Option<Peers>,
     findings: Option<Findings>,
 }
@@ -113,6 +118,9 @@ impl Armed {
             triggers,
             news,
             joined: BTreeSet::new(),
+            presence: None,
+            folder: folder.to_owned(),
+            signal: options.ring.map(|_| signal),
             _peers: peers.transpose().map_err(Failure::new)?,
             findings: findings.transpose()?,
         })
@@ -121,6 +129,13 @@ impl Armed {
     /// What triggers came to since the last time, a sentence each. To be asked now and then.
     pub fn news(&mut self) -> Vec<String> {
         self.triggers.look_for_signal();
+        if let Some(signal) = self.signal
+            && self.presence.is_none()
+            && self.folder.is_dir()
+        {
+            // Without it, `netreel trigger` finds nobody, and all else works.
+            self.presence = Presence::show(&self.folder, signal).ok();
+        }
         let mut told = Vec::new();
         let mut say = |sentence: &str| told.push(sentence.to_owned());
         for news in self.news.try_iter() {

@@ -31,6 +31,7 @@ pub fn check(arguments: &Record) -> Result<(), Failure> {
             "--follow-children",
             PROGRAM,
         ),
+        (arguments.program.name.is_some(), "--name", PROGRAM),
         (arguments.program.no_children, "--no-children", PROGRAM),
         (
             arguments.program.random_addresses,
@@ -38,6 +39,11 @@ pub fn check(arguments: &Record) -> Result<(), Failure> {
             PROGRAM,
         ),
         (arguments.program.no_tripwire, "--no-tripwire", PROGRAM),
+        (
+            arguments.program.fail_on_missing,
+            "--fail-on-missing",
+            PROGRAM,
+        ),
     ];
     for (given, option, way) in options {
         if given && way != chosen {

@@ -55,8 +55,16 @@ impl Bench {
             .expect("the C compiler that Rust links with compiles this")
     }
 
-    /// Runs `netreel record` with `flags` on `command`.
+    /// Runs `netreel record` with `flags` on `command`, so that it fails where something is
+    /// missing.
     pub fn record(&self, flags: &[&str], command: &[&str]) -> Ran {
+        let mut all = vec!["--fail-on-missing"];
+        all.extend(flags);
+        self.record_plainly(&all, command)
+    }
+
+    /// Runs `netreel record` with `flags` on `command`.
+    pub fn record_plainly(&self, flags: &[&str], command: &[&str]) -> Ran {
         let out = self.out();
         let mut arguments = vec!["record", "--out", out.to_str().unwrap()];
         arguments.extend(flags);

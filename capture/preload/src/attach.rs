@@ -6,6 +6,7 @@
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
+use crate::bell::Bell;
 use crate::environment::recorder_path;
 use crate::hello::{
     HELLO_MAGIC, Hello, KIND_ATTACH, KIND_MORE, KIND_SEGMENTS, KIND_TRIPWIRE, KIND_UNMAPPED,
@@ -34,6 +35,8 @@ static HOME: AtomicPtr<Home> = AtomicPtr::new(core::ptr::null_mut());
 static PHASE: AtomicU32 = AtomicU32::new(COLD);
 static GENERATIONS: AtomicU32 = AtomicU32::new(0);
 static CONTROL: AtomicPtr<RingControl> = AtomicPtr::new(core::ptr::null_mut());
+/// What wakes the recorder; null until there is one. Its page is mapped for good.
+static BELL: AtomicPtr<Bell> = AtomicPtr::new(core::ptr::null_mut());
 static CAPACITY: AtomicUsize = AtomicUsize::new(0);
 static RINGS: [AtomicPtr<RingHead>; RINGS_MAX] =
     [const { AtomicPtr::new(core::ptr::null_mut()) }; RINGS_MAX];
@@ -87,6 +90,31 @@ pub fn is_borrowed() -> bool {
 pub fn control() -> &'static RingControl {
     // SAFETY: set before `generation` says that this process is attached; never unmapped.
     unsafe { &*CONTROL.load(Ordering::Relaxed) }
+}
+
+/// What wakes the recorder.
+///
+/// Only while [`generation`] is some.
+#[inline]
+pub fn bell() -> &'static Bell {
+    // SAFETY: set before `generation` says that this process is attached; never unmapped.
+    unsafe { &*BELL.load(Ordering::Relaxed) }
+}
+
+/// Wakes the recorder, or has it look once more before it sleeps.
+#[cold]
+pub fn ring() {
+    let bell = bell();
+    if bell.ring() {
+        let word = (&raw const bell.word) as usize;
+        // SAFETY: wakes whoever sleeps on a word that stays mapped.
+        unsafe { sys::syscall(nr::FUTEX, [word, sys::FUTEX_WAKE, 1, 0, 0, 0]) };
+    }
+}
+
+/// The recorder has to look by itself: this process may not wake it any more.
+pub fn cannot_ring() {
+    control().gate.0.home.store(2, Ordering::Relaxed);
 }
 
 /// Whether a full ring drops at once.
@@ -159,16 +187,21 @@ fn try_attach(forked: bool) -> Option<()> {
     ASKING.store(0, Ordering::Relaxed);
     ASK_AGAIN.store(0, Ordering::Relaxed);
     let kind = KIND_ATTACH;
-    let (welcome, fd) = ask(kind, u32::from(forked))?;
+    let (welcome, fd, bell) = ask(kind, u32::from(forked))?;
     let rings = (welcome.rings as usize).min(RINGS_MAX);
     let capacity = welcome.capacity as usize;
     let length = RING_PAGE + rings * (RING_PAGE + capacity);
     let base = map(fd, 0, length);
+    let bell = map_bell(bell);
     sys::close(fd);
-    let base = match base {
+    let base = match base.and_then(|base| bell.map(|()| base)) {
         Ok(base) => base,
         Err(code) => return unmapped(code),
     };
+    for index in 0..rings {
+        // SAFETY: inside what was mapped.
+        prepare(unsafe { base.add(RING_PAGE + index * (RING_PAGE + capacity)) });
+    }
     CONTROL.store(base.cast(), Ordering::Relaxed);
     CAPACITY.store(capacity, Ordering::Relaxed);
     IDENTITY.store(welcome.identity, Ordering::Relaxed);
@@ -322,7 +355,7 @@ fn add_ring(count: usize) -> Option<()> {
     if count == RINGS_MAX {
         return None;
     }
-    let (welcome, fd) = ask(KIND_MORE, 0)?;
+    let (welcome, fd, _) = ask(KIND_MORE, 0)?;
     let capacity = CAPACITY.load(Ordering::Relaxed);
     let index = welcome.rings as usize;
     let offset = RING_PAGE + index * (RING_PAGE + capacity);
@@ -331,6 +364,7 @@ fn add_ring(count: usize) -> Option<()> {
     let Ok(ring) = ring else {
         return None;
     };
+    prepare(ring);
     RINGS.get(count)?.store(ring.cast(), Ordering::Relaxed);
     RING_COUNT.store(count + 1, Ordering::Release);
     Some(())
@@ -345,12 +379,49 @@ unsafe extern "C" fn thread_ends(ring: *mut c_void) {
     // In a forked child the ring is its parent's, which goes on using it.
     if generation().is_some_and(|generation| thread.is_of(generation)) {
         head.release();
+        // What is still in it has to be written before another thread may have it.
+        if !head.is_empty() {
+            self::ring();
+        }
+    }
+}
+
+/// Maps the bell, unless an ancestor of this forked child has.
+fn map_bell(fd: Option<i32>) -> Result<(), u32> {
+    if let Some(fd) = fd {
+        if BELL.load(Ordering::Relaxed).is_null() {
+            BELL.store(map(fd, 0, RING_PAGE)?.cast(), Ordering::Relaxed);
+        }
+        sys::close(fd);
+    }
+    match BELL.load(Ordering::Relaxed).is_null() {
+        true => Err(sys::EAGAIN as u32),
+        false => Ok(()),
+    }
+}
+
+/// So much of a ring is made writable before it is used; the rest takes memory when it is.
+const READY: usize = 64 << 10;
+
+/// Makes the first pages of a ring writable.
+fn prepare(ring: *mut u8) {
+    // SAFETY: a ring is longer, and the advice changes no byte.
+    unsafe {
+        let advice = [
+            ring as usize,
+            RING_PAGE + READY,
+            sys::MADV_POPULATE_WRITE,
+            0,
+            0,
+            0,
+        ];
+        sys::syscall(nr::MADVISE, advice);
     }
 }
 
 /// Where the part of the file is in memory, or the error code.
 fn map(fd: i32, offset: usize, length: usize) -> Result<*mut u8, u32> {
-    let flags = sys::MAP_SHARED | sys::MAP_POPULATE;
+    let flags = sys::MAP_SHARED;
     let arguments = [0, length, sys::PROT_READ_WRITE, flags, fd as usize, offset];
     // SAFETY: a new mapping where the kernel finds room.
     let base = unsafe { sys::syscall(nr::MMAP, arguments) };
@@ -361,8 +432,8 @@ fn map(fd: i32, offset: usize, length: usize) -> Result<*mut u8, u32> {
     }
 }
 
-/// Sends a request to the recorder, and receives its answer and the ring file.
-fn ask(kind: u32, flags: u32) -> Option<(Welcome, i32)> {
+/// Sends a request to the recorder, and receives its answer, the ring file and the bell.
+fn ask(kind: u32, flags: u32) -> Option<(Welcome, i32, Option<i32>)> {
     let socket = connect()?;
     let answer = send_hello(socket, kind, flags, None).and_then(|()| receive_welcome(socket));
     sys::close(socket);
@@ -428,7 +499,7 @@ fn send_hello(socket: i32, kind: u32, flags: u32, fd: Option<i32>) -> Option<()>
     (sent > 0).then_some(())
 }
 
-fn receive_welcome(socket: i32) -> Option<(Welcome, i32)> {
+fn receive_welcome(socket: i32) -> Option<(Welcome, i32, Option<i32>)> {
     let mut welcome = Welcome::default();
     let iov = IoVec::new((&raw mut welcome).cast(), size_of::<Welcome>());
     let mut control = [0usize; 3];
@@ -452,5 +523,7 @@ fn receive_welcome(socket: i32) -> Option<(Welcome, i32)> {
     if !whole || !with_fd || welcome.accepted == 0 {
         return None;
     }
-    Some((welcome, control[2] as u32 as i32))
+    // cmsghdr: two descriptors make it 24 bytes long.
+    let bell = (control[0] >= 24).then_some((control[2] >> 32) as i32);
+    Some((welcome, control[2] as u32 as i32, bell))
 }

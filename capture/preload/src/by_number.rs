@@ -6,7 +6,8 @@ use crate::call::CallId;
 use crate::hook::hook;
 use crate::sys::{IoVec, MMsgHdr, MsgHdr, TimeSpec, TimeVal, errno, nr};
 use crate::{
-    clocks, descriptors, others, processes, randomness, receive, send, sockets, uring, waits,
+    clocks, descriptors, others, processes, randomness, receive, sandbox, send, sockets, uring,
+    waits,
 };
 
 hook! {
@@ -82,6 +83,8 @@ hook! {
                 }
                 nr::EPOLL_CTL => waits::epoll_ctl(fd, b as i32, c as i32, d as *mut _) as isize,
                 nr::EXECVE => processes::execve(a as *const _, b as *const _, c as *const _) as isize,
+                nr::SECCOMP => sandbox::seccomp(a, c, || real(number, a, b, c, d, e, f)),
+                nr::PRCTL => sandbox::prctl(fd, b, c, d, e) as isize,
                 nr::GETRANDOM => randomness::getrandom(a as *mut c_void, b, c as u32),
                 nr::PREAD => randomness::pread64(fd, b as *mut u8, c, d as i64),
                 nr::PREADV => randomness::preadv64(fd, b as *const IoVec, c as i32, d as i64),

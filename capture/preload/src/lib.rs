@@ -12,6 +12,9 @@
 #![allow(missing_docs)]
 
 #[allow(dead_code)]
+#[path = "../../reel/src/bell.rs"]
+mod bell;
+#[allow(dead_code)]
 #[path = "../../reel/src/body.rs"]
 mod body;
 #[allow(missing_docs)]
@@ -38,6 +41,7 @@ mod processes;
 mod push;
 mod randomness;
 mod receive;
+mod sandbox;
 mod send;
 mod sockets;
 mod sys;

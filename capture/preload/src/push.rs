@@ -13,6 +13,8 @@ use crate::vectors::Vectors;
 
 const ON: u32 = 1;
 const STOPPED: u32 = 0;
+/// As [`ON`], and nobody waits for room, because the disk has none.
+const FULL: u32 = 3;
 /// So long a thread waits for a recorder that makes no progress.
 const WAIT_MAX_NS: u64 = 2_000_000_000;
 
@@ -32,7 +34,8 @@ impl Drop for Pushing {
 #[inline]
 pub fn pushing() -> Option<Pushing> {
     let generation = attach::generation()?;
-    if attach::control().gate.0.state.load(Ordering::Relaxed) != ON {
+    let state = attach::control().gate.0.state.load(Ordering::Relaxed);
+    if !matches!(state, ON | FULL) {
         return None;
     }
     let Some(thread) = attach::thread(generation) else {
@@ -89,7 +92,11 @@ impl Pushing {
         if full && !make_room(thread, time, length) {
             return None;
         }
-        thread.writer.push_with(time, kind as u8, length, fill)
+        let number = thread.writer.push_with(time, kind as u8, length, fill);
+        if attach::bell().wants_every_push() || thread.writer.fills() {
+            attach::ring();
+        }
+        number
     }
 
     /// Pushes an event whose body is `parts`, one behind the other.
@@ -246,18 +253,25 @@ fn wait(writer: &mut RingWriter, gave_up_at: &mut u64, needed: usize) -> bool {
     if *gave_up_at == seen {
         return false;
     }
+    attach::ring();
     let mut since = now();
     loop {
         if writer.has_room(needed) {
             return true;
         }
-        if gate.state.load(Ordering::Relaxed) == STOPPED {
+        if matches!(gate.state.load(Ordering::Relaxed), STOPPED | FULL) {
             return false;
         }
         let progress = gate.progress.load(Ordering::Relaxed);
+        if attach::bell().is_orphaned() {
+            // The recorder is dead, and nobody makes room any more.
+            *gave_up_at = progress;
+            return false;
+        }
         if progress != seen {
             seen = progress;
             since = now();
+            attach::ring();
         } else if now().saturating_sub(since) > WAIT_MAX_NS {
             *gave_up_at = seen;
             return false;

@@ -154,10 +154,10 @@ fn is_udp(fd: i32) -> bool {
 /// What the kernel says of a file, as far as it is asked.
 #[repr(C)]
 struct Status {
+    at: u64,
+    inode: u64,
     #[cfg(target_arch = "x86_64")]
-    before: [u64; 3],
-    #[cfg(not(target_arch = "x86_64"))]
-    before: [u64; 2],
+    links: u64,
     mode: u32,
     others: [u32; 3],
     device: u64,
@@ -170,15 +170,20 @@ fn is_random_device(fd: i32) -> bool {
     const CHARACTERS: u32 = 0o020000;
     const RANDOM: u64 = 0x108;
     const URANDOM: u64 = 0x109;
+    status(fd).is_some_and(|status| {
+        let is_random = matches!(status.device, RANDOM | URANDOM);
+        status.mode & KIND == CHARACTERS && is_random
+    })
+}
+
+fn status(fd: i32) -> Option<Status> {
     let mut status = core::mem::MaybeUninit::<Status>::zeroed();
     let place = status.as_mut_ptr() as usize;
     // SAFETY: room for more than the kernel writes; zeros are numbers.
-    let (result, status) = unsafe {
+    unsafe {
         let result = sys::syscall(nr::FSTAT, [fd as usize, place, 0, 0, 0, 0]);
-        (result, status.assume_init())
-    };
-    let is_random = matches!(status.device, RANDOM | URANDOM);
-    result == 0 && status.mode & KIND == CHARACTERS && is_random
+        (result == 0).then(|| status.assume_init())
+    }
 }
 
 fn option(fd: i32, level: i32, name: i32) -> Option<i32> {
@@ -458,15 +463,21 @@ pub fn closing(fd: i32) {
         pushing.called(CallId::CLOSE, 0, &[&fd_bytes, &number]);
         return;
     }
-    let [drops, queued] = receive_queue(fd);
-    pushing.called(CallId::CLOSE, 0, &[&fd_bytes, &number, &drops, &queued]);
+    let queue = receive_queue(fd);
+    pushing.called(CallId::CLOSE, 0, &[&fd_bytes, &number, &queue]);
     pushing.push_body(now(), EventKind::SocketClosed, body::socket(socket));
 }
 
-/// Packets dropped for a full receive buffer, and the bytes of buffer that nobody read.
-fn receive_queue(fd: i32) -> [[u8; 4]; 2] {
+/// Packets dropped for a full receive buffer, the bytes of buffer that nobody read, and the
+/// socket's number in the kernel, which those who share it have in common.
+fn receive_queue(fd: i32) -> [u8; 16] {
     let (_, values) = options::<9>(fd, sys::SOL_SOCKET, sys::SO_MEMINFO);
-    [values[8].to_le_bytes(), values[0].to_le_bytes()]
+    let inode = status(fd).map_or(0, |status| status.inode);
+    let mut queue = [0; 16];
+    queue[..4].copy_from_slice(&values[8].to_le_bytes());
+    queue[4..8].copy_from_slice(&values[0].to_le_bytes());
+    queue[8..].copy_from_slice(&inode.to_le_bytes());
+    queue
 }
 
 /// Pushes the last state of the receive buffers of all sockets.
@@ -476,8 +487,8 @@ pub fn push_receive_queues() {
             continue;
         };
         let Some(mut pushing) = pushing() else { return };
-        let [drops, queued] = receive_queue(fd as i32);
+        let queue = receive_queue(fd as i32);
         let number = (socket as u16).to_le_bytes();
-        pushing.called(CallId::RECEIVE_QUEUE, 0, &[&number, &drops, &queued]);
+        pushing.called(CallId::RECEIVE_QUEUE, 0, &[&number, &queue]);
     }
 }

@@ -33,8 +33,10 @@ pub const CLOCK_MONOTONIC: c_int = 1;
 pub const PROT_READ_WRITE: usize = 3;
 pub const MAP_SHARED: usize = 1;
 pub const MAP_PRIVATE_ANONYMOUS: usize = 0x22;
-pub const MAP_POPULATE: usize = 0x8000;
 pub const MADV_WIPEONFORK: usize = 18;
+pub const MADV_POPULATE_WRITE: usize = 23;
+/// On a word that other processes have as well.
+pub const FUTEX_WAKE: usize = 1;
 pub const FUTEX_WAIT_PRIVATE: usize = 128;
 pub const FUTEX_WAKE_PRIVATE: usize = 129;
 pub const RTLD_NEXT: *mut c_void = -1isize as *mut c_void;
@@ -288,12 +290,23 @@ pub mod nr {
     pub const AUDIT_ARCH: u32 = 0xc000_00b7;
 }
 
-/// A system call that no hook sees and that leaves `errno` alone. Negative: the error code.
+/// A system call that no hook sees and that leaves `errno` alone. Negative: the error code. One that
+/// the program's own filters forbid is not made.
 ///
 /// # Safety
 /// As the call says.
-#[cfg(target_arch = "x86_64")]
 pub unsafe fn syscall(number: usize, a: [usize; 6]) -> isize {
+    if !crate::sandbox::allows(number, &a) {
+        return -EPERM;
+    }
+    // SAFETY: the caller vouches for it.
+    unsafe { enter(number, a) }
+}
+
+const EPERM: isize = 1;
+
+#[cfg(target_arch = "x86_64")]
+unsafe fn enter(number: usize, a: [usize; 6]) -> isize {
     let result: isize;
     // SAFETY: the kernel's calling convention; the caller vouches for the arguments.
     unsafe {
@@ -309,12 +322,8 @@ pub unsafe fn syscall(number: usize, a: [usize; 6]) -> isize {
     result
 }
 
-/// A system call that no hook sees and that leaves `errno` alone. Negative: the error code.
-///
-/// # Safety
-/// As the call says.
 #[cfg(target_arch = "aarch64")]
-pub unsafe fn syscall(number: usize, a: [usize; 6]) -> isize {
+unsafe fn enter(number: usize, a: [usize; 6]) -> isize {
     let result: isize;
     // SAFETY: the kernel's calling convention; the caller vouches for the arguments.
     unsafe {

@@ -101,6 +101,9 @@ impl PastId {
     pub const NAMESPACE: PastId = PastId(7);
     /// Makes an `io_uring`.
     pub const IO_URING: PastId = PastId(8);
+    /// Has a seccomp filter that forbids calls of the recorder's. Behind it stand their numbers, as
+    /// u16.
+    pub const SANDBOX: PastId = PastId(9);
 
     /// The end of a sentence that begins with the program's name.
     pub const fn sentence(self) -> &'static str {
@@ -128,6 +131,9 @@ impl PastId {
             }
             PastId::IO_URING => {
                 "it uses io_uring; what it sends and receives that way is not recorded"
+            }
+            PastId::SANDBOX => {
+                "its own seccomp filter forbids calls that the recorder makes in it; the recorder does without"
             }
             _ => "it does something that is not recorded",
         }

@@ -4,6 +4,7 @@
 //! of its network layer. This crate knows how a reel is written in bytes and read back; it makes
 //! no system call, so that everything above it can be tested without a disk.
 
+pub mod bell;
 mod body;
 mod call;
 mod compress;

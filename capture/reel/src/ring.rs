@@ -58,9 +58,10 @@ pub struct RingStop {
 #[repr(C)]
 #[derive(Debug, Default)]
 pub struct RingGate {
-    /// 0: recording has ended; 1: events are taken; 2: recording is switched off.
+    /// 0: recording has ended; 1: events are taken; 2: recording is switched off; 3: events are
+    /// taken, and there is no room on the disk, so that nobody waits for a buffer.
     pub state: AtomicU32,
-    /// 1 in a ring file that another process pushes into.
+    /// 1 in a ring file that another process pushes into; 2 where that one may not ring.
     pub home: AtomicU32,
     /// Rises while the recorder is at work.
     pub progress: AtomicU64,
@@ -112,12 +113,16 @@ impl RingHead {
         {
             return false;
         }
-        let idle = self.tail.0.load(Ordering::Acquire) == self.head.0.load(Ordering::Acquire)
-            && self.dropped.0.load(Ordering::Relaxed) == 0;
+        let idle = self.is_empty() && self.dropped.0.load(Ordering::Relaxed) == 0;
         if !idle {
             lease.store(0, Ordering::Release);
         }
         idle
+    }
+
+    /// Whether everything that was pushed was taken and written.
+    pub fn is_empty(&self) -> bool {
+        self.tail.0.load(Ordering::Acquire) == self.head.0.load(Ordering::Acquire)
     }
 
     /// Gives the right to push back.
@@ -157,12 +162,19 @@ pub const fn body_max(capacity: usize) -> usize {
     if half < (16 << 20) { half } else { 16 << 20 }
 }
 
+/// A ring that holds so many bytes wakes its reader.
+const fn fills_by(capacity: usize) -> u64 {
+    capacity as u64 / 8
+}
+
 /// The writing end of a ring.
 #[derive(Debug)]
 pub struct RingWriter {
     memory: RingMemory,
     tail: u64,
     head_seen: u64,
+    /// From here on it is to be asked whether the reader should be woken.
+    fills_at: u64,
 }
 
 // SAFETY: the pointers lead to memory that every thread may use: atomics, and bytes between tail
@@ -186,6 +198,7 @@ impl RingWriter {
             memory,
             tail,
             head_seen,
+            fills_at: head_seen + fills_by(memory.capacity),
         }
     }
 
@@ -217,6 +230,26 @@ impl RingWriter {
         }
         self.head_seen = self.head().head.0.load(Ordering::Acquire);
         self.free() >= needed
+    }
+
+    /// Whether the reader should be woken, because the ring has filled by an eighth since it gave
+    /// room back, and by a sixteenth since it should have been woken last. To be asked after a
+    /// push.
+    #[inline]
+    pub fn fills(&mut self) -> bool {
+        self.tail >= self.fills_at && self.has_filled()
+    }
+
+    #[cold]
+    fn has_filled(&mut self) -> bool {
+        self.head_seen = self.head().head.0.load(Ordering::Acquire);
+        let by = fills_by(self.memory.capacity);
+        let filled = self.tail.wrapping_sub(self.head_seen) >= by;
+        self.fills_at = match filled {
+            true => self.tail + by / 2,
+            false => self.head_seen + by,
+        };
+        filled
     }
 
     #[inline]
@@ -284,7 +317,8 @@ impl RingWriter {
             after += to_end as u64;
             place = 0;
         }
-        let number = self.control().next.0.fetch_add(1, Ordering::Relaxed);
+        // Ordered before the question whether the reader sleeps, see `Bell`.
+        let number = self.control().next.0.fetch_add(1, Ordering::SeqCst);
         // SAFETY: `record` bytes from `place` on lie inside the data and are free: the reader does
         // not look behind the tail, and nobody else writes.
         unsafe {
@@ -407,6 +441,12 @@ impl RingReader {
     #[inline]
     pub fn at(&self) -> u64 {
         self.at
+    }
+
+    /// Takes everything behind `at` once more, a former answer of [`at`](RingReader::at) whose
+    /// room was not given back.
+    pub fn rewind(&mut self, at: u64) {
+        self.at = at.min(self.at);
     }
 
     /// Gives back the room of all events before `at`, a former answer of [`at`](RingReader::at):

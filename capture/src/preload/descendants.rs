@@ -100,13 +100,17 @@ impl Descendants {
     }
 
     /// Reaps what has ended and looks at what lives. `main` is not reaped; `recorded` are attached.
-    /// Returns how many live, and who is found not to be recorded.
+    /// Returns how many live, and who is found not to be recorded. Who comes or goes at this very
+    /// moment may be missed, unless the look is `thorough`, which costs a look at all processes of
+    /// the machine.
     pub(super) fn look(
         &mut self,
         main: u32,
         recorded: impl Fn(u32) -> bool,
+        thorough: bool,
     ) -> (u64, Vec<Missing>) {
-        let statuses = statuses();
+        let family = if thorough { None } else { family() };
+        let statuses = family.unwrap_or_else(statuses);
         let this = std::process::id();
         for (pid, status) in &statuses {
             let ours = status.parent == this && *pid != main && !self.others.contains(pid);
@@ -117,8 +121,9 @@ impl Descendants {
         }
         let living = self.living(&statuses);
         let mut missing = Vec::new();
-        self.unloaded.retain(|pid, _| living.contains(pid));
-        self.named.retain(|pid| living.contains(pid));
+        let lives = |pid: u32| living.contains(&pid) || (!thorough && lives(pid));
+        self.unloaded.retain(|pid, _| lives(*pid));
+        self.named.retain(|pid| lives(*pid));
         self.came.retain(|_, at| at.elapsed() < REMEMBERED);
         for pid in &living {
             if recorded(*pid) || self.named.contains(pid) {
@@ -143,7 +148,7 @@ impl Descendants {
         for Missing { pid, .. } in &missing {
             self.name(*pid);
         }
-        missing.extend(self.overdue(|pid| living.contains(&pid)));
+        missing.extend(self.overdue(lives));
         (living.len() as u64, missing)
     }
 
@@ -275,6 +280,42 @@ fn statuses() -> BTreeMap<u32, Status> {
         Some((pid, parse(&String::from_utf8_lossy(&bytes))?))
     });
     read.collect()
+}
+
+/// The same of this process's descendants alone, found from parent to child; `None` where the
+/// kernel does not list children.
+fn family() -> Option<BTreeMap<u32, Status>> {
+    let mut found = BTreeMap::new();
+    let mut waiting = vec![std::process::id()];
+    while let Some(parent) = waiting.pop() {
+        let threads = fs::read_dir(format!("/proc/{parent}/task"));
+        for thread in threads.into_iter().flatten().flatten() {
+            let children = match fs::read_to_string(thread.path().join("children")) {
+                Ok(children) => children,
+                // The thread has ended, unless it is one of this process.
+                Err(_) if parent != std::process::id() => continue,
+                Err(_) => return None,
+            };
+            for child in children
+                .split_whitespace()
+                .filter_map(|pid| pid.parse().ok())
+            {
+                let stat = fs::read(format!("/proc/{child}/stat")).unwrap_or_default();
+                let status = parse(&String::from_utf8_lossy(&stat));
+                if let Some(status) = status.filter(|_| !found.contains_key(&child)) {
+                    found.insert(child, status);
+                    waiting.push(child);
+                }
+            }
+        }
+    }
+    Some(found)
+}
+
+/// Whether the process runs.
+fn lives(pid: u32) -> bool {
+    let stat = fs::read(format!("/proc/{pid}/stat")).unwrap_or_default();
+    parse(&String::from_utf8_lossy(&stat)).is_some_and(|status| !status.ended)
 }
 
 /// The name stands in parentheses and may hold any character.

@@ -6,6 +6,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::FlockOperation;
+
 use crate::file::within_limit;
 
 /// Built by `build.rs` from `capture/preload`; empty where unmodified programs cannot be recorded.
@@ -18,6 +20,8 @@ pub(super) struct Unpacked {
     pub(super) socket: PathBuf,
     /// The folder that was made for them.
     own: Option<PathBuf>,
+    /// The library, locked: whoever finds it without the lock knows that its recorder was killed.
+    locked: Option<fs::File>,
 }
 
 /// The longest path of a Unix socket, without its zero byte.
@@ -53,15 +57,21 @@ impl Unpacked {
             own = Some(made.clone());
             made
         };
-        let unpacked = Unpacked {
+        let mut unpacked = Unpacked {
             library: folder.join(format!("{stem}.so")),
             socket: folder.join(format!("{stem}.socket")),
             own,
+            locked: None,
         };
         let _ = fs::remove_file(&unpacked.socket);
         within_limit(LIBRARY.len() as u64)?;
         fs::write(&unpacked.library, LIBRARY)?;
         fs::set_permissions(&unpacked.library, Permissions::from_mode(0o755))?;
+        let locked = fs::File::open(&unpacked.library)?;
+        // Where the file system has no locks, others may remove it while it is used: then programs
+        // that start later are named as not recorded.
+        let _ = rustix::fs::flock(&locked, FlockOperation::NonBlockingLockExclusive);
+        unpacked.locked = Some(locked);
         Ok(unpacked)
     }
 }

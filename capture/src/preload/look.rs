@@ -1,6 +1,6 @@
 //! What `/proc` says of a recorded process.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -94,22 +94,36 @@ fn targets(pid: u32) -> impl Iterator<Item = String> {
 pub(super) struct Descriptors {
     /// Whether one of them is an io_uring.
     pub(super) io_uring: bool,
-    /// Packets that the kernel dropped because a receive buffer of its UDP sockets was full.
-    pub(super) drops: u64,
+    /// Of each of its UDP sockets, by inode, how many packets the kernel dropped because the
+    /// receive buffer was full.
+    pub(super) drops: Vec<(u64, u64)>,
 }
 
-/// Looks at its descriptors; what cannot be read counts as nothing.
-pub(super) fn descriptors(pid: u32) -> Descriptors {
-    let mut found = Descriptors::default();
-    let mut sockets = BTreeSet::new();
-    for target in targets(pid) {
-        found.io_uring |= target == "anon_inode:[io_uring]";
-        sockets.extend(inode(&target));
-    }
-    for (inode, drops) in udp_sockets(pid) {
-        if sockets.contains(&inode) {
-            found.drops += drops;
+/// The UDP sockets of the machine during one look at several processes: processes that share a
+/// network share the tables.
+#[derive(Debug, Default)]
+pub(super) struct Sockets(BTreeMap<PathBuf, BTreeMap<u64, u64>>);
+
+impl Sockets {
+    /// Looks at the descriptors of a process; what cannot be read counts as nothing.
+    pub(super) fn of(&mut self, pid: u32) -> Descriptors {
+        let mut found = Descriptors::default();
+        let mut sockets = BTreeSet::new();
+        for target in targets(pid) {
+            found.io_uring |= target == "anon_inode:[io_uring]";
+            sockets.extend(inode(&target));
         }
+        if sockets.is_empty() {
+            return found;
+        }
+        let network = fs::read_link(format!("/proc/{pid}/ns/net"));
+        let network = network.unwrap_or_else(|_| pid.to_string().into());
+        let table = self.0.entry(network);
+        let table = table.or_insert_with(|| udp_sockets(pid).into_iter().collect());
+        let own = sockets.into_iter();
+        found.drops = own
+            .filter_map(|inode| Some((inode, *table.get(&inode)?)))
+            .collect();
+        found
     }
-    found
 }

@@ -35,8 +35,12 @@ pub(super) fn read_hello(socket: &OwnedFd) -> Option<(Hello, Option<OwnedFd>)> {
     whole.then_some((hello, passed))
 }
 
-/// Answers, with the ring file where there is one.
-pub(super) fn write_welcome(socket: &OwnedFd, welcome: &Welcome, file: Option<&File>) {
+/// Answers, with the ring file where there is one, and the bell where it was not given before.
+pub(super) fn write_welcome(
+    socket: &OwnedFd,
+    welcome: &Welcome,
+    files: Option<(&File, Option<&File>)>,
+) {
     let mut bytes = Vec::with_capacity(size_of::<Welcome>());
     for number in [
         welcome.magic,
@@ -49,11 +53,14 @@ pub(super) fn write_welcome(socket: &OwnedFd, welcome: &Welcome, file: Option<&F
     bytes.extend_from_slice(&welcome.identity.to_ne_bytes());
     bytes.extend_from_slice(&welcome.drop_when_full.to_ne_bytes());
     bytes.extend_from_slice(&welcome.tripwire.to_ne_bytes());
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
     let mut control = net::SendAncillaryBuffer::new(&mut space);
-    let fds = file.map(|file| [file.as_fd()]);
-    if let Some(fds) = &fds {
-        control.push(net::SendAncillaryMessage::ScmRights(fds));
+    let fds = files
+        .into_iter()
+        .flat_map(|(ring, bell)| [Some(ring), bell]);
+    let fds: Vec<_> = fds.flatten().map(|file| file.as_fd()).collect();
+    if !fds.is_empty() {
+        control.push(net::SendAncillaryMessage::ScmRights(&fds));
     }
     let parts = [IoSlice::new(&bytes)];
     // Whoever asked may be gone.

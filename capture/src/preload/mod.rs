@@ -35,6 +35,9 @@ pub struct Wanted {
     pub command: Vec<std::ffi::OsString>,
     /// Where the reels go; made where it is not there.
     pub out: PathBuf,
+    /// What the program's node and reel are called; by the program and its process id where it is
+    /// `None`. Processes that it starts have the name, their program and their process id.
+    pub name: Option<String>,
     /// Whether programs that the program starts get reels as well.
     pub children: bool,
     /// How each reel is written. There may be as many pushers as the program has threads; every
@@ -55,7 +58,7 @@ pub enum PreloadError {
     NotFound(String),
     /// The program would escape.
     #[error(
-        "{program}: {why}. Recording it this way would leave silent gaps; record it from outside instead"
+        "{program}: {why}. Recording it this way would leave silent gaps; record it from outside instead: by `netreel record --proxy LISTEN=TARGET` between it and whom it talks to, or by `netreel record --live IFACE` at the network interface"
     )]
     Escapes {
         /// The program.
@@ -138,6 +141,8 @@ pub struct Outcome {
     pub status: Option<ExitStatus>,
     /// The last of [`Report::Live`].
     pub live: Progress,
+    /// UDP sockets that were opened, by all processes.
+    pub sockets: u64,
     /// How many sentences told of gaps.
     pub gaps: u64,
     /// How many reels could not be made, or stopped.

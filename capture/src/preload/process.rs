@@ -1,14 +1,16 @@
 //! One recorded process.
 
-use std::collections::BTreeSet;
-use std::os::fd::OwnedFd;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::Sender;
+use std::sync::mpsc::{Receiver, Sender, channel};
 
 use netreel_reel::{CallId, Event, Header, PastId, Record, ThreadId};
 use netreel_transport::{Pusher, monotonic_now};
+use rustix::event::{EventfdFlags, eventfd};
 
 use super::look;
 use super::tripwire::Tripwire;
@@ -17,6 +19,7 @@ use crate::drainer::{Tally, Watch};
 use crate::options::Options;
 use crate::recorder::{RecordError, Recorder, Summary};
 use crate::series::named_like_parts;
+use crate::writer::Writer;
 
 /// What every reel of an unmodified program says of itself.
 const NOT_COVERED: &str = "recorded from outside the program, by a preloaded library. \
@@ -44,13 +47,15 @@ pub(super) struct Process {
     /// Marks that were made, each once.
     pub(super) io_uring: bool,
     pub(super) past: BTreeSet<PastId>,
-    pub(super) drops: u64,
+    pub(super) drops: Drops,
     /// Whether it was told that a thread has no ring.
     pub(super) ringless: bool,
     /// Whether it was told that another process cuts or joins packets of its sockets.
     pub(super) segments_told: bool,
     /// Whether it was told that a limit has ended its reel.
     pub(super) limited: bool,
+    /// Whether the disk was full at the latest look.
+    pub(super) full: bool,
     /// Its program.
     pub(super) program: Option<PathBuf>,
     /// What it says that it becomes: for a sentence, and the program's file.
@@ -63,6 +68,7 @@ pub(super) struct Process {
     pub(super) other: bool,
     /// Whether its reel tells of a gap.
     pub(super) marked: bool,
+    ending: bool,
     recorder: Recorder,
     tally: Arc<Tally>,
     notes: Pusher,
@@ -87,8 +93,52 @@ pub(super) enum Doing {
     Forks { pid: u32, child: u32 },
     /// It looks for the kernel's own library.
     Vdso { pid: u32 },
-    /// It does something that no hook sees.
-    Past { pid: u32, what: PastId },
+    /// It does something that no hook sees. `calls` are those that a filter of its own forbids.
+    Past {
+        pid: u32,
+        what: PastId,
+        calls: Vec<u16>,
+    },
+    /// The kernel dropped so many packets of one of its sockets.
+    Drops { pid: u32, inode: u64, drops: u64 },
+}
+
+/// Tells what recorded processes do.
+#[derive(Clone)]
+pub(super) struct Telling(Sender<Doing>, Arc<OwnedFd>);
+
+/// Where it is heard.
+pub(super) struct Doings(Receiver<Doing>, Arc<OwnedFd>);
+
+/// A way from the thread that writes to the one that watches.
+pub(super) fn doings() -> io::Result<(Telling, Doings)> {
+    let (sender, receiver) = channel();
+    let fd = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
+    Ok((Telling(sender, fd.clone()), Doings(receiver, fd)))
+}
+
+impl Telling {
+    fn send(&self, doing: Doing) {
+        // The receiver outlives every recorder.
+        let _ = self.0.send(doing);
+        let _ = rustix::io::write(&self.1, &1u64.to_ne_bytes());
+    }
+}
+
+impl Doings {
+    /// Readable when there is something to hear.
+    pub(super) fn fd(&self) -> BorrowedFd<'_> {
+        self.1.as_fd()
+    }
+
+    /// It is heard of again only when there is more.
+    pub(super) fn heard(&self) {
+        let _ = rustix::io::read(&*self.1, &mut [0; 8]);
+    }
+
+    pub(super) fn next(&self) -> Option<Doing> {
+        self.0.try_recv().ok()
+    }
 }
 
 /// So many threads may have a ring at a time.
@@ -99,16 +149,15 @@ const RINGS_AT_START: usize = 3;
 const RINGS_IN_RING_MODE: usize = RINGS_AT_START + 1;
 
 impl Process {
-    /// Makes the reel of process `pid` in `folder`. `session` is the same for all processes of the
+    /// Makes the reel of process `pid`, which is called `name`, in `folder`. `session` is the same for all processes of the
     /// recording.
     pub(super) fn new(
-        pid: u32,
+        (pid, name): (u32, String),
         ended: OwnedFd,
         folder: &Path,
         options: Options,
-        (doings, session): (Sender<Doing>, [u8; 16]),
+        (writer, doings, session): (Arc<Writer>, Telling, [u8; 16]),
     ) -> Result<Process, RecordError> {
-        let name = format!("{}.{pid}", look::program(pid));
         let mut path = folder.join(format!("{name}.reel"));
         let mut again = 2;
         // A process may become the same program twice.
@@ -134,7 +183,7 @@ impl Process {
             Some(_) => RINGS_IN_RING_MODE,
             None => RINGS_AT_START,
         };
-        let recorder = Recorder::for_another(path.clone(), &header, options, watch)?;
+        let recorder = Recorder::for_another(path.clone(), &header, options, (writer, watch))?;
         let notes = recorder.pusher()?;
         while recorder
             .share()
@@ -152,16 +201,18 @@ impl Process {
             tripwire: None,
             io_uring: false,
             past: BTreeSet::new(),
-            drops: 0,
+            drops: Drops::default(),
             ringless: false,
             segments_told: false,
             limited: false,
+            full: false,
             program: look::path(pid),
             becomes: None,
             started: None,
             same_numbers: true,
             other: false,
             marked: false,
+            ending: false,
             tally: recorder.tally(),
             recorder,
             notes,
@@ -185,17 +236,32 @@ impl Process {
         Counts::of(&self.tally)
     }
 
-    /// Ends the reel, with what was seen past the hooks as its last word.
-    pub(super) fn end(&mut self) -> Result<Summary, RecordError> {
+    /// Has the reel end soon, with what was seen past the hooks as its last word. The kernel
+    /// dropped `drops` packets of its sockets that no other reel tells of.
+    pub(super) fn say_last(&mut self, drops: u64) {
         if let Some(past) = self.past_the_hooks() {
             self.note(&format!("system calls past the recorder: {past}"));
         }
-        if self.drops > 0 {
-            let drops = self.drops;
+        if self.counts().sockets == 0 {
+            self.note("no UDP socket was opened; TCP is not recorded");
+        }
+        if drops > 0 {
+            let packets = if drops == 1 { "packet" } else { "packets" };
             self.note(&format!(
-                "the kernel dropped {drops} packets because a receive buffer was full, as of the latest look"
+                "the kernel dropped {drops} {packets} because a receive buffer was full"
             ));
         }
+        self.recorder.begin_to_end();
+        self.ending = true;
+    }
+
+    /// Whether its last words were said.
+    pub(super) fn is_ending(&self) -> bool {
+        self.ending
+    }
+
+    /// Ends the reel.
+    pub(super) fn end(&mut self) -> Result<Summary, RecordError> {
         self.recorder.end()
     }
 
@@ -218,6 +284,33 @@ impl Process {
             counts: Counts::of(&self.tally),
             summary,
         }
+    }
+}
+
+/// How many packets the kernel dropped because a receive buffer was full: of each socket, by its
+/// inode, the most that anybody saw. A socket that several processes have is one.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Drops(BTreeMap<u64, u64>);
+
+impl Drops {
+    pub(super) fn see(&mut self, inode: u64, drops: u64) {
+        if drops > 0 {
+            let most = self.0.entry(inode).or_default();
+            *most = drops.max(*most);
+        }
+    }
+
+    /// Sees what `others` have seen; how many more they are now.
+    pub(super) fn add(&mut self, others: &Drops) -> u64 {
+        let before = self.sum();
+        for (inode, drops) in &others.0 {
+            self.see(*inode, *drops);
+        }
+        self.sum() - before
+    }
+
+    pub(super) fn sum(&self) -> u64 {
+        self.0.values().sum()
     }
 }
 
@@ -260,7 +353,7 @@ pub(super) struct Finished {
     pub(super) summary: Result<Summary, RecordError>,
 }
 
-fn tell_of_gaps(pid: u32, record: &Record<'_>, doings: &Sender<Doing>) {
+fn tell_of_gaps(pid: u32, record: &Record<'_>, doings: &Telling) {
     let Event::Called {
         call,
         result,
@@ -270,19 +363,35 @@ fn tell_of_gaps(pid: u32, record: &Record<'_>, doings: &Sender<Doing>) {
         return;
     };
     if call == CallId::VDSO {
-        let _ = doings.send(Doing::Vdso { pid });
+        doings.send(Doing::Vdso { pid });
     }
     if call == CallId::FORK && result > 0 {
         let child = result as u32;
-        let _ = doings.send(Doing::Forks { pid, child });
+        doings.send(Doing::Forks { pid, child });
     }
     if call == CallId::EXEC && result < 0 {
         let thread = record.thread;
-        let _ = doings.send(Doing::Stays { pid, thread });
+        doings.send(Doing::Stays { pid, thread });
     }
-    if let (CallId::PAST, [what]) = (call, details) {
+    if let (CallId::PAST, [what, calls @ ..]) = (call, details) {
         let what = PastId(*what);
-        let _ = doings.send(Doing::Past { pid, what });
+        let calls = calls.chunks_exact(2);
+        let calls = calls.filter_map(|pair| pair.try_into().ok().map(u16::from_le_bytes));
+        let calls = calls.collect();
+        doings.send(Doing::Past { pid, what, calls });
+    }
+    let queue = match call {
+        CallId::CLOSE => details.get(6..),
+        CallId::RECEIVE_QUEUE => details.get(2..),
+        _ => None,
+    };
+    if let Some([a, b, c, d, _, _, _, _, inode @ ..]) = queue
+        && let Ok(inode) = inode.try_into().map(u64::from_le_bytes)
+    {
+        let drops = u64::from(u32::from_le_bytes([*a, *b, *c, *d]));
+        if drops > 0 {
+            doings.send(Doing::Drops { pid, inode, drops });
+        }
     }
     if result < 0 || (call != CallId::EXEC && call != CallId::SPAWN) {
         return;
@@ -292,8 +401,7 @@ fn tell_of_gaps(pid: u32, record: &Record<'_>, doings: &Sender<Doing>) {
         let path = std::ffi::OsStr::from_bytes(path).into();
         let cleared = *cleared != 0;
         let child = (call == CallId::SPAWN).then_some(result as u32);
-        // The receiver outlives every recorder.
-        let _ = doings.send(Doing::Starts {
+        doings.send(Doing::Starts {
             pid,
             thread: record.thread,
             child,

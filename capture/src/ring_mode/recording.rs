@@ -50,6 +50,11 @@ impl RingRecording {
         })
     }
 
+    /// Whether something that was asked for is still to be done.
+    pub(crate) fn is_waiting(&self) -> bool {
+        self.requests.is_waiting() || !self.ready.is_empty() || self.windows.are_open()
+    }
+
     /// Whether the part under way is to end before `event`, so that the next one starts with it.
     pub(crate) fn ends_before(&self, event: &Event<'_>) -> bool {
         let snapshot = matches!(event, Event::Snapshot { .. });
@@ -103,6 +108,19 @@ impl RingRecording {
         if requests.is_empty() {
             self.keeper.order(self.windows.tick(now));
         }
+    }
+
+    /// Nothing can be written now, as `why` says: no window is kept.
+    pub(crate) fn refuse(&mut self, why: &str) {
+        let all = EventNumber(u64::MAX);
+        self.ready.extend(self.requests.take(all));
+        for _ in &self.ready {
+            let base = self.base.display();
+            let why = format!("{base}: no window is kept now: {why}");
+            self.triggers.tell(TriggerNews::Refused(why));
+        }
+        self.requests.done(self.ready.len());
+        self.ready.clear();
     }
 
     /// A part that a window wants could not be ended; the recording goes on in it.

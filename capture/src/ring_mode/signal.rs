@@ -50,6 +50,8 @@ extern "C" fn caught(signal: i32) {
         .ok()
         .and_then(|place| COUNTS.get(place))
     {
-        count.fetch_add(1, Ordering::Relaxed);
+        count.fetch_add(1, Ordering::Release);
     }
+    // Writing threads look for signals whenever they are woken.
+    crate::bell::ring_for_signal();
 }

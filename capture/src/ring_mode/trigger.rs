@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError, Wea
 use std::time::Duration;
 
 use netreel_reel::{Event, EventNumber, Trigger, TriggerCause};
-use netreel_transport::{Pusher, monotonic_now};
+use netreel_transport::{BellRef, Pusher, monotonic_now};
 
 use super::{KeptWindow, Ring, signal};
 
@@ -100,6 +100,8 @@ pub(crate) struct Requests {
     asked: AtomicU64,
     /// Set when nobody takes requests any more; why, in a sentence.
     closed: OnceLock<String>,
+    /// Wakes the writing thread.
+    bell: Option<BellRef>,
 }
 
 /// One trigger, as a recorder's writing thread sees it.
@@ -111,6 +113,15 @@ pub(crate) struct Request {
 }
 
 impl Requests {
+    /// For a writing thread that is woken by `bell`.
+    pub(crate) fn new(bell: BellRef) -> Requests {
+        let bell = Some(bell);
+        Requests {
+            bell,
+            ..Requests::default()
+        }
+    }
+
     pub(crate) fn is_waiting(&self) -> bool {
         self.waiting.load(Ordering::Acquire)
     }
@@ -151,6 +162,8 @@ impl Requests {
         self.asked.fetch_add(1, Ordering::Relaxed);
         queue.push(request);
         self.waiting.store(true, Ordering::Release);
+        drop(queue);
+        self.bell.inspect(BellRef::ring);
         Ok(())
     }
 

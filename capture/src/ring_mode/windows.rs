@@ -324,6 +324,12 @@ impl Windows {
         open.any(|window| now > window.settles && self.ended < window.until)
     }
 
+    /// Whether a window still waits for a part.
+    pub(crate) fn are_open(&self) -> bool {
+        let mut windows = self.windows.iter();
+        windows.any(|window| window.state == State::Open)
+    }
+
     /// What is due by now, the part under way having been ended if that was wanted.
     pub(crate) fn tick(&mut self, now: Time) -> Vec<Action> {
         let ended = self.ended;

@@ -29,7 +29,7 @@ pub use faults::{Faults, LinkEnd, LinkFaults, Verdict};
 pub use gates::Gates;
 pub use journal::Journal;
 pub use memory::MemoryRecorder;
-pub use pusher::{Gate, GateRef, Pusher, RingSink, WhenFull};
+pub use pusher::{BellRef, Gate, GateRef, Pusher, RingSink, WhenFull};
 pub use recorded::{InnerClock, MonotonicClock, Recorded, StampClock, monotonic_now};
 pub use recorded_socket::RecordedSocket;
 pub use replay::{Divergence, Events, ReplayTransport, Step};

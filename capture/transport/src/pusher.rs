@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use netreel_reel::bell::Bell;
 use netreel_reel::ring::RingWriter;
 use netreel_reel::{Event, EventNumber, SocketId, ThreadId, Time, plain_parts};
 
@@ -48,6 +49,8 @@ pub struct Gate {
 const STOPPED: u32 = 0;
 const ON: u32 = 1;
 const OFF: u32 = 2;
+/// As [`ON`], and nobody waits for room, because the disk has none.
+const FULL: u32 = 3;
 
 impl Default for Gate {
     fn default() -> Gate {
@@ -64,7 +67,19 @@ impl Gate {
     /// Whether events are taken now.
     #[inline]
     pub fn is_on(&self) -> bool {
-        self.state.load(Ordering::Relaxed) == ON
+        matches!(self.state.load(Ordering::Relaxed), ON | FULL)
+    }
+
+    /// Whether nobody waits for room now, because the disk has none.
+    pub fn is_full(&self) -> bool {
+        self.state.load(Ordering::Relaxed) == FULL
+    }
+
+    /// Says whether the disk has room.
+    pub fn set_full(&self, full: bool) {
+        let (from, to) = if full { (ON, FULL) } else { (FULL, ON) };
+        let order = Ordering::Relaxed;
+        let _ = self.state.compare_exchange(from, to, order, order);
     }
 
     /// Whether recording has ended for good, or this is a forked child.
@@ -94,10 +109,14 @@ impl Gate {
 
     /// Returns whether it changed anything.
     fn switch(&self, on: bool) -> bool {
-        let (from, to) = if on { (OFF, ON) } else { (ON, OFF) };
-        self.state
-            .compare_exchange(from, to, Ordering::Relaxed, Ordering::Relaxed)
-            .is_ok()
+        let change = |from, to| {
+            let order = Ordering::Relaxed;
+            self.state.compare_exchange(from, to, order, order).is_ok()
+        };
+        match on {
+            true => change(OFF, ON),
+            false => change(ON, OFF) || change(FULL, OFF),
+        }
     }
 }
 
@@ -106,6 +125,7 @@ impl Gate {
 pub struct RingSink {
     writer: RingWriter,
     gate: GateRef,
+    bell: BellRef,
     when_full: WhenFull,
     wait_max: Duration,
     /// Events dropped and not told of yet.
@@ -146,6 +166,35 @@ impl std::ops::Deref for GateRef {
 impl std::fmt::Debug for GateRef {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         (**self).fmt(f)
+    }
+}
+
+/// A bell that stays for as long as the process lives, in memory that all who ring it share.
+#[derive(Clone, Copy, Debug)]
+pub struct BellRef(&'static Bell);
+
+impl BellRef {
+    /// A reference to `bell`.
+    pub fn new(bell: &'static Bell) -> BellRef {
+        BellRef(bell)
+    }
+
+    /// Wakes the writing thread, or has it look once more before it sleeps. Makes a system call
+    /// where it sleeps, and none elsewhere. May be called in a signal handler.
+    #[cold]
+    pub fn ring(&self) {
+        if self.0.ring() {
+            let flags = rustix::thread::futex::Flags::empty();
+            let _ = rustix::thread::futex::wake(&self.0.word, flags, 1);
+        }
+    }
+}
+
+impl std::ops::Deref for BellRef {
+    type Target = Bell;
+    #[inline]
+    fn deref(&self) -> &Bell {
+        self.0
     }
 }
 
@@ -240,17 +289,20 @@ fn lock(reel: &Mutex<MemoryReel>) -> std::sync::MutexGuard<'_, MemoryReel> {
 }
 
 impl RingSink {
-    /// Pushes into `writer` while `gate` lets it. `wait_max`: after so long without any progress
-    /// of the recorder, a waiting thread goes on without it.
+    /// Pushes into `writer` while `gate` lets it, and rings `bell` where the writing thread has to
+    /// be woken. `wait_max`: after so long without any progress of the recorder, a waiting thread
+    /// goes on without it.
     pub fn new(
         writer: RingWriter,
         gate: GateRef,
+        bell: BellRef,
         when_full: WhenFull,
         wait_max: Duration,
     ) -> RingSink {
         RingSink {
             writer,
             gate,
+            bell,
             when_full,
             wait_max,
             dropped: 0,
@@ -273,6 +325,9 @@ impl RingSink {
         if self.dropped == 0
             && let Some(number) = self.writer.push(time.0, kind, head.bytes(), tail)
         {
+            if self.bell.wants_every_push() || self.writer.fills() {
+                self.bell.ring();
+            }
             return Some(EventNumber(number));
         }
         self.push_slowly(time, kind, head.bytes(), tail)
@@ -314,7 +369,9 @@ impl RingSink {
         }
         // What was dropped is told of now.
         self.writer.head().dropped.0.store(0, Ordering::Relaxed);
-        self.writer.push(time.0, kind, head, tail).map(EventNumber)
+        let number = self.writer.push(time.0, kind, head, tail);
+        self.bell.ring();
+        number.map(EventNumber)
     }
 
     fn drop_one(&mut self) -> Option<EventNumber> {
@@ -334,19 +391,21 @@ impl RingSink {
             // It still hangs. To wait for every event would hang the recorded program.
             return false;
         }
+        self.bell.ring();
         let mut since = Instant::now();
         let backoff = crossbeam::utils::Backoff::new();
         loop {
             if self.writer.has_room(room) {
                 return true;
             }
-            if self.gate.is_stopped() {
+            if self.gate.is_stopped() || self.gate.is_full() {
                 return false;
             }
             let progress = self.gate.progress.load(Ordering::Relaxed);
             if progress != seen {
                 seen = progress;
                 since = Instant::now();
+                self.bell.ring();
             } else if since.elapsed() > self.wait_max {
                 self.gave_up_at = Some(seen);
                 return false;

@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use netreel_reel::bell::Bell;
 use netreel_reel::ring::{RING_PAGE, RingControl, RingHead, RingMemory, RingReader, RingWriter};
 use netreel_reel::{Event, EventKind, ThreadId, Time, plain_read};
-use netreel_transport::{Gate, GateRef, Pusher, RingSink, WhenFull};
+use netreel_transport::{BellRef, Gate, GateRef, Pusher, RingSink, WhenFull};
 
 const CAPACITY: usize = 4 * RING_PAGE;
 
@@ -39,8 +40,9 @@ impl Ring {
         let writer = unsafe { RingWriter::new(self.memory) };
         // SAFETY: the gate is leaked.
         let gate = unsafe { GateRef::new(self.gate, Arc::new(())) };
+        let bell = BellRef::new(Box::leak(Box::new(Bell::default())));
         Pusher::into_ring(
-            RingSink::new(writer, gate, when_full, wait_max),
+            RingSink::new(writer, gate, bell, when_full, wait_max),
             ThreadId(0),
         )
     }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
-use netreel_protocol::session::{NodeId, Packet, Session};
+use netreel_protocol::session::{Node, NodeId, Packet, Session};
 
 use crate::Model;
 
@@ -41,7 +41,9 @@ impl Names {
         let length = |node: NodeId| short.get(usize::from(node.0)).map_or(1, |it| length(it));
         let links = session.links().iter();
         let links = links.map(|&(from, to)| length(from) + 3 + length(to));
-        let lanes = lanes(&full);
+        let port = |node: &Node| Some(node.endpoints.first()?.port());
+        let ports: Vec<Option<u16>> = session.nodes.iter().map(port).collect();
+        let lanes = lanes(&full, &ports);
         let longest = |names: &[String]| {
             let shown = talking.iter();
             let shown = shown.filter_map(|node| names.get(usize::from(node.0)));
@@ -132,8 +134,29 @@ fn kind(name: &str) -> Kind<'_> {
     }
 }
 
-fn lanes(full: &[&str]) -> Vec<String> {
-    apart(full.iter().map(|name| cut(name, LANE_MAX)).collect(), full)
+/// A program without its process where it ran once; with its port where that tells its processes
+/// apart; every other name as it is.
+fn lanes(full: &[&str], ports: &[Option<u16>]) -> Vec<String> {
+    let mut programs: BTreeMap<&str, Vec<Option<u16>>> = BTreeMap::new();
+    for (place, name) in full.iter().enumerate() {
+        if let Kind::Process(program, _) = kind(name) {
+            let port = ports.get(place).copied().flatten();
+            programs.entry(program).or_default().push(port);
+        }
+    }
+    let name = |(place, name): (usize, &&str)| {
+        let Kind::Process(program, _) = kind(name) else {
+            return cut(name, LANE_MAX);
+        };
+        let ran = programs.get(program).map_or(&[][..], Vec::as_slice);
+        let differ = ran.iter().flatten().collect::<BTreeSet<_>>().len() == ran.len();
+        match ports.get(place).copied().flatten() {
+            _ if ran.len() == 1 => cut(program, LANE_MAX),
+            Some(port) if differ => cut(&format!("{program}:{port}"), LANE_MAX),
+            _ => cut(name, LANE_MAX),
+        }
+    };
+    apart(full.iter().enumerate().map(name).collect(), full)
 }
 
 /// Of the nodes that talk: their ports where these are all that differs, their hosts where these are
@@ -388,7 +411,7 @@ mod tests {
     #[test]
     fn a_long_name_keeps_its_start_and_its_end() {
         let name = "[2001:db8:1111:2222:3333:4444:5555:6b7c]:7000";
-        assert_eq!(lanes(&[name]), ["[2001:db8:…:6b7c]:7000"]);
+        assert_eq!(lanes(&[name], &[]), ["[2001:db8:…:6b7c]:7000"]);
     }
 
     #[test]
@@ -398,7 +421,7 @@ mod tests {
             "the-server-of-the-blue-team-in-the-hall",
         ];
         let expected = ["…red…", "…blue…"];
-        assert_eq!(lanes(&names), expected);
+        assert_eq!(lanes(&names, &[]), expected);
         check(&names, &expected);
     }
 
@@ -414,5 +437,15 @@ mod tests {
     #[test]
     fn two_nodes_of_one_name_have_numbers() {
         check(&["A", "A"], &["A #0", "A #1"]);
+    }
+
+    #[test]
+    fn a_lane_of_a_program_says_what_tells_its_processes_apart() {
+        let names = ["doom.15512", "server.15510", "doom.15519"];
+        let shown = lanes(&names, &[Some(2342), Some(2342), Some(2343)]);
+        assert_eq!(shown, ["doom:2342", "server", "doom:2343"]);
+        let shown = lanes(&names, &[Some(2342), None, Some(2342)]);
+        assert_eq!(shown, ["doom.15512", "server", "doom.15519"]);
+        assert_eq!(lanes(&["a.x", "b.7"], &[]), ["a.x", "b"]);
     }
 }

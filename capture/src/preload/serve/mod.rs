@@ -12,7 +12,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::Child;
-use std::sync::mpsc::{Receiver, Sender};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -21,24 +21,32 @@ use rustix::process::Pid;
 use super::descendants::{Descendants, why_not_loaded};
 use super::escape::{check_program, find_program};
 use super::library::Unpacked;
-use super::process::{Doing, Finished, Process};
+use super::process::{Doings, Drops, Finished, Process, Telling, doings};
 use super::tripwire::Tripwire;
 use super::{ADDRESS_SANITIZER, Outcome, PreloadError, Report, Wanted, look};
 use crate::open::reel_files;
 use crate::progress::Progress;
 use crate::recorder::{RecordError, Summary};
 use crate::signals::Signals;
+use crate::tidy::tidy;
+use crate::writer::Writer;
 
 use launch::{listen, start};
 
 /// How often the recording's state is told.
-const LIVE_EVERY: Duration = Duration::from_millis(100);
-/// How often the processes' descriptors are looked at.
+const LIVE_EVERY: Duration = Duration::from_millis(500);
+/// How often the processes' descriptors are looked at, at most and at least: so rarely that it
+/// takes a four thousandth of a processor, once the program has run for a while.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
+const LOOK_MAX: Duration = Duration::from_secs(2);
+const LOOK_SHARE: u32 = 4000;
+const A_WHILE: Duration = Duration::from_secs(5);
 /// The same when nothing is left but to see whether anybody lives.
 const LAST_LOOK_EVERY: Duration = Duration::from_millis(50);
 /// A program that does not load the library within this time never will.
 const LOAD_MAX: Duration = Duration::from_secs(5);
+/// So long a program has to end that was asked to by SIGTERM.
+const TERMINATION: Duration = Duration::from_millis(800);
 /// So long the last events of a process that has ended are waited for.
 const SETTLE: Duration = Duration::from_secs(2);
 
@@ -63,14 +71,18 @@ pub(super) fn record(
     let out = &wanted.out;
     let at_out = |what: &str| format!("{what} {}", out.display());
     fs::create_dir_all(out).map_err(failed(at_out("make the folder")))?;
+    tidy(out);
     let unpacked = Unpacked::new(out).map_err(failed(at_out("write into")))?;
     let listener = listen(&unpacked.socket).map_err(failed("listen for the program".to_owned()))?;
-    let signals = Signals::catch();
+    let writer = Writer::start_for_others();
+    let writer = writer.map_err(failed("start the writing thread".to_owned()))?;
+    let signals = Signals::catch_for_a_program();
+    let signals = signals.map_err(failed("catch signals".to_owned()))?;
     let library = unpacked.library.file_name().unwrap_or_default();
     let library = library.to_string_lossy();
     let descendants = wanted.children.then(|| Descendants::adopt(&library));
     let mut child = start(wanted, &unpacked).map_err(failed(format!("start {shown}")))?;
-    let (sender, doings) = std::sync::mpsc::channel();
+    let (sender, doings) = doings().map_err(failed("listen to what is written".to_owned()))?;
     let mut server = Server {
         wanted,
         report,
@@ -82,11 +94,14 @@ pub(super) fn record(
         descendants,
         left: 0,
         held: None,
+        writer: Arc::new(writer),
         sender,
         doings,
         loaded: false,
         refused: None,
         ended: Progress::default(),
+        drops: Drops::default(),
+        sockets: 0,
         gaps: 0,
         failed: 0,
         not_followed: 0,
@@ -94,16 +109,20 @@ pub(super) fn record(
     };
     let status = server.run(&listener, &signals, &mut child);
     let everybody: Vec<u32> = server.processes.keys().copied().collect();
+    for pid in &everybody {
+        server.say_last(*pid, Why::Ended);
+    }
     for pid in everybody {
         server.finish(pid, Why::Ended);
     }
     server.hear();
-    server.look_at_descendants();
+    server.look_at_descendants(true);
     server.release();
     let live = server.live();
     let outcome = Outcome {
         status: status.map_err(failed("wait for the program".to_owned()))?,
         live,
+        sockets: server.sockets,
         gaps: server.gaps,
         failed: server.failed,
         not_followed: server.not_followed,
@@ -129,6 +148,12 @@ fn session_id() -> [u8; 16] {
     (u128::from(half()) << 64 | u128::from(half()) | 1).to_le_bytes()
 }
 
+/// What this thread has taken of a processor.
+fn processor_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
 fn failed(what: String) -> impl FnOnce(io::Error) -> PreloadError {
     |error| PreloadError::Io { what, error }
 }
@@ -150,14 +175,19 @@ struct Server<'a> {
     left: u64,
     /// The program's reel, which has nothing to see in it but may be the only one.
     held: Option<(Finished, Summary)>,
-    sender: Sender<Doing>,
-    doings: Receiver<Doing>,
+    /// Writes the reels of all processes.
+    writer: Arc<Writer>,
+    sender: Telling,
+    doings: Doings,
     /// Whether the library was loaded into the program.
     loaded: bool,
     /// Why the program's first reel could not be made.
     refused: Option<RecordError>,
     /// What the processes that have ended came to.
     ended: Progress,
+    /// What the kernel dropped of their packets.
+    drops: Drops,
+    sockets: u64,
     gaps: u64,
     failed: u64,
     not_followed: u64,
@@ -176,6 +206,10 @@ enum Why {
 /// What is to be looked at.
 enum Ready {
     Listener,
+    /// What was written tells of something.
+    Doings,
+    /// A signal, or a child that has ended.
+    Signal,
     Ended(u32),
     Tripwire(u32),
     Inherited(usize),
@@ -190,57 +224,87 @@ impl Server<'_> {
         signals: &Signals,
         child: &mut Child,
     ) -> io::Result<Option<std::process::ExitStatus>> {
-        let (mut lived, mut looked) = (Instant::now(), Instant::now());
+        let (mut live_at, mut look_at) = (Instant::now(), Instant::now());
         let mut status = None;
         // When the program had ended, and how often it had been asked to stop by then.
         let mut over: Option<(Instant, u32)> = None;
         // How often in a row nobody was left.
         let mut quiet = 0;
+        let mut terminated: Option<Instant> = None;
         loop {
-            for ready in self.wait(listener)? {
+            let mut until = live_at.min(look_at);
+            if let Some(since) = terminated {
+                until = until.min(since + TERMINATION);
+            }
+            if !self.loaded {
+                until = until.min(self.begun + LOAD_MAX);
+            }
+            for ready in self.wait(listener, signals, until)? {
                 match ready {
                     Ready::Listener => self.welcome(listener),
                     Ready::Tripwire(pid) => self.tripped(pid),
                     Ready::Inherited(index) => self.tripped_by_heirs(index),
                     Ready::Unused(index) => drop(self.inherited.remove(index)),
                     Ready::Ended(pid) => self.finish(pid, Why::Ended),
+                    Ready::Doings => self.doings.heard(),
+                    Ready::Signal => {
+                        signals.heard();
+                        // A child has ended, maybe the last.
+                        if over.is_some() {
+                            look_at = Instant::now();
+                        }
+                    }
                 }
             }
             self.hear();
-            let last = over.is_some() && self.processes.is_empty();
-            let every = if last { LAST_LOOK_EVERY } else { LOOK_EVERY };
-            if looked.elapsed() >= every {
-                looked = Instant::now();
-                self.look();
-                self.look_at_descendants();
-                // A process that starts another one and ends may slip past one look.
-                quiet = if last && self.left == 0 { quiet + 1 } else { 0 };
-            }
-            if lived.elapsed() >= LIVE_EVERY {
-                lived = Instant::now();
-                let live = self.live();
-                (self.report)(Report::Live(live));
-                if over.is_some_and(|(since, _)| since.elapsed() > LOOK_EVERY) && self.left > 0 {
-                    (self.report)(Report::Outlived(self.left));
-                }
-            }
-            if let Some(signal) = signals.to_forward() {
-                let pid = Pid::from_child(child);
-                let signal = rustix::process::Signal::from_named_raw(signal);
-                if let Some(signal) = signal.filter(|_| status.is_none()) {
-                    let _ = rustix::process::kill_process(pid, signal);
-                }
-            }
             if status.is_none() {
                 status = child.try_wait()?;
                 if status.is_some() {
                     over = Some((Instant::now(), signals.asked()));
                 }
             }
+            let last = over.is_some() && self.processes.is_empty();
+            if Instant::now() >= look_at {
+                let before = processor_time();
+                self.look();
+                self.look_at_descendants(last);
+                // A process that starts another one and ends may slip past one look.
+                quiet = if last && self.left == 0 { quiet + 1 } else { 0 };
+                let cost = processor_time().saturating_sub(before);
+                let pause = match self.begun.elapsed() < A_WHILE || over.is_some() {
+                    true => LOOK_EVERY,
+                    false => (cost * LOOK_SHARE).clamp(LOOK_EVERY, LOOK_MAX),
+                };
+                look_at = Instant::now() + pause;
+            }
+            if last && self.left == 0 {
+                look_at = look_at.min(Instant::now() + LAST_LOOK_EVERY);
+            }
+            if Instant::now() >= live_at {
+                live_at = Instant::now() + LIVE_EVERY;
+                let live = self.live();
+                (self.report)(Report::Live(live));
+                if over.is_some_and(|(since, _)| since.elapsed() > LOOK_EVERY) && self.left > 0 {
+                    (self.report)(Report::Outlived(self.left));
+                }
+            }
+            for signal in signals.to_forward() {
+                let pid = Pid::from_child(child);
+                let signal = rustix::process::Signal::from_named_raw(signal);
+                if let Some(signal) = signal.filter(|_| status.is_none()) {
+                    let _ = rustix::process::kill_process(pid, signal);
+                }
+            }
             let alone = self.descendants.is_none() || quiet >= 2;
             let stopped = over.is_some_and(|(_, before)| signals.asked() > before);
             if over.is_some() && self.processes.is_empty() && alone {
                 return Ok(status);
+            }
+            if signals.terminated() {
+                let since = *terminated.get_or_insert_with(Instant::now);
+                if over.is_some() || since.elapsed() >= TERMINATION {
+                    return Ok(status);
+                }
             }
             if stopped || signals.asked() >= 2 {
                 return Ok(status);
@@ -254,9 +318,20 @@ impl Server<'_> {
         }
     }
 
-    fn wait(&self, listener: &OwnedFd) -> io::Result<Vec<Ready>> {
+    fn wait(
+        &self,
+        listener: &OwnedFd,
+        signals: &Signals,
+        until: Instant,
+    ) -> io::Result<Vec<Ready>> {
         let mut fds = vec![PollFd::new(listener, PollFlags::IN)];
         let mut meanings = vec![Ready::Listener];
+        fds.push(PollFd::from_borrowed_fd(self.doings.fd(), PollFlags::IN));
+        meanings.push(Ready::Doings);
+        if let Some(news) = signals.news() {
+            fds.push(PollFd::from_borrowed_fd(news, PollFlags::IN));
+            meanings.push(Ready::Signal);
+        }
         for process in self.processes.values() {
             if let Some(tripwire) = &process.tripwire {
                 fds.push(PollFd::new(tripwire.fd(), PollFlags::IN));
@@ -270,9 +345,12 @@ impl Server<'_> {
             fds.push(PollFd::new(tripwire.fd(), PollFlags::IN));
             meanings.push(Ready::Inherited(index));
         }
+        let left = until.saturating_duration_since(Instant::now());
+        // A moment longer, so that what is waited for is due afterwards.
+        let left = left + Duration::from_millis(1);
         let timeout = Timespec {
-            tv_sec: 0,
-            tv_nsec: 20_000_000,
+            tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX),
+            tv_nsec: i64::from(left.subsec_nanos()),
         };
         match poll(&mut fds, Some(&timeout)) {
             Ok(_) => {}
@@ -291,14 +369,26 @@ impl Server<'_> {
         Ok(ready.collect())
     }
 
-    fn finish(&mut self, pid: u32, why: Why) {
+    /// Has a reel end soon, with the last words that concern it.
+    fn say_last(&mut self, pid: u32, why: Why) {
         let Some(process) = self.processes.get(&pid) else {
             return;
         };
+        if process.is_ending() {
+            return;
+        }
         // What its last events tell of gaps is noted before the reel ends.
         process.recorder().settle(SETTLE);
         self.hear();
         self.name_what_never_came(pid, why);
+        if let Some(process) = self.processes.get_mut(&pid) {
+            let drops = self.drops.add(&process.drops);
+            process.say_last(drops);
+        }
+    }
+
+    fn finish(&mut self, pid: u32, why: Why) {
+        self.say_last(pid, why);
         let Some(process) = self.processes.get_mut(&pid) else {
             return;
         };
@@ -310,7 +400,6 @@ impl Server<'_> {
         let Some(process) = self.processes.remove(&pid) else {
             return;
         };
-        let drops_seen = process.drops;
         let mut done = process.finished(summary);
         // The kernel lets a process that becomes another program have another one only without this.
         if why == Why::Ended {
@@ -318,7 +407,7 @@ impl Server<'_> {
         }
         self.ended.packets += done.counts.packets;
         self.ended.bytes += done.counts.bytes;
-        self.ended.kernel_drops += drops_seen;
+        self.sockets += done.counts.sockets;
         if let Some(past) = &done.past {
             let name = &done.name;
             self.gaps += 1;
@@ -398,8 +487,12 @@ impl Server<'_> {
             live.packets += counts.packets;
             live.bytes += counts.bytes;
             live.dropped += counts.dropped;
-            live.kernel_drops += process.drops;
         }
+        let mut drops = self.drops.clone();
+        for process in self.processes.values() {
+            drops.add(&process.drops);
+        }
+        live.kernel_drops = drops.sum();
         live
     }
 }

@@ -40,13 +40,13 @@ impl Server<'_> {
         }
     }
 
-    /// Whoever runs unrecorded is named.
-    pub(super) fn look_at_descendants(&mut self) {
+    /// Whoever runs unrecorded is named. `thorough`: nobody may be missed.
+    pub(super) fn look_at_descendants(&mut self, thorough: bool) {
         let Some(descendants) = &mut self.descendants else {
             return;
         };
         let recorded = |pid| self.processes.contains_key(&pid);
-        let (left, missing) = descendants.look(self.main, recorded);
+        let (left, missing) = descendants.look(self.main, recorded, thorough);
         self.left = left;
         for missing in missing {
             self.gap(missing.pid, &missing.sentence);
@@ -55,12 +55,15 @@ impl Server<'_> {
 
     pub(super) fn look(&mut self) {
         let pids: Vec<u32> = self.processes.keys().copied().collect();
+        let mut sockets = look::Sockets::default();
         for pid in pids {
-            let found = look::descriptors(pid);
+            let found = sockets.of(pid);
             let Some(process) = self.processes.get_mut(&pid) else {
                 continue;
             };
-            process.drops = process.drops.max(found.drops);
+            for (inode, drops) in found.drops {
+                process.drops.see(inode, drops);
+            }
             let seen = pid == self.main || process.counts().sockets > 0;
             if let Some(reached) = process.recorder().limit_reached()
                 && seen
@@ -69,6 +72,15 @@ impl Server<'_> {
                 let name = process.name.clone();
                 (self.report)(Report::Limit { name, reached });
             }
+            let full = process.recorder().no_room();
+            let known = std::mem::replace(&mut process.full, full.is_some());
+            if let Some(error) = full.filter(|_| !known) {
+                let name = process.name.clone();
+                self.gap(pid, &format!("{name}: what finds no room in its buffers, because nothing can be written now: {error}; recording goes on when there is room"));
+            }
+            let Some(process) = self.processes.get_mut(&pid) else {
+                continue;
+            };
             // One that has just become another program may be about to say so itself.
             let now = look::path(pid);
             let other = now.is_some() && process.program.is_some() && now != process.program;
@@ -99,7 +111,7 @@ impl Server<'_> {
 
     /// What recorded programs have done that may leave a gap.
     pub(super) fn hear(&mut self) {
-        while let Ok(doing) = self.doings.try_recv() {
+        while let Some(doing) = self.doings.next() {
             match doing {
                 Doing::Starts {
                     pid,
@@ -136,7 +148,12 @@ impl Server<'_> {
                         descendants.forget(child);
                     }
                 }
-                Doing::Past { pid, what } => self.goes_past(pid, what),
+                Doing::Past { pid, what, calls } => self.goes_past(pid, what, &calls),
+                Doing::Drops { pid, inode, drops } => {
+                    if let Some(process) = self.processes.get_mut(&pid) {
+                        process.drops.see(inode, drops);
+                    }
+                }
                 Doing::Vdso { pid } => {
                     let name = self.processes.get(&pid).map(|process| process.name.clone());
                     let name = name.unwrap_or_else(|| format!("process {pid}"));
@@ -152,14 +169,23 @@ impl Server<'_> {
     }
 
     /// Named once for each process.
-    fn goes_past(&mut self, pid: u32, what: PastId) {
+    fn goes_past(&mut self, pid: u32, what: PastId, calls: &[u16]) {
         let Some(process) = self.processes.get_mut(&pid) else {
             return;
         };
         // Its descriptor may have been seen first.
         let seen = what == PastId::IO_URING && std::mem::replace(&mut process.io_uring, true);
         if process.past.insert(what) && !seen {
-            let sentence = format!("{}: {}", process.name, what.sentence());
+            let mut sentence = format!("{}: {}", process.name, what.sentence());
+            if !calls.is_empty() {
+                let calls: Vec<&str> = calls.iter().map(|call| name(*call)).collect();
+                sentence += &format!(
+                    " ({}): addresses, options and dropped packets of sockets may be missing from \
+                     here on. Run it without that filter to have them, or record it from outside \
+                     (--proxy, --live)",
+                    calls.join(", ")
+                );
+            }
             self.gap(pid, &sentence);
         }
     }
@@ -202,5 +228,19 @@ impl Server<'_> {
             process.marked = true;
         }
         (self.report)(Report::Gap(sentence.to_owned()));
+    }
+}
+
+/// A call that the recorder makes in recorded programs.
+fn name(number: u16) -> &'static str {
+    match libc::c_long::from(number) {
+        libc::SYS_getsockopt => "getsockopt",
+        libc::SYS_getsockname => "getsockname",
+        libc::SYS_getpeername => "getpeername",
+        libc::SYS_fstat => "fstat",
+        libc::SYS_futex => "futex",
+        libc::SYS_nanosleep => "nanosleep",
+        libc::SYS_socket => "socket",
+        _ => "another call",
     }
 }

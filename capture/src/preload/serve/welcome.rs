@@ -56,7 +56,10 @@ impl Server<'_> {
             }
             _ => (Welcome::default(), None),
         };
-        write_welcome(&socket, &welcome, file.as_ref());
+        // A reel is there: who pushes into it rings the bell.
+        let bell = self.writer.page().filter(|_| hello.kind == KIND_ATTACH);
+        let files = file.as_ref().map(|file| (file, bell));
+        write_welcome(&socket, &welcome, files);
     }
 
     fn attach(&mut self, pid: u32, same_numbers: bool) -> (Welcome, Option<File>) {
@@ -82,8 +85,15 @@ impl Server<'_> {
         let ended = pidfd_open(Pid::from_raw(pid as i32)?, PidfdFlags::empty()).ok()?;
         let options = self.wanted.options.clone();
         let sender = self.sender.clone();
-        let told = (sender, self.session);
-        let made = Process::new(pid, ended, &self.wanted.out, options, told);
+        let told = (self.writer.clone(), sender, self.session);
+        let program = format!("{}.{pid}", look::program(pid));
+        let name = match &self.wanted.name {
+            None => program,
+            Some(name) if pid == self.main => name.clone(),
+            Some(name) => format!("{name}.{program}"),
+        };
+        let whose = (pid, name);
+        let made = Process::new(whose, ended, &self.wanted.out, options, told);
         let process = match made {
             Ok(process) => process,
             Err(error) if pid == self.main && self.reels.is_empty() => {

@@ -1,0 +1,147 @@
+//! The bells of this process's writing threads: where they lie, how a thread sleeps behind one,
+//! and how it shows to other processes that it lives.
+
+use std::fs::File;
+use std::io;
+use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+use memmap2::MmapMut;
+use netreel_reel::bell::{Bell, Sleep};
+use netreel_reel::ring::RING_PAGE;
+use netreel_transport::BellRef;
+use rustix::thread::futex;
+
+/// Bells that no thread sleeps behind any more. They stay in memory, because somebody may still
+/// ring them.
+static SPARE: Mutex<Vec<BellRef>> = Mutex::new(Vec::new());
+
+/// The bells that signals ring.
+static LISTENING: [AtomicPtr<Bell>; 64] = [const { AtomicPtr::new(std::ptr::null_mut()) }; 64];
+
+/// A bell for pushers in this process.
+pub(crate) fn own() -> BellRef {
+    let mut spare = SPARE.lock().unwrap_or_else(PoisonError::into_inner);
+    let bell = spare.pop();
+    bell.inspect(|bell| {
+        bell.wake();
+    });
+    bell.unwrap_or_else(|| BellRef::new(Box::leak(Box::new(Bell::default()))))
+}
+
+/// Gives a bell of this process back: its thread has ended.
+pub(crate) fn give_back(bell: BellRef) {
+    SPARE
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .push(bell);
+}
+
+/// A bell for pushers in other processes, and the file that they map: a page without a name.
+pub(crate) fn shared() -> io::Result<(BellRef, File)> {
+    let file = rustix::fs::memfd_create("netreel bell", rustix::fs::MemfdFlags::CLOEXEC)?;
+    let file = File::from(file);
+    file.set_len(RING_PAGE as u64)?;
+    // SAFETY: nobody else has the file before it is shared, and nobody cuts it then.
+    let page = unsafe { MmapMut::map_mut(&file)? };
+    let page = Box::leak(Box::new(page));
+    // SAFETY: the page is mapped for good, large and aligned enough, and zeros are a valid bell.
+    let bell = unsafe { &*page.as_ptr().cast::<Bell>() };
+    Ok((BellRef::new(bell), file))
+}
+
+/// From now on signals that are triggers ring this bell.
+pub(crate) fn hear_signals(bell: BellRef) -> bool {
+    let place = (&raw const *bell).cast_mut();
+    let (free, order) = (std::ptr::null_mut(), Ordering::AcqRel);
+    let mut slots = LISTENING.iter();
+    slots.any(|slot| {
+        slot.compare_exchange(free, place, order, Ordering::Relaxed)
+            .is_ok()
+    })
+}
+
+/// Signals ring it no more.
+pub(crate) fn ignore_signals(bell: BellRef) {
+    let place = (&raw const *bell).cast_mut();
+    for slot in &LISTENING {
+        let (free, order) = (std::ptr::null_mut(), Ordering::AcqRel);
+        let _ = slot.compare_exchange(place, free, order, Ordering::Relaxed);
+    }
+}
+
+/// Rings all that hear signals. May be called in a signal handler.
+pub(crate) fn ring_for_signal() {
+    for slot in &LISTENING {
+        let bell = slot.load(Ordering::Acquire);
+        if !bell.is_null() {
+            // SAFETY: bells are never taken out of memory.
+            BellRef::new(unsafe { &*bell }).ring();
+        }
+    }
+}
+
+/// Sleeps until somebody rings or `until` has come. `is_quiet` is asked once pushers know that
+/// this thread sleeps; where it says no, it does not sleep.
+pub(crate) fn sleep(
+    bell: BellRef,
+    sleep: Sleep,
+    until: Option<Instant>,
+    is_quiet: impl FnOnce() -> bool,
+) {
+    if !bell.try_sleep(sleep) {
+        return;
+    }
+    if is_quiet() {
+        let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+        let left = left.and_then(|left| futex::Timespec::try_from(left).ok());
+        let flags = futex::Flags::empty();
+        // A signal or a wake-up meant for something else only makes it look once more.
+        let _ = futex::wait(&bell.word, flags, sleep.word(), left.as_ref());
+    }
+    bell.wake();
+}
+
+/// A lock in the bell that the kernel marks when the thread that holds it is gone, however it went.
+pub(crate) struct Alive(BellRef);
+
+impl Alive {
+    /// Takes the lock, from now on and for the thread that calls this.
+    pub(crate) fn hold(bell: BellRef) -> io::Result<Alive> {
+        const {
+            assert!(
+                size_of::<libc::pthread_mutex_t>()
+                    <= size_of::<Bell>() - std::mem::offset_of!(Bell, lock)
+            );
+        }
+        let place = lock_of(bell);
+        // SAFETY: the page is zeros, nobody uses its lock before this, and it stays mapped.
+        let code = unsafe {
+            let mut how: libc::pthread_mutexattr_t = std::mem::zeroed();
+            libc::pthread_mutexattr_init(&raw mut how);
+            libc::pthread_mutexattr_setpshared(&raw mut how, libc::PTHREAD_PROCESS_SHARED);
+            libc::pthread_mutexattr_setrobust(&raw mut how, libc::PTHREAD_MUTEX_ROBUST);
+            let made = libc::pthread_mutex_init(place, &raw const how);
+            libc::pthread_mutexattr_destroy(&raw mut how);
+            match made {
+                0 => libc::pthread_mutex_lock(place),
+                code => code,
+            }
+        };
+        match code {
+            0 => Ok(Alive(bell)),
+            code => Err(io::Error::from_raw_os_error(code)),
+        }
+    }
+
+    /// The thread ends in order.
+    pub(crate) fn release(self) {
+        // SAFETY: this thread holds it.
+        unsafe { libc::pthread_mutex_unlock(lock_of(self.0)) };
+    }
+}
+
+fn lock_of(bell: BellRef) -> *mut libc::pthread_mutex_t {
+    bell.lock.as_ptr().cast_mut().cast()
+}

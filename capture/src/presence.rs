@@ -1,0 +1,100 @@
+//! Which recorders are at work in a folder: each has a file there that it holds a lock on, as long
+//! as it lives.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, flock};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+
+use crate::file::is_being_written;
+
+/// What files of a recorder's own begin with; its process id follows.
+pub(crate) const OWN: &str = ".netreel-";
+const RECORDER: &str = "recorder";
+
+/// Shows that this process records in ring mode. The file goes when this is dropped.
+#[derive(Debug)]
+pub struct Presence {
+    path: PathBuf,
+    _locked: File,
+}
+
+impl Presence {
+    /// Shows it in `folder`. `signal` is the one that is a trigger.
+    pub fn show(folder: &Path, signal: Option<i32>) -> io::Result<Presence> {
+        let path = folder.join(format!("{OWN}{}.{RECORDER}", std::process::id()));
+        let mut file = File::create(&path)?;
+        flock(&file, FlockOperation::NonBlockingLockExclusive)?;
+        writeln!(file, "{}", signal.unwrap_or(0))?;
+        Ok(Presence {
+            path,
+            _locked: file,
+        })
+    }
+}
+
+impl Drop for Presence {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+/// A recorder in ring mode that is at work.
+#[derive(Debug)]
+pub struct PresentRecorder {
+    /// Its process id.
+    pub process: u32,
+    signal: i32,
+    shown: PathBuf,
+}
+
+impl PresentRecorder {
+    /// Those that record into `folder`, in the order of their process ids.
+    pub fn find(folder: &Path) -> io::Result<Vec<PresentRecorder>> {
+        let mut found = Vec::new();
+        for entry in std::fs::read_dir(folder)? {
+            let path = entry?.path();
+            let Some(process) = owner(&path, RECORDER) else {
+                continue;
+            };
+            let at_work = File::open(&path).is_ok_and(|file| is_being_written(&file));
+            let text = std::fs::read_to_string(&path).unwrap_or_default();
+            if let (true, Ok(signal)) = (at_work, text.trim().parse()) {
+                found.push(PresentRecorder {
+                    process,
+                    signal,
+                    shown: path,
+                });
+            }
+        }
+        found.sort_by_key(|recorder| recorder.process);
+        Ok(found)
+    }
+
+    /// Pulls its triggers. `false` where it was started without a signal for that.
+    ///
+    /// # Errors
+    /// It is gone, or another user's.
+    pub fn trigger(&self) -> io::Result<bool> {
+        let Some(signal) = Signal::from_named_raw(self.signal) else {
+            return Ok(false);
+        };
+        let pid = Pid::from_raw(self.process as i32).ok_or(io::ErrorKind::NotFound)?;
+        let process = pidfd_open(pid, PidfdFlags::empty())?;
+        // As long as the lock is held, the number is still that process's.
+        if !File::open(&self.shown).is_ok_and(|file| is_being_written(&file)) {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        pidfd_send_signal(process, signal)?;
+        Ok(true)
+    }
+}
+
+/// The process whose own file this is, if it is one of that kind: `.netreel-123.so`.
+pub(crate) fn owner(path: &Path, kind: &str) -> Option<u32> {
+    let name = path.file_name()?.to_str()?.strip_prefix(OWN)?;
+    let (process, found) = name.split_once('.')?;
+    (found == kind).then(|| process.parse().ok())?
+}

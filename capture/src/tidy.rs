@@ -1,0 +1,167 @@
+//! What recorders that were killed have left, and nobody uses any more.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use netreel_reel::ring::{RING_MAGIC, RING_PAGE, read_record, record_length};
+
+use crate::file::is_being_written;
+use crate::presence::owner;
+use crate::recorder::ring_path;
+use crate::rings::RINGS_MAX;
+use crate::series::named_like_parts;
+
+/// Removes from `folder` what recorders that were killed have left, and makes the ring files of
+/// their reels as short as what they hold. What a living process uses stays, and so does every
+/// event. Does what it may, and no more: a folder that cannot be written to stays as it is.
+pub fn tidy(folder: &Path) {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    let free = |path: &Path| File::open(path).is_ok_and(|file| !is_being_written(&file));
+    let mut leftovers: Vec<&PathBuf> = Vec::new();
+    let mut rings: Vec<&PathBuf> = Vec::new();
+    for path in &paths {
+        if ["so", "recorder"]
+            .iter()
+            .any(|kind| owner(path, kind).is_some())
+        {
+            leftovers.extend(free(path).then_some(path));
+        } else if let Some(process) = owner(path, "socket") {
+            // It has no lock of its own; its library was there before it.
+            let library = path.with_extension("so");
+            let alive = library.exists() && !free(&library);
+            if !alive && process != std::process::id() {
+                leftovers.push(path);
+            }
+        } else if path
+            .extension()
+            .is_some_and(|extension| extension == "ring")
+        {
+            rings
+                .extend((is_large(path) && !is_recorded(&path.with_extension(""))).then_some(path));
+        }
+    }
+    if leftovers.is_empty() && rings.is_empty() {
+        return;
+    }
+    let Some(used) = mapped_files() else { return };
+    let unused = |path: &&&PathBuf| {
+        let (inodes, names) = &used;
+        let name = path
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned());
+        let named = name.is_some_and(|name| names.contains(&name));
+        !named && inode(path).is_some_and(|inode| !inodes.contains(&inode))
+    };
+    for path in leftovers.iter().filter(unused) {
+        let _ = fs::remove_file(path);
+    }
+    for path in rings.iter().filter(unused) {
+        let _ = shorten(path);
+    }
+}
+
+/// Whether somebody records the reel at `base` now.
+pub fn is_recorded(base: &Path) -> bool {
+    let parts = named_like_parts(base);
+    let mut files = parts.iter().map(PathBuf::as_path).chain([base]);
+    files.any(|path| File::open(path).is_ok_and(|file| is_being_written(&file)))
+}
+
+/// One that was shortened holds what was in half a second.
+fn is_large(ring: &Path) -> bool {
+    ring.metadata().is_ok_and(|file| file.len() > 256 << 10)
+}
+
+fn inode(path: &Path) -> Option<u64> {
+    Some(path.symlink_metadata().ok()?.ino())
+}
+
+/// The files that processes have in their memory, by inode and by name; `None` where that cannot
+/// be seen.
+fn mapped_files() -> Option<(BTreeSet<u64>, BTreeSet<String>)> {
+    let (mut inodes, mut names) = (BTreeSet::new(), BTreeSet::new());
+    for entry in fs::read_dir("/proc").ok()?.flatten() {
+        let is_process = entry.file_name().to_string_lossy().parse::<u32>().is_ok();
+        // Another user's process has no ring of this one's.
+        let maps = fs::read_to_string(entry.path().join("maps")).unwrap_or_default();
+        for line in maps.lines().filter(|_| is_process) {
+            inodes.extend(
+                line.split_whitespace()
+                    .nth(4)
+                    .and_then(|it| it.parse::<u64>().ok()),
+            );
+            let name = line.rsplit_once('/').map(|(_, name)| name);
+            names.extend(name.map(|name| name.trim_end_matches(" (deleted)").to_owned()));
+        }
+    }
+    inodes.remove(&0);
+    Some((inodes, names))
+}
+
+/// Writes the ring file anew, with no more room than its events take.
+fn shorten(path: &Path) -> io::Result<()> {
+    let length = path.metadata()?.len();
+    if length > RINGS_MAX || ring_path(&path.with_extension("")) != path {
+        return Err(io::ErrorKind::InvalidData.into());
+    }
+    let bytes = fs::read(path)?;
+    let short = shortened(&bytes).ok_or(io::ErrorKind::InvalidData)?;
+    if short.len() as u64 >= length {
+        return Ok(());
+    }
+    let made = path.with_extension("ring-short");
+    let written = fs::write(&made, short).and_then(|()| fs::rename(&made, path));
+    if written.is_err() {
+        let _ = fs::remove_file(&made);
+    }
+    written
+}
+
+/// `None` for bytes that are no ring file.
+fn shortened(bytes: &[u8]) -> Option<Vec<u8>> {
+    let number = |at: usize| Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
+    let capacity = u32::from_le_bytes(bytes.get(12..16)?.try_into().ok()?) as usize;
+    if !bytes.starts_with(&RING_MAGIC) || capacity == 0 || capacity % RING_PAGE != 0 {
+        return None;
+    }
+    let mut rings = Vec::new();
+    let mut at = RING_PAGE;
+    while let Some(data) = bytes.get(at + RING_PAGE..at + RING_PAGE + capacity) {
+        let (tail, head) = (number(at + 64)?, number(at + 128)?);
+        let (mut events, mut place) = (Vec::new(), head);
+        while let Some((record, after)) = read_record(data, place, tail) {
+            let length = record_length(record.body.len());
+            let start = ((after - length as u64) % capacity as u64) as usize;
+            events.extend_from_slice(data.get(start..start + length)?);
+            place = after;
+        }
+        let dropped = number(at + 192)? > 0;
+        if !events.is_empty() || dropped {
+            rings.push((at, events));
+        }
+        at += RING_PAGE + capacity;
+    }
+    if rings.is_empty() {
+        rings.push((RING_PAGE, Vec::new()));
+    }
+    let longest = rings.iter().map(|(_, events)| events.len()).max()?;
+    let room = longest.next_multiple_of(RING_PAGE).max(RING_PAGE);
+    let mut short = bytes.get(..RING_PAGE)?.to_vec();
+    short
+        .get_mut(12..16)?
+        .copy_from_slice(&(room as u32).to_le_bytes());
+    for (at, mut events) in rings {
+        let mut head = bytes.get(at..at + RING_PAGE)?.to_vec();
+        head.get_mut(64..72)?
+            .copy_from_slice(&(events.len() as u64).to_le_bytes());
+        head.get_mut(128..136)?.copy_from_slice(&0u64.to_le_bytes());
+        short.extend(head);
+        events.resize(room, 0);
+        short.extend(events);
+    }
+    Some(short)
+}
