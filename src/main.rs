@@ -22,6 +22,7 @@ mod replay;
 mod show;
 mod table;
 mod text;
+mod watch;
 mod wire;
 
 use std::io::Write;

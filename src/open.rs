@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
+use netreel_capture::OpenedSession;
 use netreel_protocol::history::History;
 use netreel_protocol::query::Query;
-use netreel_protocol::session::{ReelInput, Session, SessionTime};
+use netreel_protocol::session::{ReelInput, Session, SessionError, SessionTime};
 use netreel_reel::{CutWhy, Ending};
 use netreel_wire::{CompileError, Keys, Wire};
 
@@ -85,6 +86,15 @@ pub fn build(reels: Reels, wire: Option<Arc<Wire>>) -> Result<Story, Failure> {
 }
 
 fn build_with_keys(reels: Reels, wire: Option<Arc<Wire>>, keys: Keys) -> Result<Story, Failure> {
+    let build = |inputs| Session::build_with_keys(inputs, wire, keys);
+    build_by(reels, build)
+}
+
+/// Makes a story of reels, whose session `build` makes. What is missing is said on the error output.
+pub fn build_by(
+    reels: Reels,
+    build: impl FnOnce(Vec<ReelInput>) -> Result<Session, SessionError>,
+) -> Result<Story, Failure> {
     let Reels {
         inputs,
         unread,
@@ -103,7 +113,7 @@ fn build_with_keys(reels: Reels, wire: Option<Arc<Wire>>, keys: Keys) -> Result<
         Some(format!("{}.ring: {problem}", input.name))
     });
     let rings = rings.collect::<Vec<_>>();
-    let mut session = Session::build_with_keys(inputs, wire, keys).map_err(Failure::new)?;
+    let mut session = build(inputs).map_err(Failure::new)?;
     session.warn(rings);
     session.warn(left_out);
     session.warn(unread.iter().cloned());
@@ -120,21 +130,27 @@ fn build_with_keys(reels: Reels, wire: Option<Arc<Wire>>, keys: Keys) -> Result<
 /// Opens the reels that `paths` name; fails where not one can be opened.
 pub fn reels(paths: &[impl AsRef<Path>]) -> Result<Reels, Failure> {
     let opened = netreel_capture::open_session(paths).map_err(Failure::new)?;
-    let told = opened.reels.iter().flat_map(|opened| {
-        let name = opened.path.display();
-        let sentences = opened.left_out.iter();
-        sentences.map(move |sentence| format!("{name}: {sentence}"))
-    });
-    let left_out = told.collect();
-    let inputs = opened.reels.into_iter().map(|opened| ReelInput {
-        name: opened.path.display().to_string(),
-        reel: opened.reel,
-    });
-    Ok(Reels {
-        inputs: inputs.collect(),
-        unread: opened.failed.iter().map(ToString::to_string).collect(),
-        left_out,
-    })
+    Ok(opened.into())
+}
+
+impl From<OpenedSession> for Reels {
+    fn from(opened: OpenedSession) -> Reels {
+        let told = opened.reels.iter().flat_map(|opened| {
+            let name = opened.path.display();
+            let sentences = opened.left_out.iter();
+            sentences.map(move |sentence| format!("{name}: {sentence}"))
+        });
+        let left_out = told.collect();
+        let inputs = opened.reels.into_iter().map(|opened| ReelInput {
+            name: opened.path.display().to_string(),
+            reel: opened.reel,
+        });
+        Reels {
+            inputs: inputs.collect(),
+            unread: opened.failed.iter().map(ToString::to_string).collect(),
+            left_out,
+        }
+    }
 }
 
 /// Compiles a wire file and what it imports.

@@ -143,7 +143,7 @@ impl History {
             let (_, stamp) = session.departed(session.carrier(message)?)?;
             Some(stamp.time)
         });
-        let least = asked.chain(begun).fold(until, SessionTime::min);
-        Some(SessionTime(least.0.saturating_sub(wait_ns)))
+        let arrived = SessionTime(until.0.saturating_sub(wait_ns));
+        Some(asked.chain(begun).fold(arrived, SessionTime::min))
     }
 }

@@ -188,16 +188,16 @@ fn check_certain(start: &SimWorldStart, draw: &mut Draw) -> usize {
 #[test]
 fn what_was_called_certain_is_found_in_the_end() {
     let mut certain = 0;
-    for seed in 1..=40 {
+    for seed in 1..=12 {
         for (mode, topology) in WAYS {
             certain += check_certain(&boxes(seed, mode, topology), &mut Draw(seed));
         }
     }
-    for seed in 1..=10 {
+    for seed in 1..=4 {
         for (mode, topology) in WAYS {
             let start = SimWorldStart::new(seed, mode, topology, Script::Demonstration);
             certain += check_certain(&start, &mut Draw(seed));
         }
     }
-    assert!(certain > 100, "{certain}");
+    assert!(certain > 30, "{certain}");
 }
