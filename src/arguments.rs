@@ -1,5 +1,9 @@
 //! What can be asked on the command line.
 
+mod wire;
+
+pub use wire::{Wire, WireCheck, WireDecode, WireEncode, WireTest};
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -60,88 +64,6 @@ pub enum Command {
     /// Opens the window.
     #[cfg(feature = "gui")]
     Inspect(Inspect),
-}
-
-#[derive(Debug, Subcommand)]
-pub enum Wire {
-    /// Says what is wrong with wire files. Exits 1 when something is.
-    Check(WireCheck),
-    /// Bytes to fields. Exits 1 where the bytes do not fit the wire.
-    Decode(WireDecode),
-    /// Fields, as `decode --json` prints them, to bytes. Exits 1 where they do not fit the wire.
-    Encode(WireEncode),
-    /// Runs the `test` blocks of wire files. Exits 1 when one fails.
-    Test(WireTest),
-}
-
-#[derive(Debug, Args)]
-pub struct WireCheck {
-    /// Wire files; what they import is read from their folders.
-    #[arg(required = true, value_name = "FILE.wire")]
-    pub files: Vec<PathBuf>,
-    /// Go on, and say it again whenever a file changes.
-    #[arg(long)]
-    pub watch: bool,
-    /// Print JSON (docs/json.md).
-    #[arg(long)]
-    pub json: bool,
-}
-
-#[derive(Debug, Args)]
-pub struct WireTest {
-    /// Wire files; what they import is read from their folders.
-    #[arg(required = true, value_name = "FILE.wire")]
-    pub files: Vec<PathBuf>,
-    /// Print JSON (docs/json.md).
-    #[arg(long)]
-    pub json: bool,
-}
-
-#[derive(Debug, Args)]
-pub struct WireDecode {
-    /// The wire file.
-    #[arg(value_name = "FILE.wire")]
-    pub wire: PathBuf,
-    /// A key log for encrypted layers; without it `keys.log` beside what is read, where there is one.
-    #[arg(long, value_name = "FILE")]
-    pub keys: Option<PathBuf>,
-    /// The packet in hexadecimal digits. Without it, and without FILE or PATH: the bytes of the
-    /// standard input.
-    #[arg(value_name = "HEX", conflicts_with_all = ["file", "from"])]
-    pub hex: Option<String>,
-    /// A file whose bytes are the packet.
-    #[arg(long, value_name = "FILE", conflicts_with = "from")]
-    pub file: Option<PathBuf>,
-    /// A pcap or pcapng file, a reel, or a folder of reels: its packets.
-    #[arg(long, value_name = "PATH")]
-    pub from: Option<PathBuf>,
-    /// Only this packet of PATH, from 0.
-    #[arg(long, value_name = "N", requires = "from")]
-    pub packet: Option<usize>,
-    /// The packet's source and destination port, for example `27960,50000`.
-    #[arg(long, value_name = "FROM,TO", conflicts_with = "from")]
-    pub ports: Option<String>,
-    /// Print JSON, an object a packet (docs/json.md).
-    #[arg(long)]
-    pub json: bool,
-}
-
-#[derive(Debug, Args)]
-pub struct WireEncode {
-    /// The wire file.
-    #[arg(value_name = "FILE.wire")]
-    pub wire: PathBuf,
-    /// A key log for encrypted layers; without it `keys.log` beside what is read, where there is one.
-    #[arg(long, value_name = "FILE")]
-    pub keys: Option<PathBuf>,
-    /// JSON: one packet, or the lines of a session as `decode --from CAPTURE --json` prints them;
-    /// without it the standard input.
-    #[arg(value_name = "FILE.json")]
-    pub json: Option<PathBuf>,
-    /// Write the packet's bytes into this file instead of printing them in hexadecimal; of a
-    /// session, its lines.
-    #[arg(long, value_name = "FILE")]
-    pub out: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -333,6 +255,10 @@ pub struct Check {
     /// Accept what is there: exit 0 unless something is wrong. What is printed stays the same.
     #[arg(long)]
     pub partial: bool,
+    /// Print each finding while the session is recorded, once nothing that comes can change it, and
+    /// end with the recording.
+    #[arg(long, conflicts_with = "filter")]
+    pub follow: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -1,5 +1,7 @@
 //! `netreel check`: what went wrong, with the packets that prove it.
 
+mod follow;
+
 use std::io::Write;
 
 use netreel_protocol::export;
@@ -14,6 +16,9 @@ use crate::packets::json;
 use crate::text;
 
 pub fn run(arguments: &Check, out: &mut dyn Write) -> Result<Answer, Failure> {
+    if arguments.follow {
+        return follow::run(arguments, out);
+    }
     let story = open::story(&arguments.filtered.read.source)?;
     let unread = story.unread.clone();
     let (session, mut history) = story.into_parts();
@@ -30,12 +35,16 @@ pub fn run(arguments: &Check, out: &mut dyn Write) -> Result<Answer, Failure> {
         report(&session, &history.findings, out)?;
         verdict(&judgement, out)?;
     }
-    Ok(match judgement.verdict {
+    Ok(answer(arguments, &judgement))
+}
+
+fn answer(arguments: &Check, judgement: &Judgement) -> Answer {
+    match judgement.verdict {
         Verdict::Clean => Answer::Clean,
         Verdict::Wrong => Answer::Wrong,
         Verdict::Unknown if arguments.partial => Answer::Clean,
         Verdict::Unknown => Answer::Unknown,
-    })
+    }
 }
 
 /// Prints the verdict for people, and what could not be judged, a line each.
@@ -64,20 +73,31 @@ pub fn verdict(judgement: &Judgement, out: &mut dyn Write) -> Result<(), Failure
 /// Prints the findings for people.
 pub fn report(session: &Session, findings: &[Finding], out: &mut dyn Write) -> Result<(), Failure> {
     for finding in findings {
-        let style = style(finding.level);
-        writeln!(
-            out,
-            "{style}{}{style:#}  {}  at {} s  {}",
-            level(finding.level),
-            finding.rule,
-            text::time(finding.time),
-            text::node(session, finding.node),
-        )?;
-        writeln!(out, "    {}", finding.sentence)?;
-        for evidence in &finding.evidence {
-            piece(session, evidence, out)?;
-        }
+        one(session, finding, out)?;
     }
+    counts(findings, out)
+}
+
+/// Prints a finding for people.
+fn one(session: &Session, finding: &Finding, out: &mut dyn Write) -> Result<(), Failure> {
+    let style = style(finding.level);
+    writeln!(
+        out,
+        "{style}{}{style:#}  {}  at {} s  {}",
+        level(finding.level),
+        finding.rule,
+        text::time(finding.time),
+        text::node(session, finding.node),
+    )?;
+    writeln!(out, "    {}", finding.sentence)?;
+    for evidence in &finding.evidence {
+        piece(session, evidence, out)?;
+    }
+    Ok(())
+}
+
+/// Prints how many findings there are of each level.
+fn counts(findings: &[Finding], out: &mut dyn Write) -> Result<(), Failure> {
     let levels = [
         (Level::Error, "error"),
         (Level::Warning, "warning"),

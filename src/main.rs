@@ -25,6 +25,7 @@ mod show;
 mod table;
 mod text;
 mod trigger;
+mod watch;
 mod wire;
 
 use std::io::Write;

@@ -4,9 +4,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
+use netreel_capture::OpenedSession;
 use netreel_protocol::history::History;
 use netreel_protocol::query::Query;
-use netreel_protocol::session::{ReelInput, Session, SessionTime};
+use netreel_protocol::session::{ReelInput, Session, SessionError, SessionTime};
 use netreel_reel::{CutWhy, Ending};
 use netreel_wire::{CompileError, Keys, Wire};
 
@@ -115,6 +116,21 @@ fn build_with(
     keys: Keys,
     mut index: Option<Index>,
 ) -> Result<Story, Failure> {
+    let mut story = build_by(reels, |inputs| {
+        let kept = index
+            .as_mut()
+            .and_then(|index| index.open(&inputs, wire.clone()));
+        kept.map_or_else(|| Session::build_with_keys(inputs, wire, keys), Ok)
+    })?;
+    story.index = index;
+    Ok(story)
+}
+
+/// Makes a story of reels, whose session `build` makes. What is missing is said on the error output.
+pub fn build_by(
+    reels: Reels,
+    build: impl FnOnce(Vec<ReelInput>) -> Result<Session, SessionError>,
+) -> Result<Story, Failure> {
     let Reels {
         inputs,
         unread,
@@ -133,13 +149,7 @@ fn build_with(
         Some(format!("{}.ring: {problem}", input.name))
     });
     let rings = rings.collect::<Vec<_>>();
-    let kept = index
-        .as_mut()
-        .and_then(|index| index.open(&inputs, wire.clone()));
-    let mut session = match kept {
-        Some(session) => session,
-        None => Session::build_with_keys(inputs, wire, keys).map_err(Failure::new)?,
-    };
+    let mut session = build(inputs).map_err(Failure::new)?;
     session.warn(rings);
     session.warn(left_out);
     session.warn(unread.iter().cloned());
@@ -149,7 +159,7 @@ fn build_with(
     Ok(Story {
         session,
         history: OnceLock::new(),
-        index,
+        index: None,
         unread,
     })
 }
@@ -161,21 +171,27 @@ pub fn reels(paths: &[impl AsRef<Path>]) -> Result<Reels, Failure> {
         folder.inspect(|folder| netreel_capture::tidy(folder));
     }
     let opened = netreel_capture::open_session(paths).map_err(Failure::new)?;
-    let told = opened.reels.iter().flat_map(|opened| {
-        let name = opened.path.display();
-        let sentences = opened.left_out.iter();
-        sentences.map(move |sentence| format!("{name}: {sentence}"))
-    });
-    let left_out = told.collect();
-    let inputs = opened.reels.into_iter().map(|opened| ReelInput {
-        name: opened.path.display().to_string(),
-        reel: opened.reel,
-    });
-    Ok(Reels {
-        inputs: inputs.collect(),
-        unread: opened.failed.iter().map(ToString::to_string).collect(),
-        left_out,
-    })
+    Ok(opened.into())
+}
+
+impl From<OpenedSession> for Reels {
+    fn from(opened: OpenedSession) -> Reels {
+        let told = opened.reels.iter().flat_map(|opened| {
+            let name = opened.path.display();
+            let sentences = opened.left_out.iter();
+            sentences.map(move |sentence| format!("{name}: {sentence}"))
+        });
+        let left_out = told.collect();
+        let inputs = opened.reels.into_iter().map(|opened| ReelInput {
+            name: opened.path.display().to_string(),
+            reel: opened.reel,
+        });
+        Reels {
+            inputs: inputs.collect(),
+            unread: opened.failed.iter().map(ToString::to_string).collect(),
+            left_out,
+        }
+    }
 }
 
 /// Compiles a wire file and what it imports.

@@ -2,7 +2,7 @@
 //! said, in the words of `netreel check`.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
@@ -13,10 +13,10 @@ use netreel_protocol::history::{Finding, History, Level};
 use netreel_protocol::session::Session;
 use netreel_protocol::verdict::Judgement;
 use netreel_reel::{EventNumber, TriggerCause};
-use netreel_wire::Wire;
+use netreel_wire::{Keys, Wire};
 
 use crate::arguments::FailOn;
-use crate::open;
+use crate::watch::{Pace, Watch};
 
 /// Looks into the reels of a folder now and then, on a thread of its own, until it is dropped.
 pub struct Findings {
@@ -25,10 +25,8 @@ pub struct Findings {
     doubts: Receiver<String>,
 }
 
-/// Between two looks, at least; and nine times what a look takes, so that it costs a tenth of a
-/// processor at most.
+/// Between two looks, at least.
 const EVERY: Duration = Duration::from_secs(1);
-const SHARE: u32 = 9;
 
 impl Findings {
     /// Pulls `triggers` for each thing of this level or a worse one that is found.
@@ -39,10 +37,10 @@ impl Findings {
         triggers: &Triggers,
     ) -> std::io::Result<Findings> {
         let (doubt, doubts) = channel();
-        let mut watch = Watch {
-            folder: folder.to_owned(),
+        let mut look = Look {
+            watch: Watch::new(vec![folder.to_owned()], wire, Keys::default()),
             level: level.level(),
-            wire,
+            last: None,
             known: BTreeSet::new(),
             reasons: Vec::new(),
             told: Vec::new(),
@@ -51,13 +49,14 @@ impl Findings {
         let triggers = triggers.clone();
         let (stop, stopped) = channel::<()>();
         let run = move || {
-            let mut pause = EVERY;
-            while stopped.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
+            let mut pace = Pace::new(EVERY);
+            pace.looked(Instant::now());
+            while stopped.recv_timeout(pace.pause()) == Err(RecvTimeoutError::Timeout) {
                 let begun = Instant::now();
-                if let Some(sentence) = watch.look() {
+                if let Some(sentence) = look.again() {
                     triggers.pull(TriggerCause::FINDING, &sentence);
                 }
-                pause = EVERY.max(begun.elapsed() * SHARE);
+                pace.looked(begun);
             }
         };
         let thread = std::thread::Builder::new().name("netreel findings".to_owned());
@@ -83,10 +82,11 @@ impl Drop for Findings {
     }
 }
 
-struct Watch {
-    folder: PathBuf,
+struct Look {
+    watch: Watch,
     level: Level,
-    wire: Option<Arc<Wire>>,
+    /// What the last look came to.
+    last: Option<Judgement>,
     known: BTreeSet<Known>,
     /// What the last look could not judge, and what was told of that.
     reasons: Vec<&'static str>,
@@ -98,17 +98,25 @@ struct Watch {
 /// the node, the object, and the event that proves it.
 type Known = (&'static str, String, Option<u64>, Option<EventNumber>);
 
-impl Watch {
+impl Look {
     /// A sentence about what is new. Reels that cannot be read now are read the next time.
-    fn look(&mut self) -> Option<String> {
-        let reels = open::reels(&[&self.folder]).ok()?;
-        let session = Session::build(reels.inputs, self.wire.clone()).ok()?;
+    fn again(&mut self) -> Option<String> {
+        let now = self.watch.open().ok()?;
+        if !now.is_new
+            && let Some(last) = self.last.take()
+        {
+            self.doubt(last);
+            return None;
+        }
+        let session = self.watch.look(&now).ok()?;
+        // A finding that is not certain yet is a trigger as well: a window that is kept in vain
+        // costs less than one that is gone.
         let mut history = History::build(&session);
         // A recording under way is always incomplete.
         history
             .findings
             .retain(|finding| finding.rule != "incomplete-reel");
-        self.doubt(&Judgement::new(&session, &history, self.level, &[]).under_way());
+        self.doubt(Judgement::new(&session, &history, self.level, &[]).under_way());
         let mut fresh = Vec::new();
         for finding in &history.findings {
             if finding.level < self.level {
@@ -128,7 +136,7 @@ impl Watch {
 
     /// Tells what cannot be judged, once for the same reasons. What only one look says is not told:
     /// a node's reel may be a moment behind the others.
-    fn doubt(&mut self, judgement: &Judgement) {
+    fn doubt(&mut self, judgement: Judgement) {
         let reasons: Vec<&'static str> = judgement.reasons.iter().map(|each| each.id).collect();
         let lasts = reasons == self.reasons;
         if lasts && !reasons.is_empty() && reasons != self.told {
@@ -137,6 +145,7 @@ impl Watch {
             self.told.clone_from(&reasons);
         }
         self.reasons = reasons;
+        self.last = Some(judgement);
     }
 }
 

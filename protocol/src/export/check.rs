@@ -96,7 +96,30 @@ pub fn check(session: &Session, history: &History, judgement: &Judgement) -> Che
     }
 }
 
-fn finding(session: &Session, finding: &Finding) -> FindingJson {
+/// The same without the findings: the last line of `netreel check --follow --json`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[allow(missing_docs)] // see `Check`
+pub struct Conclusion {
+    pub verdict: &'static str,
+    pub reasons: Vec<Reason>,
+    pub fail_on: &'static str,
+    pub counts: Counts,
+    pub warnings: Vec<String>,
+}
+
+/// A judgement without the findings that it rests on.
+pub fn conclusion(session: &Session, history: &History, judgement: &Judgement) -> Conclusion {
+    Conclusion {
+        verdict: judgement.verdict.name(),
+        reasons: judgement.reasons.clone(),
+        fail_on: judgement.fail_on.name(),
+        counts: Counts::of(&history.findings),
+        warnings: session.warnings(),
+    }
+}
+
+/// One finding.
+pub fn finding(session: &Session, finding: &Finding) -> FindingJson {
     FindingJson {
         rule: finding.rule,
         level: finding.level.name(),

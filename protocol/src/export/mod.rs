@@ -13,7 +13,7 @@ mod packets;
 mod pcapng;
 mod show;
 
-pub use check::{Check, Counts, EvidenceJson, FindingJson, check};
+pub use check::{Check, Conclusion, Counts, EvidenceJson, FindingJson, check, conclusion, finding};
 pub use csv::{CSV_COLUMNS, csv_row};
 pub use info::{Fates, HoleJson, Info, LinkJson, NodeJson, Spread, info, info_of_packets};
 pub use objects::{DeliveryJson, LaneJson, ObjectJson, Objects, SpanJson, objects};

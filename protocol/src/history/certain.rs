@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use netreel_reel::{EventNumber, Reel};
 
 use super::{Finding, History, took_part_unrecorded};
-use crate::session::{NodeId, Session, SessionTime};
+use crate::session::{Node, NodeId, Session, SessionTime};
 
 /// What was called certain of a session that is looked at again and again.
 #[derive(Default)]
@@ -118,7 +118,7 @@ impl History {
         let wait_ns = session.wait_ns()?;
         let nodes = (0u16..).map(NodeId).zip(&session.nodes);
         let recorded = || nodes.clone().filter(|(_, node)| node.recorded);
-        let is_known = |(_, node): (NodeId, &crate::session::Node)| {
+        let is_known = |(_, node): (NodeId, &Node)| {
             let numbered = session.nodes.iter().any(|other| other.peer.is_some());
             let speaks = node.rules.is_some() && (node.peer.is_some() || !numbered);
             speaks && node.holes.is_empty() && !node.proxied && !node.captured
@@ -143,7 +143,7 @@ impl History {
             let (_, stamp) = session.departed(session.carrier(message)?)?;
             Some(stamp.time)
         });
-        let least = asked.chain(begun).fold(until, SessionTime::min);
-        Some(SessionTime(least.0.saturating_sub(wait_ns)))
+        let arrived = SessionTime(until.0.saturating_sub(wait_ns));
+        Some(asked.chain(begun).fold(arrived, SessionTime::min))
     }
 }

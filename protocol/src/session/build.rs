@@ -132,7 +132,7 @@ impl Session {
 
         let mut builder = Builder::new(&sources, &scans, &cast, &clocks, zero_ns, wire);
         builder.out_of_time(&mut warnings);
-        let proxies_none = proxies.is_empty();
+        let is_direct = proxies.is_empty();
         builder.session.proxies = proxies;
         builder.session.workers = workers;
         builder.nodes();
@@ -141,7 +141,7 @@ impl Session {
         // With several clocks, or where it shows at the other end alone whose a packet is, what was
         // told of packets may be told otherwise when more of them are known.
         let from_start = scans.iter().all(|scan| scan.observer || scan.from_start);
-        let stays = is_one_clock(&anchors) && from_start && !roads.is_shared() && proxies_none;
+        let stays = is_one_clock(&anchors) && from_start && !roads.is_shared() && is_direct;
         drop(roads);
         let known = session.rows.tracks.iter_mut();
         for ((track, source), scan) in known.zip(&sources).zip(&mut scans) {

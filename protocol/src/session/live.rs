@@ -1,47 +1,29 @@
 //! Reels that are still recorded: what passes each node's boundary, as it comes.
 //!
 //! Nothing is known yet of a packet's other end, so that there is no fate, no number of a packet,
-//! and no finding: those are the session's, once it is recorded.
+//! and no finding: those are the session's.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use netreel_reel::{Endpoint, Event, EventNumber, Header, Record, SendOutcome, SocketId};
-use netreel_wire::{ConnectionState, PacketFacts, Wire};
+use netreel_wire::{PacketFacts, Wire};
 
-use super::Connection;
+use super::facts::asking::Asking;
+use super::facts::told::CHECKPOINTS;
+use super::read::connections::payload;
+use super::read::ends::Side;
+use super::read::pass::Pass;
+use super::who::present::Present;
 
 /// The nodes that are followed.
 #[derive(Default)]
 pub struct Live {
     wire: Option<Arc<Wire>>,
     nodes: Vec<LiveNode>,
-    /// Whose endpoint is whose, and when.
-    holders: BTreeMap<Endpoint, Vec<Holder>>,
-    /// The nodes of sockets that are bound to every address, by port; `None` for two of them.
-    open_ports: BTreeMap<u16, Option<usize>>,
+    present: Present,
     /// For each boot, added to a monotonic time it gives nanoseconds since 1970.
     clocks: BTreeMap<String, i128>,
-}
-
-/// A node that has an endpoint, or had it.
-struct Holder {
-    node: usize,
-    since_ns: i128,
-    /// When it closed its last socket there, or the last that is known of it once it has ended.
-    until_ns: Option<i128>,
-}
-
-impl Holder {
-    fn has_it(&self, utc_ns: i128) -> bool {
-        self.since_ns <= utc_ns && self.until_ns.is_none_or(|until| utc_ns <= until)
-    }
-
-    /// How long before a moment it had it last, or after that it had it first.
-    fn distance(&self, utc_ns: i128) -> i128 {
-        let after = self.until_ns.map_or(0, |until| utc_ns - until);
-        after.max(self.since_ns - utc_ns).max(0)
-    }
 }
 
 struct LiveNode {
@@ -49,9 +31,9 @@ struct LiveNode {
     utc_offset_ns: i128,
     /// The time of its latest event.
     latest_ns: i128,
-    sockets: BTreeMap<SocketId, Endpoint>,
-    connections: BTreeMap<(SocketId, Endpoint), (Connection, ConnectionState)>,
-    observed: BTreeMap<(Endpoint, Endpoint), (Endpoint, Connection, ConnectionState)>,
+    /// The scan of its reel, which keeps no packets.
+    pass: Pass,
+    asking: Asking,
 }
 
 /// Something that is worth a line.
@@ -153,9 +135,8 @@ impl Live {
             },
             utc_offset_ns,
             latest_ns: 0,
-            sockets: BTreeMap::new(),
-            connections: BTreeMap::new(),
-            observed: BTreeMap::new(),
+            pass: Pass::that_forgets(),
+            asking: Asking::new(Default::default(), CHECKPOINTS),
         });
         self.nodes.len() - 1
     }
@@ -171,38 +152,45 @@ impl Live {
         let own = self.nodes.get_mut(node)?;
         let utc_ns = i128::from(record.time.0) + own.utc_offset_ns;
         own.latest_ns = own.latest_ns.max(utc_ns);
-        let what = match record.event {
+        let facts = own.take(self.wire.as_deref(), record);
+        let own_name = || self.name(node).to_owned();
+        let who = |endpoint| self.who(endpoint, utc_ns);
+        let ends = match record.event {
+            Event::Sent { to, .. } => Some((LiveWay::Sent, own_name(), who(to))),
+            Event::Received { from, .. } => Some((LiveWay::Received, who(from), own_name())),
+            Event::Seen { from, to, .. } => Some((LiveWay::Seen, who(from), who(to))),
+            _ => None,
+        };
+        let what = match ends {
+            Some((way, from, to)) => LiveWhat::Packet {
+                way,
+                from,
+                to,
+                length: payload(&record.event).map_or(0, <[u8]>::len),
+                facts,
+            },
+            None => self.other(node, record, utc_ns)?,
+        };
+        Some(LiveEvent {
+            node,
+            event: record.number,
+            utc_ns,
+            what,
+        })
+    }
+
+    /// What an event says that is no packet.
+    fn other(&mut self, node: usize, record: &Record<'_>, utc_ns: i128) -> Option<LiveWhat> {
+        Some(match record.event {
             Event::SocketOpened { socket, local } => {
-                self.opened(node, socket, local, utc_ns);
+                self.present.opened(node, socket, local, utc_ns);
                 return None;
             }
             Event::SocketClosed { socket } => {
-                self.closed(node, socket, utc_ns);
+                let own = self.nodes.get(node)?;
+                let local = *own.pass.scan.sockets.get(&socket)?;
+                self.present.closed(node, socket, local, utc_ns);
                 return None;
-            }
-            Event::Sent {
-                socket,
-                to,
-                payload,
-            } => {
-                let facts = self.facts(node, socket, to, true, payload);
-                let from = self.name(node).to_owned();
-                self.packet(LiveWay::Sent, (from, self.who(to, utc_ns)), payload, facts)
-            }
-            Event::Received {
-                socket,
-                from,
-                payload,
-            } => {
-                let facts = self.facts(node, socket, from, false, payload);
-                let to = self.name(node).to_owned();
-                let from = self.who(from, utc_ns);
-                self.packet(LiveWay::Received, (from, to), payload, facts)
-            }
-            Event::Seen { from, to, payload } => {
-                let facts = self.observed(node, from, to, payload);
-                let ends = (self.who(from, utc_ns), self.who(to, utc_ns));
-                self.packet(LiveWay::Seen, ends, payload, facts)
             }
             Event::SendResult { of, outcome } => LiveWhat::SendFailed {
                 of,
@@ -222,142 +210,45 @@ impl Live {
                 LiveWhat::Lacks(format!("recording stopped: {}", os_error(code)))
             }
             _ => return None,
-        };
-        Some(LiveEvent {
-            node,
-            event: record.number,
-            utc_ns,
-            what,
         })
-    }
-
-    fn packet(
-        &self,
-        way: LiveWay,
-        (from, to): (String, String),
-        payload: &[u8],
-        facts: Box<PacketFacts>,
-    ) -> LiveWhat {
-        LiveWhat::Packet {
-            way,
-            from,
-            to,
-            length: payload.len(),
-            facts,
-        }
     }
 
     /// Says that a node had a socket before the first of its events that is shown.
     pub fn opened_before(&mut self, node: usize, socket: SocketId, local: Endpoint) {
-        self.opened(node, socket, local, i128::from(i64::MIN));
+        if let Some(node) = self.nodes.get_mut(node) {
+            node.pass.scan.sockets.insert(socket, local);
+        }
+        let always = i128::from(i64::MIN);
+        self.present.opened(node, socket, local, always);
     }
 
     /// Says that no more events of a node will come.
     pub fn ended(&mut self, node: usize) {
         let latest_ns = self.nodes.get(node).map_or(0, |node| node.latest_ns);
-        let holders = self.holders.values_mut().flatten();
-        for holder in holders.filter(|holder| holder.node == node) {
-            holder.until_ns.get_or_insert(latest_ns);
-        }
+        self.present.ended(node, latest_ns);
     }
 
-    fn opened(&mut self, node: usize, socket: SocketId, local: Endpoint, utc_ns: i128) {
-        if let Some(node) = self.nodes.get_mut(node) {
-            node.sockets.insert(socket, local);
-        }
-        if local.ip().is_unspecified() {
-            let port = self.open_ports.entry(local.port()).or_insert(Some(node));
-            *port = port.filter(|known| *known == node);
-            return;
-        }
-        let holders = self.holders.entry(local).or_default();
-        match holders.iter_mut().find(|holder| holder.node == node) {
-            Some(again) => again.until_ns = None,
-            None => holders.push(Holder {
-                node,
-                since_ns: utc_ns,
-                until_ns: None,
-            }),
-        }
-    }
-
-    fn closed(&mut self, node: usize, socket: SocketId, utc_ns: i128) {
-        let Some(sockets) = self.nodes.get_mut(node).map(|node| &mut node.sockets) else {
-            return;
-        };
-        let Some(local) = sockets.remove(&socket) else {
-            return;
-        };
-        if sockets.values().any(|other| *other == local) {
-            return;
-        }
-        let holders = self.holders.get_mut(&local).into_iter().flatten();
-        for holder in holders.filter(|holder| holder.node == node) {
-            holder.until_ns = Some(utc_ns);
-        }
-    }
-
-    /// The name of the node at an endpoint, or the endpoint: also where several have it at once,
-    /// because whose a packet is shows at its other end alone.
+    /// The name of the node at an endpoint, or the endpoint.
     fn who(&self, endpoint: Endpoint, utc_ns: i128) -> String {
-        let holders = self.holders.get(&endpoint).map_or(&[][..], Vec::as_slice);
-        let mut having = holders.iter().filter(|holder| holder.has_it(utc_ns));
-        let node = match (having.next(), having.next()) {
-            (Some(_), Some(_)) => None,
-            (Some(only), None) => Some(only.node),
-            (None, _) => {
-                let nearest = holders.iter().min_by_key(|holder| holder.distance(utc_ns));
-                let by_port = || self.open_ports.get(&endpoint.port()).copied().flatten();
-                nearest.map(|holder| holder.node).or_else(by_port)
-            }
-        };
-        match node {
+        match self.present.at(endpoint, utc_ns) {
             Some(node) => self.name(node).to_owned(),
             None => endpoint.to_string(),
         }
     }
+}
 
-    fn facts(
-        &mut self,
-        node: usize,
-        socket: SocketId,
-        peer: Endpoint,
-        out: bool,
-        payload: &[u8],
-    ) -> Box<PacketFacts> {
-        let mut facts = Box::<PacketFacts>::default();
-        let (Some(wire), Some(node)) = (&self.wire, self.nodes.get_mut(node)) else {
-            return facts;
+impl LiveNode {
+    /// Scans an event, and asks the wire where it is a packet.
+    fn take(&mut self, wire: Option<&Wire>, record: &Record<'_>) -> Box<PacketFacts> {
+        let taken: Option<(Side, _)> = self.pass.take(record);
+        let (Some(wire), Some((side, raw)), Some(payload)) = (wire, taken, payload(&record.event))
+        else {
+            return Box::default();
         };
-        let port = node.sockets.get(&socket).map_or(0, |local| local.port());
-        let (connection, state) = node
-            .connections
-            .entry((socket, peer))
-            .or_insert_with(|| (Connection::new(socket, port, peer, out), wire.new_state()));
-        wire.facts_in(&connection.context(out), state, payload, &mut facts);
-        facts
-    }
-
-    fn observed(
-        &mut self,
-        node: usize,
-        from: Endpoint,
-        to: Endpoint,
-        payload: &[u8],
-    ) -> Box<PacketFacts> {
-        let mut facts = Box::<PacketFacts>::default();
-        let (Some(wire), Some(node)) = (&self.wire, self.nodes.get_mut(node)) else {
-            return facts;
-        };
-        let pair = (from.min(to), from.max(to));
-        // Seen from the end that spoke first.
-        let (first, connection, state) = node.observed.entry(pair).or_insert_with(|| {
-            let connection = Connection::new(SocketId(0), from.port(), to, true);
-            (from, connection, wire.new_state())
-        });
-        let context = connection.context(*first == from);
-        wire.facts_in(&context, state, payload, &mut facts);
-        facts
+        let connections = &self.pass.scan.connections;
+        let connection = connections.get(raw.connection as usize);
+        let said = connection.map(|it| self.asking.say(wire, it, (side, &raw), payload));
+        Box::new(said.cloned().unwrap_or_default())
     }
 }
 

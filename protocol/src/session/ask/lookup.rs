@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use netreel_reel::{EventNumber, OwnedRecord, Reel};
+use netreel_reel::{EventNumber, OwnedRecord, Reel, Time};
 use netreel_wire::{
     ConnectionState, Context, Decoded, Kind, MessageFacts, PacketFacts, Role, Sequence,
 };
@@ -140,7 +140,7 @@ impl Session {
         let sends = track.side(Side::Send);
         // Times are in order but for a moment here and there.
         let first = i128::from(time.0) - track.shift_ns;
-        let place = sends.first_at(netreel_reel::Time(u64::try_from(first).unwrap_or(0)));
+        let place = sends.first_at(Time(u64::try_from(first).unwrap_or(0)));
         let mut times = (place..sends.len()).map(|place| track.time(sends.time(place)));
         times.find(|&at| at > time)
     }

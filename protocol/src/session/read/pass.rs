@@ -21,7 +21,7 @@ const NOTES_MAX: usize = 64;
 pub(crate) struct Pass {
     pub scan: Scan,
     /// Whether ends are shown and not kept.
-    pub forgets: bool,
+    forgets: bool,
     /// The parts of the recording that are known: their numbers and their first events.
     parts: Vec<(u32, EventNumber)>,
     last: Option<Time>,
@@ -52,14 +52,20 @@ impl Pass {
         pass
     }
 
+    /// Shows the ends of packets, and keeps none.
+    pub fn that_forgets() -> Pass {
+        Pass {
+            forgets: true,
+            ..Pass::default()
+        }
+    }
+
     /// Takes in the parts that the recording has by now; whether those that were read before stay
     /// as they were.
     pub fn add_parts(&mut self, reel: &Reel) -> bool {
-        let key = |number: u32, first: EventNumber| (number, first);
         let parts = reel.parts().iter();
-        let parts: Vec<_> = parts
-            .map(|opened| key(opened.part.number, opened.part.first))
-            .collect();
+        let parts = parts.map(|opened| (opened.part.number, opened.part.first));
+        let parts: Vec<_> = parts.collect();
         if !parts.starts_with(&self.parts) {
             return false;
         }
@@ -114,6 +120,7 @@ impl Pass {
             _ => None,
         };
         match record.event {
+            Event::Tick { .. } | Event::Fault { .. } | Event::Triggered { .. } if self.forgets => {}
             Event::SocketOpened { socket, local } => {
                 let first = self.scan.sends.is_empty() && self.scan.receives.is_empty();
                 if first && self.scan.holes.is_empty() && !self.scan.begins_later {

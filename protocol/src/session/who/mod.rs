@@ -4,6 +4,7 @@ pub(super) mod cast;
 pub(super) mod groups;
 pub(super) mod holders;
 pub(super) mod meeting;
+pub(super) mod present;
 pub(super) mod proxied;
 pub(super) mod roads;
 pub(super) mod watched;

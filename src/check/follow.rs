@@ -1,0 +1,110 @@
+//! `netreel check --follow`: what goes wrong, while it is recorded.
+
+use std::io::Write;
+use std::time::{Duration, Instant};
+
+use netreel_capture::{OpenError, OpenWhy};
+use netreel_protocol::export;
+use netreel_protocol::history::{Certain, Finding, History};
+use netreel_protocol::session::Session;
+use netreel_protocol::verdict::Judgement;
+
+use crate::arguments::{Check, Source};
+use crate::check::{answer, counts, one, verdict};
+use crate::open;
+use crate::outcome::{Answer, Failure};
+use crate::packets::json;
+use crate::watch::{Now, Pace, Watch};
+
+/// So long nothing is looked for after something was.
+const PAUSE: Duration = Duration::from_millis(200);
+
+pub fn run(arguments: &Check, out: &mut dyn Write) -> Result<Answer, Failure> {
+    let source = &arguments.filtered.read.source;
+    let keys = open::keys(source.keys.as_deref(), &source.paths)?;
+    let wire = source.wire.as_deref().map(open::wire).transpose()?;
+    let mut watch = Watch::new(source.paths.clone(), wire, keys);
+    let mut certain = Certain::default();
+    let mut pace = Pace::new(PAUSE);
+    let as_json = arguments.filtered.read.json;
+    // What a look read is certain with the next one at the earliest.
+    let mut looks = 0;
+    loop {
+        let now = opened(source, watch.open())?;
+        if now.as_ref().is_some_and(|now| now.is_new) {
+            looks = 2;
+        }
+        match now {
+            Some(now) if now.all_over() => {
+                return end(arguments, now, &mut watch, &mut certain, out);
+            }
+            Some(now) if looks > 0 && pace.is_due() => {
+                looks -= 1;
+                let begun = Instant::now();
+                // Two that have not met yet may meet.
+                if let Ok(session) = watch.look(&now) {
+                    let history = History::build(&session);
+                    let fresh = certain.fresh(&session, &history, |reel| now.is_over(reel));
+                    print(&session, &fresh, as_json, out)?;
+                    out.flush()?;
+                }
+                pace.looked(begun);
+            }
+            _ => {}
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+/// What is there; nothing yet where a recorder may be about to begin.
+fn opened(source: &Source, opened: Result<Now, OpenError>) -> Result<Option<Now>, Failure> {
+    let error = match opened {
+        Ok(now) => return Ok(Some(now)),
+        Err(error) => error,
+    };
+    use netreel_reel::OpenError::{Empty, HeaderCut};
+    let in_time = match &error.why {
+        OpenWhy::NoReels | OpenWhy::Reel(Empty | HeaderCut { .. }) => true,
+        OpenWhy::Io(_) => false,
+        _ => source.paths.iter().any(|path| path.is_dir()),
+    };
+    match in_time {
+        true => Ok(None),
+        false => Err(Failure::new(error)),
+    }
+}
+
+/// Says of the whole session what was not said before, and judges it.
+fn end(
+    arguments: &Check,
+    now: Now,
+    watch: &mut Watch,
+    certain: &mut Certain,
+    out: &mut dyn Write,
+) -> Result<Answer, Failure> {
+    let story = open::build_by(now.reels, |inputs| watch.growing().look(inputs))?;
+    let unread = story.unread.clone();
+    let (session, history) = story.into_parts();
+    let as_json = arguments.filtered.read.json;
+    print(&session, &certain.rest(&session, &history), as_json, out)?;
+    let judgement = Judgement::new(&session, &history, arguments.fail_on.level(), &unread);
+    if as_json {
+        json(&export::conclusion(&session, &history, &judgement), out)?;
+    } else {
+        counts(&history.findings, out)?;
+        verdict(&judgement, out)?;
+    }
+    Ok(answer(arguments, &judgement))
+}
+
+fn print(
+    session: &Session,
+    findings: &[&Finding],
+    as_json: bool,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    findings.iter().try_for_each(|finding| match as_json {
+        true => json(&export::finding(session, finding), out),
+        false => one(session, finding, out),
+    })
+}

@@ -1,0 +1,140 @@
+//! Recordings that are looked at again and again while they go on.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use netreel_capture::{OpenError, Openings, open_session_again};
+use netreel_protocol::session::{Growing, ReelInput, Session, SessionError};
+use netreel_reel::{CutWhy, Ending, Reel};
+use netreel_wire::{Keys, Wire};
+
+use crate::open::Reels;
+
+/// Reels below some paths. A look reads what is new of them.
+pub struct Watch {
+    paths: Vec<PathBuf>,
+    openings: Openings,
+    growing: Growing,
+    /// How many events each reel had when it was last opened, and whether somebody wrote it.
+    known: BTreeMap<String, (u64, bool)>,
+}
+
+/// What is there at a moment.
+pub struct Now {
+    pub reels: Reels,
+    over: Vec<Arc<Reel>>,
+    /// Whether anything is there that was not there before.
+    pub is_new: bool,
+}
+
+impl Now {
+    /// Whether no more will come of a reel: it was closed, or its recorder is gone.
+    pub fn is_over(&self, reel: &Reel) -> bool {
+        self.over
+            .iter()
+            .any(|it| std::ptr::eq(&raw const **it, reel))
+    }
+
+    /// Whether that is so of all reels.
+    pub fn all_over(&self) -> bool {
+        self.over.len() == self.reels.inputs.len()
+    }
+
+    /// The reels once more.
+    fn inputs(&self) -> Vec<ReelInput> {
+        let inputs = self.reels.inputs.iter();
+        let again = inputs.map(|input| ReelInput {
+            name: input.name.clone(),
+            reel: input.reel.clone(),
+        });
+        again.collect()
+    }
+}
+
+impl Watch {
+    pub fn new(paths: Vec<PathBuf>, wire: Option<Arc<Wire>>, keys: Keys) -> Watch {
+        Watch {
+            paths,
+            openings: Openings::default(),
+            growing: Growing::new(wire, keys),
+            known: BTreeMap::new(),
+        }
+    }
+
+    /// Opens what is there.
+    pub fn open(&mut self) -> Result<Now, OpenError> {
+        let opened = open_session_again(&self.paths, &mut self.openings)?;
+        let mut known = BTreeMap::new();
+        let mut over = Vec::new();
+        for each in &opened.reels {
+            let name = each.path.display().to_string();
+            let now = (each.reel.len(), each.is_written);
+            // Its recorder may have gone on in another file just then.
+            let is_still = !each.is_written && self.known.get(&name) == Some(&now);
+            if is_still || is_closed(&each.reel) {
+                over.push(each.reel.clone());
+            }
+            known.insert(name, now);
+        }
+        let is_new = known != self.known;
+        self.known = known;
+        let reels = opened.into();
+        Ok(Now {
+            reels,
+            over,
+            is_new,
+        })
+    }
+
+    /// The session as far as it has come.
+    pub fn look(&mut self, now: &Now) -> Result<Session, SessionError> {
+        self.growing.look(now.inputs())
+    }
+
+    /// The same fold, for whoever makes the story of the last reels.
+    pub fn growing(&mut self) -> &mut Growing {
+        &mut self.growing
+    }
+}
+
+fn is_closed(reel: &Reel) -> bool {
+    match reel.ending() {
+        Ending::Clean => true,
+        Ending::Cut { why, .. } => *why == CutWhy::BrokenIndex,
+    }
+}
+
+/// When the next look is due: looks cost a tenth of a processor at most.
+pub struct Pace {
+    least: Duration,
+    due: Instant,
+}
+
+/// After a look there is a pause of so many times what it took.
+const SHARE: u32 = 9;
+
+impl Pace {
+    /// Between two looks there is at least this.
+    pub fn new(least: Duration) -> Pace {
+        let due = Instant::now();
+        Pace { least, due }
+    }
+
+    /// Whether it is time for a look.
+    pub fn is_due(&self) -> bool {
+        Instant::now() >= self.due
+    }
+
+    /// Takes note of a look that began then and has just ended.
+    pub fn looked(&mut self, begun: Instant) {
+        let pause = self.least.max(begun.elapsed() * SHARE);
+        self.due = Instant::now() + pause;
+    }
+
+    /// How long it is until the next look.
+    pub fn pause(&self) -> Duration {
+        self.due.saturating_duration_since(Instant::now())
+    }
+}
