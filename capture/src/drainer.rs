@@ -1,5 +1,7 @@
 //! Empties the rings of one recording into its reel, a pass at a time.
 
+mod room;
+
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -9,7 +11,6 @@ use netreel_reel::ring::RingReader;
 use netreel_reel::{Event, EventNumber, LIMIT_NOTE, PlainError, Record, ThreadId, Time};
 use netreel_reel::{WriteError, plain_read};
 use netreel_transport::GateRef;
-use rustix::io::Errno;
 
 use crate::options::Reached;
 use crate::ring_mode::{RingRecording, Triggers};
@@ -98,8 +99,6 @@ const LATE_EVERY: Duration = Duration::from_millis(2);
 const WINDOW_EVERY: Duration = Duration::from_millis(20);
 /// In the gate of a program that may not wake the recorder.
 const CANNOT_RING: u32 = 2;
-/// How often it is tried again to write on a disk that was full.
-const ROOM_EVERY: Duration = Duration::from_millis(500);
 /// So many events are taken in one pass, because other recordings may have the same thread.
 const PASS_MAX: u32 = 50_000;
 
@@ -124,15 +123,9 @@ pub(crate) struct Drainer {
     limit: Option<Reached>,
     /// All before this number were shown to the watch and counted.
     shown: u64,
-    full: Option<Full>,
+    full: Option<room::Full>,
     /// A note of the drainer's own, and its number.
     note: Option<(u64, String)>,
-}
-
-/// Since when the disk has no room.
-struct Full {
-    since: Instant,
-    error: WriteError,
 }
 
 struct Lane {
@@ -186,48 +179,6 @@ impl Drainer {
             Ok(None) => Err(Ok(())),
             Err(error) => self.wait_for_room(error).map_err(Err),
         }
-    }
-
-    /// Nothing could be written. Where the disk is full, what was pushed stays in the rings, and
-    /// what finds no room there is dropped and counted, until there is room again.
-    fn wait_for_room(&mut self, error: WriteError) -> Result<Pause, WriteError> {
-        let code = code(&error);
-        let may_end = [Errno::NOSPC, Errno::DQUOT].map(Errno::raw_os_error);
-        if !may_end.contains(&code) || self.shared.finishing.load(Ordering::Acquire) {
-            return Err(error);
-        }
-        self.shared.no_room.store(code, Ordering::Release);
-        self.gate.0.set_full(true);
-        self.triggers.look_for_signal();
-        if let Some(ring) = &mut self.ring {
-            ring.refuse(&error.to_string());
-        }
-        self.gate.0.made_progress();
-        let since = self
-            .full
-            .take()
-            .map_or_else(Instant::now, |full| full.since);
-        self.full = Some(Full { since, error });
-        Ok(Pause::Doze(Instant::now() + ROOM_EVERY))
-    }
-
-    /// Tries whether there is room again, and names the hole.
-    fn look_for_room(&mut self) -> Result<(), WriteError> {
-        let Some(full) = &self.full else {
-            return Ok(());
-        };
-        let (error, seconds) = (full.error.to_string(), full.since.elapsed().as_secs_f64());
-        self.seal()?;
-        self.full = None;
-        self.shared.no_room.store(0, Ordering::Release);
-        self.gate.0.set_full(false);
-        let number = self.rings(|rings| rings.control().next.0.fetch_add(1, Ordering::SeqCst));
-        let text = format!(
-            "for {seconds:.1} s nothing could be written ({error}); what found no room in the \
-             buffers meanwhile is counted as dropped"
-        );
-        self.note = Some((number, text));
-        Ok(())
     }
 
     /// Whether nothing has been pushed since the latest pass.
@@ -440,22 +391,6 @@ impl Drainer {
             self.opened = Some(Instant::now());
             self.give_back(Some((index, before)));
         }
-        Ok(())
-    }
-
-    fn write_note(&mut self) -> Result<(), WriteError> {
-        let Some((number, text)) = &self.note else {
-            return Ok(());
-        };
-        let (number, text) = (*number, text.as_bytes());
-        let record = Record {
-            number: EventNumber(number),
-            time: self.latest,
-            thread: ThreadId(0),
-            event: Event::Note { text },
-        };
-        self.series.push(&record)?;
-        self.note = None;
         Ok(())
     }
 

@@ -125,7 +125,7 @@ fn shorten(path: &Path) -> io::Result<()> {
 fn shortened(bytes: &[u8]) -> Option<Vec<u8>> {
     let number = |at: usize| Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
     let capacity = u32::from_le_bytes(bytes.get(12..16)?.try_into().ok()?) as usize;
-    if !bytes.starts_with(&RING_MAGIC) || capacity == 0 || capacity % RING_PAGE != 0 {
+    if !bytes.starts_with(&RING_MAGIC) || capacity == 0 || !capacity.is_multiple_of(RING_PAGE) {
         return None;
     }
     let mut rings = Vec::new();

@@ -12,8 +12,8 @@ use crate::objects::{Function, Place, View};
 use crate::sockets;
 use crate::sys::{RTLD_NEXT, errno, set_errno};
 use crate::{
-    by_number, clocks, descriptors, exec_list, others, processes, randomness, receive, send, twins,
-    uring, waits,
+    by_number, clocks, descriptors, exec_list, others, processes, randomness, receive, sandbox,
+    send, twins, uring, waits,
 };
 
 static HOOKED: &[Hooked] = &[
@@ -43,6 +43,7 @@ fn hook_of(name: &CStr) -> Option<*mut c_void> {
         waits::HOOKED,
         clocks::HOOKED,
         randomness::HOOKED,
+        sandbox::HOOKED,
         processes::HOOKED,
         HOOKED,
     ];

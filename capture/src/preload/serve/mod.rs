@@ -36,10 +36,10 @@ use launch::{listen, start};
 /// How often the recording's state is told.
 const LIVE_EVERY: Duration = Duration::from_millis(500);
 /// How often the processes' descriptors are looked at, at most and at least: so rarely that it
-/// takes a four thousandth of a processor, once the program has run for a while.
+/// takes an eight thousandth of a processor, once the program has run for a while.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
-const LOOK_MAX: Duration = Duration::from_secs(2);
-const LOOK_SHARE: u32 = 4000;
+const LOOK_MAX: Duration = Duration::from_secs(4);
+const LOOK_SHARE: u32 = 8000;
 const A_WHILE: Duration = Duration::from_secs(5);
 /// The same when nothing is left but to see whether anybody lives.
 const LAST_LOOK_EVERY: Duration = Duration::from_millis(50);

@@ -1,0 +1,80 @@
+//! What the drainer does on a full disk: it waits for room, and names the hole.
+
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use netreel_reel::{Event, EventNumber, Record, ThreadId, WriteError};
+use rustix::io::Errno;
+
+use super::Drainer;
+use crate::series::code;
+use crate::writer::Pause;
+
+/// How often it is tried again to write on a disk that was full.
+const ROOM_EVERY: Duration = Duration::from_millis(500);
+/// Since when the disk has no room.
+pub(super) struct Full {
+    since: Instant,
+    error: WriteError,
+}
+
+impl Drainer {
+    /// Nothing could be written. Where the disk is full, what was pushed stays in the rings, and
+    /// what finds no room there is dropped and counted, until there is room again.
+    pub(super) fn wait_for_room(&mut self, error: WriteError) -> Result<Pause, WriteError> {
+        let code = code(&error);
+        let may_end = [Errno::NOSPC, Errno::DQUOT].map(Errno::raw_os_error);
+        if !may_end.contains(&code) || self.shared.finishing.load(Ordering::Acquire) {
+            return Err(error);
+        }
+        self.shared.no_room.store(code, Ordering::Release);
+        self.gate.0.set_full(true);
+        self.triggers.look_for_signal();
+        if let Some(ring) = &mut self.ring {
+            ring.refuse(&error.to_string());
+        }
+        self.gate.0.made_progress();
+        let since = self
+            .full
+            .take()
+            .map_or_else(Instant::now, |full| full.since);
+        self.full = Some(Full { since, error });
+        Ok(Pause::Doze(Instant::now() + ROOM_EVERY))
+    }
+
+    /// Tries whether there is room again, and names the hole.
+    pub(super) fn look_for_room(&mut self) -> Result<(), WriteError> {
+        let Some(full) = &self.full else {
+            return Ok(());
+        };
+        let (error, seconds) = (full.error.to_string(), full.since.elapsed().as_secs_f64());
+        self.seal()?;
+        self.full = None;
+        self.shared.no_room.store(0, Ordering::Release);
+        self.gate.0.set_full(false);
+        let number = self.rings(|rings| rings.control().next.0.fetch_add(1, Ordering::SeqCst));
+        let text = format!(
+            "for {seconds:.1} s nothing could be written ({error}); what found no room in the \
+             buffers meanwhile is counted as dropped"
+        );
+        self.note = Some((number, text));
+        Ok(())
+    }
+
+    /// Writes the note, whose turn it is.
+    pub(super) fn write_note(&mut self) -> Result<(), WriteError> {
+        let Some((number, text)) = &self.note else {
+            return Ok(());
+        };
+        let (number, text) = (*number, text.as_bytes());
+        let record = Record {
+            number: EventNumber(number),
+            time: self.latest,
+            thread: ThreadId(0),
+            event: Event::Note { text },
+        };
+        self.series.push(&record)?;
+        self.note = None;
+        Ok(())
+    }
+}
