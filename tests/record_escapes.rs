@@ -273,6 +273,8 @@ fn a_go_program_is_refused() {
         bytes[at.unwrap()..][..18].copy_from_slice(b".note.go.buildid\0\0");
     });
     check_refused(&bench, &program, "it is a Go program");
+    check_refused(&bench, &program, "netreel record --proxy LISTEN=TARGET");
+    check_refused(&bench, &program, "netreel record --live IFACE");
 }
 
 #[test]

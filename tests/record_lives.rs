@@ -366,3 +366,33 @@ fn a_program_that_forbids_itself_what_the_recorder_asks_runs_on_and_it_is_said()
         assert_eq!(sent(&reel).len(), 3);
     }
 }
+
+#[test]
+fn info_folds_what_a_game_sends_to_find_servers_and_shortens_long_notes() {
+    let bench = Bench::new();
+    let program = bench.compile("seeks");
+    bench
+        .record(&["--name", "GAME"], &[text(&program)])
+        .expect(0);
+    let out = bench.out();
+    let info = support::netreel(&["info", text(&out)]).expect(0).out;
+    assert!(!info.contains("8304"), "{info}");
+    let folded = "and 8 links to groups, broadcast addresses and addresses that nothing could be \
+        sent to: 8 packets, 8 B; --all lists them";
+    assert!(info.contains(folded), "{info}");
+    assert!(info.contains("GAME -> GAME"), "{info}");
+    let note = info.lines().find(|line| line.contains("Not covered"));
+    let note = note.expect("every such reel has it");
+    assert!(
+        note.len() < 300 && note.contains("--json has all of it"),
+        "{note}"
+    );
+    let all = support::netreel(&["info", text(&out), "--all"])
+        .expect(0)
+        .out;
+    assert!(all.contains("255.255.255.255:8304"), "{all}");
+    let json = support::netreel(&["info", text(&out), "--json"])
+        .expect(0)
+        .out;
+    assert!(json.contains("by rarer ways than the documentation names"));
+}

@@ -123,7 +123,7 @@ hook! {
         // SAFETY: as the program vouches for its own call.
         let fd = unsafe { real(domain, kind, protocol) };
         if fd >= 0 {
-            quietly(|| sockets::made(fd));
+            quietly(|| sockets::made(fd, sockets::is_udp_by(domain, kind, protocol)));
         }
         fd
     }

@@ -7,6 +7,7 @@ use crate::body::{self, EventKind};
 use crate::call::{CallId, PastId};
 use crate::endpoint::Endpoint;
 use crate::push::{Pushing, pushing};
+use crate::sandbox;
 use crate::sys::{self, nr};
 use crate::thread::now;
 
@@ -291,19 +292,35 @@ pub fn made_another(fd: i32) {
 
 /// Whether the descriptor is still a socket, for calls that others have too.
 pub fn is_still_udp(fd: i32) -> bool {
-    let still = is_udp(fd);
+    let still = !may_ask(fd) || is_udp(fd);
     if !still {
         forget(fd);
     }
     still
 }
 
-/// A socket was made by the program: `fd`, a UDP socket or not.
-pub fn made(fd: i32) {
+/// Whether `socket` with these arguments makes a UDP socket.
+pub fn is_udp_by(domain: i32, kind: i32, protocol: i32) -> bool {
+    const KIND: i32 = 0xf;
+    matches!(domain, sys::AF_INET | sys::AF_INET6)
+        && kind & KIND == sys::SOCK_DGRAM
+        && matches!(protocol, 0 | sys::SOL_UDP)
+}
+
+/// Whether the kernel may be asked what a socket is.
+fn may_ask(fd: i32) -> bool {
+    let (level, name) = (sys::SOL_SOCKET as usize, sys::SO_PROTOCOL as usize);
+    sandbox::allows(nr::GETSOCKOPT, &[fd as usize, level, name, 0, 0, 0])
+}
+
+/// A socket was made by the program: `fd`, a UDP socket or not, as the kernel says, or, where it
+/// may not be asked, as `asked` says.
+pub fn made(fd: i32, asked: bool) {
     if attach::is_borrowed() {
         return;
     }
-    if fd < 0 || !is_udp(fd) {
+    let is = if may_ask(fd) { is_udp(fd) } else { asked };
+    if fd < 0 || !is {
         set(fd, OTHER);
         return;
     }

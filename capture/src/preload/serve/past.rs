@@ -180,8 +180,8 @@ impl Server<'_> {
             if !calls.is_empty() {
                 let calls: Vec<&str> = calls.iter().map(|call| name(*call)).collect();
                 sentence += &format!(
-                    " ({}): addresses, options and dropped packets of sockets may be missing from \
-                     here on. Run it without that filter to have them, or record it from outside \
+                    " ({}): addresses, options and dropped packets of sockets, and sockets that it \
+                     did not make itself, may be missing from here on. Run it without that filter to have them, or record it from outside \
                      (--proxy, --live)",
                     calls.join(", ")
                 );
