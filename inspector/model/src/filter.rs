@@ -121,13 +121,13 @@ impl Filter {
 
     /// Takes in what was found since, as much as a frame has time for. Returns whether there is
     /// more to come.
-    pub(crate) fn advance(&mut self) -> bool {
+    pub(crate) fn advance(&mut self, session: &Session) -> bool {
         for _ in 0..SLICES_MAX {
             let next = self.rest().map(Receiver::try_recv);
             match next {
-                Some(Ok(slice)) => self.take(slice),
+                Some(Ok(slice)) => self.take(session, slice),
                 Some(Err(TryRecvError::Empty)) => return true,
-                Some(Err(TryRecvError::Disconnected)) => self.break_off(),
+                Some(Err(TryRecvError::Disconnected)) => self.break_off(session),
                 None => return false,
             }
         }
@@ -135,11 +135,11 @@ impl Filter {
     }
 
     /// Waits until all packets were looked at.
-    pub(crate) fn finish(&mut self) {
+    pub(crate) fn finish(&mut self, session: &Session) {
         while let Some(rest) = self.rest() {
             match rest.recv() {
-                Ok(slice) => self.take(slice),
-                Err(_) => self.break_off(),
+                Ok(slice) => self.take(session, slice),
+                Err(_) => self.break_off(session),
             }
         }
     }
@@ -148,17 +148,17 @@ impl Filter {
         self.found.as_ref()?.rest.as_ref()
     }
 
-    fn take(&mut self, slice: Slice) {
+    fn take(&mut self, session: &Session, slice: Slice) {
         if let Some(found) = &mut self.found {
-            found.take(slice);
+            found.take(session, slice);
         }
     }
 
     /// Whoever looked at the packets ended before the last of them.
-    fn break_off(&mut self) {
+    fn break_off(&mut self, session: &Session) {
         if let Some(found) = &mut self.found {
             found.rest = None;
-            found.crowd.finish();
+            found.crowd.finish(session);
             let looked = found.taken.looked();
             self.error = Some(format!("the filter failed at packet {looked}"));
         }
@@ -173,17 +173,17 @@ impl Filter {
 }
 
 impl Found {
-    fn take(&mut self, slice: Slice) {
+    fn take(&mut self, session: &Session, slice: Slice) {
         let mut taken = slice.taken.iter().peekable();
         for packet in slice.packets.map(|place| PacketId(place as u32)) {
             let next = taken.next_if(|(next, _)| *next == packet);
             self.taken.push(next.is_some());
             if let Some((_, drawn)) = next {
-                self.crowd.push(drawn);
+                self.crowd.push(session, drawn);
             }
         }
         if self.taken.looked() >= self.total {
-            self.crowd.finish();
+            self.crowd.finish(session);
             self.rest = None;
         }
     }
@@ -200,7 +200,7 @@ impl Search {
             rest: None,
         };
         if total <= AT_ONCE {
-            found.take(self.slice(0..total));
+            found.take(&self.session, self.slice(0..total));
             return found;
         }
         let (to, rest) = sync_channel(SLICES_MAX);

@@ -34,7 +34,7 @@ type Flags = Vec<[Vec<(i64, u32)>; 3]>;
 
 impl Index {
     pub fn new(session: &Session, history: &History) -> Index {
-        let mut all = Crowd::new(session.nodes.len());
+        let mut all = Crowd::of_session(session.nodes.len());
         let mut measuring = Measuring::default();
         // The packets that have one end alone, or none.
         let mut stubs = Column::new();
@@ -48,12 +48,12 @@ impl Index {
             }
             let start = departed.or(received).map_or(0, |stamp| stamp.time.0);
             let end = received.or(departed).map_or(0, |stamp| stamp.time.0);
-            all.push(&Drawn::new(&packet, (start, end)));
+            all.push(session, &Drawn::new(&packet, (start, end)));
             lost += usize::from(is_lost(&packet) && departed.is_some());
             unknown += usize::from(packet.fate == Fate::Unknown);
             duplicates.extend(packet.duplicates.iter().map(|stamp| (stamp.time.0, id.0)));
         }
-        all.finish();
+        all.finish(session);
         // How long the others usually take is known now.
         let links = measuring.finish();
         for id in stubs.iter().map(|id| PacketId(id as u32)) {

@@ -431,12 +431,12 @@ impl Model {
     /// Takes in what the filter has found since the last frame. Returns whether it is still looking
     /// at packets, so that there has to be a next frame.
     pub fn advance(&mut self) -> bool {
-        self.filter.advance()
+        self.filter.advance(&self.session)
     }
 
     /// Waits until the filter has looked at all packets.
     pub fn finish_filter(&mut self) {
-        self.filter.finish();
+        self.filter.finish(&self.session);
     }
 
     /// How many bytes of memory the model takes beside the session and the history, by what they

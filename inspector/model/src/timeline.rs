@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use netreel_protocol::history::Level;
-use netreel_protocol::session::{Fate, NodeId, PacketId, SessionTime};
+use netreel_protocol::session::{Fate, NodeId, PacketId, Session, SessionTime};
 use netreel_wire::KindId;
 
 use crate::Model;
@@ -102,7 +102,9 @@ impl Model {
         }
         let density = |crowd: &Crowd| {
             let lanes = crowd.lanes.iter();
-            lanes.map(|lane| buckets(lane, scale)).collect()
+            lanes
+                .map(|lane| buckets(self.session(), lane, scale))
+                .collect()
         };
         let (Some(crowd), Some(taken)) = (self.filter.crowd(), self.filter.taken()) else {
             return Traffic {
@@ -241,7 +243,7 @@ impl Model {
         }
         let mut columns: BTreeMap<u32, Bucket> = BTreeMap::new();
         for lane in &self.index.all.lanes {
-            for bucket in buckets(lane, &scale) {
+            for bucket in buckets(self.session(), lane, &scale) {
                 let all = columns.entry(bucket.column).or_insert(Bucket {
                     events: 0,
                     lost: 0,
@@ -280,9 +282,10 @@ impl Model {
 }
 
 /// The columns of pixels of a lane in which something happened.
-fn buckets(lane: &Lane, scale: &Scale) -> Vec<Bucket> {
-    let events = [lane.sends(), lane.receipts()];
-    let from = |time: i64| events.map(|times| times.place(time));
+fn buckets(session: &Session, lane: &Lane, scale: &Scale) -> Vec<Bucket> {
+    let events = [lane.sends(session), lane.receipts(session)];
+    let lost = lane.lost(session);
+    let from = |time: i64| events.each_ref().map(|times| times.place(time));
     let mut buckets = Vec::new();
     let mut column = 0;
     let end = scale.range().end;
@@ -300,7 +303,7 @@ fn buckets(lane: &Lane, scale: &Scale) -> Vec<Bucket> {
             buckets.push(Bucket {
                 column: column as u32,
                 events: count as u32,
-                lost: lane.lost().count_in(&range) as u32,
+                lost: (lost.place(range.end) - lost.place(range.start)) as u32,
             });
             first = last;
             column += 1;

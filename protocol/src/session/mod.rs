@@ -13,6 +13,7 @@ mod verdict;
 mod weave;
 mod who;
 
+pub use ask::moments::Moments;
 pub(crate) use ask::some::Packets;
 pub use ask::traffic::Traffic;
 pub(crate) use build::packets;

@@ -430,7 +430,7 @@ impl Session {
         }
     }
 
-    fn track(&self, node: NodeId) -> Option<usize> {
+    pub(super) fn track(&self, node: NodeId) -> Option<usize> {
         self.tracks.get(usize::from(node.0)).copied().flatten()
     }
 
