@@ -34,6 +34,8 @@ pub struct Filter {
     /// force.
     pub error: Option<String>,
     found: Option<Found>,
+    /// What is in force once the history is known.
+    waiting: Option<Query>,
 }
 
 /// What an expression has taken.
@@ -70,6 +72,11 @@ impl Filter {
         self.found.is_some()
     }
 
+    /// Whether it speaks of the history, and that is not known yet: until then it takes no packet.
+    pub fn waits(&self) -> bool {
+        self.waiting.is_some()
+    }
+
     /// How many packets it has looked at, while there are more to look at. Until then it takes none
     /// of those.
     pub fn looked_at(&self) -> Option<usize> {
@@ -88,18 +95,19 @@ impl Filter {
         self.found.as_ref().map(|found| &found.taken)
     }
 
-    /// Takes a new text.
+    /// Takes a new text. `history` is `None` where it is not known yet.
     pub(crate) fn set(
         &mut self,
         text: String,
         session: &Arc<Session>,
-        history: &Arc<History>,
+        history: Option<&Arc<History>>,
         links: &Arc<Links>,
     ) {
         self.text = text;
         self.error = None;
         if self.text.trim().is_empty() {
             self.found = None;
+            self.waiting = None;
             return;
         }
         match Query::parse(&self.text) {
@@ -107,15 +115,29 @@ impl Filter {
                 // A name that nothing has is a slip more often than a question.
                 let unknown = query.unknown_names(session);
                 self.error = (!unknown.is_empty()).then(|| unknown.join("; "));
-                let search = Search {
-                    query,
-                    session: session.clone(),
-                    history: history.clone(),
-                    links: links.clone(),
-                };
-                self.found = Some(search.begin());
+                let waits = history.is_none() && query.needs_history();
+                let history = history.cloned().unwrap_or_default();
+                self.waiting = waits.then(|| query.clone());
+                let search = Search::new(query, session, history, links);
+                self.found = Some(match waits {
+                    true => search.nothing(),
+                    false => search.begin(),
+                });
             }
             Err(error) => self.error = Some(error.to_string()),
+        }
+    }
+
+    /// Takes in that the history is known.
+    pub(crate) fn resume(
+        &mut self,
+        session: &Arc<Session>,
+        history: &Arc<History>,
+        links: &Arc<Links>,
+    ) {
+        if let Some(query) = self.waiting.take() {
+            let search = Search::new(query, session, history.clone(), links);
+            self.found = Some(search.begin());
         }
     }
 
@@ -190,15 +212,34 @@ impl Found {
 }
 
 impl Search {
-    /// Looks at a few packets at once, at many on a thread of their own.
-    fn begin(self) -> Found {
-        let total = self.session.packet_count();
-        let mut found = Found {
+    fn new(
+        query: Query,
+        session: &Arc<Session>,
+        history: Arc<History>,
+        links: &Arc<Links>,
+    ) -> Search {
+        Search {
+            query,
+            session: session.clone(),
+            history,
+            links: links.clone(),
+        }
+    }
+
+    /// No packets so far.
+    fn nothing(&self) -> Found {
+        Found {
             taken: Taken::default(),
             crowd: Crowd::new(self.session.nodes.len()),
-            total,
+            total: self.session.packet_count(),
             rest: None,
-        };
+        }
+    }
+
+    /// Looks at a few packets at once, at many on a thread of their own.
+    fn begin(self) -> Found {
+        let mut found = self.nothing();
+        let total = found.total;
         if total <= AT_ONCE {
             found.take(&self.session, self.slice(0..total));
             return found;

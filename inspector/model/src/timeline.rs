@@ -8,7 +8,7 @@ use netreel_wire::KindId;
 
 use crate::Model;
 use crate::crowd::{Crowd, Lane};
-use crate::index::rank as rank_of;
+use crate::judged::rank as rank_of;
 use crate::scale::Scale;
 
 /// Above so many packets in the visible time there is density instead of arrows.
@@ -186,7 +186,7 @@ impl Model {
     pub fn flags(&self, scale: &Scale, fold: f32) -> Vec<Flag> {
         let range = scale.range();
         let mut flags: Vec<Flag> = Vec::new();
-        for (node, levels) in self.index.flags.iter().enumerate() {
+        for (node, levels) in self.judged.flags.iter().enumerate() {
             for (rank, times) in levels.iter().enumerate() {
                 let apart = if rank == rank_of(Level::Info) {
                     3.0
@@ -276,7 +276,7 @@ impl Model {
             matches: self.filter.taken().is_none_or(|taken| taken.has(id)),
             selected: self.selection.packet == Some(id),
             evidence: self.story().iter().any(|piece| piece.packet == id),
-            level: self.index.worst(id),
+            level: self.judged.worst(id),
         })
     }
 }
