@@ -122,3 +122,26 @@ fn a_filter_on_fates_waits_for_nothing() {
     assert_eq!(model.row_count(), PACKETS / 100);
     assert!(!session.has_facts() && model.lacks_history());
 }
+
+#[test]
+fn what_depends_on_packets_before_it_is_told_when_they_were_read() {
+    let session = Arc::new(fixture::fresh_with_state(PACKETS));
+    let mut model = Model::of_session(session.clone(), &[]);
+    model.apply(Command::SelectPacket(PacketId(77)));
+    assert!(model.detail().waits() && model.detail().bytes().is_some());
+    let rows = model.packet_rows(0..30);
+    assert!(
+        rows.iter()
+            .all(|row| !row.is_told && row.fate == "received")
+    );
+    let text = model.packet_text(PacketId(77));
+    assert!(text.contains("\nmessages: being worked out\n"), "{text}");
+    assert!(!session.has_facts());
+
+    assert_eq!(session.message_count(), PACKETS);
+    model.advance();
+    assert!(!model.detail().waits() && !model.detail().rows().is_empty());
+    assert_eq!(model.lead_text(PacketId(77)), "update 27");
+    let row = model.packet_row(PacketId(77)).expect("a packet");
+    assert!(row.is_told && row.kinds == "update");
+}

@@ -31,10 +31,8 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     }
     if let Some(why) = model.why_not_yet() {
         head::show(ui, "findings", why);
-        let sentence = format!(
-            "What followed from the packets is not known yet: {why}. Findings, objects, acks and \
-             resends come with it."
-        );
+        let sentence =
+            format!("Findings, objects, acks and resends follow from all packets together: {why}.");
         empty(ui, &sentence);
         return;
     }

@@ -35,7 +35,7 @@ pub fn show(ui: &mut Ui, model: &Model, with_axis: bool, commands: &mut Vec<Comm
     };
     head::show(ui, "objects", &more);
     if with_axis && model.lacks_history() {
-        let sentence = format!("Who owned what is not known yet: {more}.");
+        let sentence = format!("Who owned what follows from all packets together: {more}.");
         findings::empty(ui, &sentence);
         return;
     }
