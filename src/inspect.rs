@@ -15,9 +15,9 @@ pub fn run(arguments: &Inspect, out: &mut dyn Write) -> Result<Answer, Failure> 
     let view =
         View::named(&arguments.view).map_err(|why| Failure::new(format!("--view: {why}")))?;
     let size = size(&arguments.size)?;
-    let story = open::story(&arguments.source)?;
+    let mut story = open::story(&arguments.source)?;
     open::query(Some(&filter), &story.session)?;
-    let model = model(story, &filter);
+    let model = model(&mut story, &filter);
     match &arguments.screenshot {
         Some(file) => {
             draw(model, view, size, file)?;
@@ -31,7 +31,8 @@ pub fn run(arguments: &Inspect, out: &mut dyn Write) -> Result<Answer, Failure> 
             window(model, view, title.join(" "))?;
         }
     }
-    Ok(Answer::Clean)
+    // What the window has found out meanwhile is kept as well.
+    story.answered(out)
 }
 
 /// `1600x1000`
@@ -48,11 +49,21 @@ fn size(text: &str) -> Result<(u32, u32), Failure> {
     })
 }
 
-/// A model of the story, filtered.
-pub fn model(story: Story, filter: &str) -> Model {
-    let unread = story.unread.clone();
-    let (session, history) = story.into_parts();
-    let mut model = Model::without(Arc::new(session), Arc::new(history), &unread);
+/// A model of the story, filtered. The history of many packets is worked out while they are shown;
+/// their index is kept before, so that whoever opens them again finds it whenever the window closes.
+pub fn model(story: &mut Story, filter: &str) -> Model {
+    let is_small = story.session.is_small();
+    if !is_small {
+        story.keep_index();
+    }
+    let session = story.session.clone();
+    let mut model = match story.take_history() {
+        Some(history) => Model::without(session, Arc::new(history), &story.unread),
+        None => Model::open(session, &story.unread),
+    };
+    if is_small {
+        story.keep_index();
+    }
     if !filter.is_empty() {
         model.apply(Command::SetFilter(filter.to_owned()));
     }

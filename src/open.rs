@@ -17,7 +17,7 @@ use crate::outcome::{Answer, Failure};
 
 /// A session and what followed from its packets.
 pub struct Story {
-    pub session: Session,
+    pub session: Arc<Session>,
     history: OnceLock<History>,
     index: Option<Index>,
     /// Reels that could not be opened, a sentence each: whatever is said of the session is said
@@ -33,12 +33,18 @@ impl Story {
     }
 
     /// The session, and what followed from its packets. The index is kept.
-    pub fn into_parts(mut self) -> (Session, History) {
+    pub fn into_parts(mut self) -> (Arc<Session>, History) {
         self.history();
         self.keep_index();
         let history = self.history.into_inner();
         let history = history.unwrap_or_else(|| History::build(&self.session));
         (self.session, history)
+    }
+
+    /// The history, where somebody has asked for it; who takes it answers all further questions.
+    #[cfg(feature = "gui")]
+    pub fn take_history(&mut self) -> Option<History> {
+        self.history.take()
     }
 
     /// The answer of a command that has printed what it had to say: the index is kept.
@@ -157,7 +163,7 @@ pub fn build_by(
         anstream::eprintln!("netreel: {warning}");
     }
     Ok(Story {
-        session,
+        session: Arc::new(session),
         history: OnceLock::new(),
         index: None,
         unread,

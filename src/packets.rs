@@ -4,7 +4,7 @@ use std::borrow::Borrow;
 use std::io::Write;
 
 use netreel_protocol::export;
-use netreel_protocol::session::{Fate, Packet, PacketId, Session};
+use netreel_protocol::session::{Fate, Look, Packet, PacketId, Session};
 use netreel_wire::{Kind, MessageFacts};
 
 use crate::arguments::Packets;
@@ -83,7 +83,7 @@ impl Widths {
             LOOKED_AT
         };
         let sequences = packets().take(looked_at);
-        let sequences = sequences.filter_map(|packet| session.look(packet).0);
+        let sequences = sequences.filter_map(|packet| session.look(packet).sequence);
         Widths {
             number: digits(session.packet_count().saturating_sub(1) as u64).max(2),
             time: widest(&mut ends.iter().map(|end| text::time(*end).len()), 6),
@@ -118,7 +118,9 @@ fn line(story: &Story, id: PacketId, widths: &Widths, out: &mut dyn Write) -> Re
     let Some(packet) = session.packet(id) else {
         return Ok(());
     };
-    let (sequence, messages) = session.look(id);
+    let Look {
+        sequence, messages, ..
+    } = session.look(id);
     let time = packet.first().map(|stamp| text::time(stamp.time));
     let sequence = sequence.map(|sequence| sequence.value.to_string());
     let cells = [
@@ -135,7 +137,7 @@ fn line(story: &Story, id: PacketId, widths: &Widths, out: &mut dyn Write) -> Re
 
 /// The kinds of a packet's messages: `create 42, update 7 x3`.
 pub fn messages(session: &Session, packet: PacketId) -> String {
-    kinds_of(kinds(session), session.look(packet).1.into_iter())
+    kinds_of(kinds(session), session.look(packet).messages.into_iter())
 }
 
 fn kinds(session: &Session) -> &[Kind] {

@@ -127,7 +127,12 @@ impl Inspector {
                     .resizable(true)
                     .default_size((height * 0.37).round())
                     .show(ui, |ui| details(ui, model, commands));
-                Panel::bottom("objects")
+                // What was laid out without objects does not say how much room they need.
+                let objects = match model.lacks_history() {
+                    true => "objects to come",
+                    false => "objects",
+                };
+                Panel::bottom(objects)
                     .frame(plain())
                     .resizable(true)
                     .default_size(objects_height(model, height))

@@ -14,5 +14,5 @@ mod window;
 
 pub use app::{Inspector, View};
 pub use netreel_inspector_model::{Command, Model};
-pub use picture::{PictureError, SIDE_MAX, photograph, screenshot};
+pub use picture::{PictureError, SIDE_MAX, draw, photograph, screenshot};
 pub use window::{Options, WindowError, run};

@@ -61,22 +61,34 @@ pub fn screenshot(
     photograph(Model::new(session, history), view, size, path)
 }
 
-/// Draws a view of a model as it stands, once its filter has looked at all packets, and writes it
-/// as a PNG file.
+/// Draws a view of a model as it stands, once its history is known and its filter has looked at all
+/// packets, and writes it as a PNG file.
 ///
 /// # Errors
 /// A size that cannot be drawn; a file that cannot be written.
 pub fn photograph(
     mut model: Model,
     view: View,
+    size: (u32, u32),
+    path: &Path,
+) -> Result<(), PictureError> {
+    model.finish();
+    draw(&mut Inspector::new(model, view), size, path)
+}
+
+/// Draws the window as it stands, whatever is still being worked out, and writes it as a PNG file.
+///
+/// # Errors
+/// A size that cannot be drawn; a file that cannot be written.
+pub fn draw(
+    inspector: &mut Inspector,
     (width, height): (u32, u32),
     path: &Path,
 ) -> Result<(), PictureError> {
     if !(320..=SIDE_MAX).contains(&width) || !(200..=SIDE_MAX).contains(&height) {
         return Err(PictureError::Size { width, height });
     }
-    model.finish_filter();
-    let canvas = render(&mut Inspector::new(model, view), width, height);
+    let canvas = render(inspector, width, height);
     write(&canvas, width, height, path).map_err(|error| PictureError::Write {
         path: path.to_owned(),
         error,

@@ -62,13 +62,17 @@ pub fn run(model: Model, options: Options) -> Result<(), WindowError> {
         renderer: Renderer::Glow,
         ..NativeOptions::default()
     };
-    let inspector = Inspector::new(model, options.view);
+    let mut inspector = Inspector::new(model, options.view);
     let frames = options.frames;
     eframe::run_native(
         &title,
         native,
         Box::new(move |creation| {
             theme::apply(&creation.egui_ctx);
+            let ctx = creation.egui_ctx.clone();
+            inspector
+                .model_mut()
+                .wake_with(move || ctx.request_repaint());
             Ok(Box::new(Window { inspector, frames }))
         }),
     )

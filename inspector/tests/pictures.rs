@@ -4,9 +4,13 @@
 mod fixture;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use fixture::ways;
-use netreel_inspector::{Command, Model, PictureError, View, photograph, screenshot};
+use netreel_inspector::{
+    Command, Inspector, Model, PictureError, View, draw, photograph, screenshot,
+};
+use netreel_protocol::session::PacketId;
 
 fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.png"))
@@ -89,6 +93,27 @@ fn a_long_session_can_be_drawn() {
         &file("long"),
     )
     .expect("a picture");
+}
+
+#[test]
+fn a_session_can_be_drawn_before_its_history_is_known() {
+    let plain = Arc::new(fixture::fresh(100_001));
+    let with_state = Arc::new(fixture::fresh_with_state(100_001));
+    for (name, view) in View::ALL {
+        let model = Model::of_session(plain.clone(), &[]);
+        let path = file(&format!("early-{name}"));
+        draw(&mut Inspector::new(model, view), (1600, 1000), &path).expect("a picture");
+    }
+    for (name, session) in [("plain", &plain), ("state", &with_state)] {
+        let mut model = Model::of_session(session.clone(), &[]);
+        model.apply(Command::SelectPacket(PacketId(50_040)));
+        model.apply(Command::Show(fixture::ms(5_000..5_040)));
+        model.apply(Command::SetFilter("acked".to_owned()));
+        let mut inspector = Inspector::new(model, View::Timeline);
+        let path = file(&format!("early-near-{name}"));
+        draw(&mut inspector, (1600, 1000), &path).expect("a picture");
+    }
+    assert!(!plain.has_facts() && !with_state.has_facts());
 }
 
 #[test]

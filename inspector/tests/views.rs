@@ -4,6 +4,8 @@
 #[path = "../model/tests/fixture/mod.rs"]
 mod fixture;
 
+use std::sync::Arc;
+
 use egui::accesskit::{Role, Toggled};
 use egui::{Event, Key, MouseWheelUnit, Pos2, TouchPhase, Vec2, vec2};
 use egui_kittest::Harness;
@@ -247,6 +249,9 @@ fn a_filter_under_way_says_how_far_it_is() {
     harness.state_mut().model_mut().apply(filter);
     // A frame takes in less than all.
     harness.step();
+    while harness.state().model().filter().looked_at() == Some(0) {
+        harness.step();
+    }
     let so_far = |harness: &Harness<'_, Inspector>| {
         let labels = harness.query_all_by_label_contains(" of so far ");
         labels.count()
@@ -258,6 +263,38 @@ fn a_filter_under_way_says_how_far_it_is() {
     harness.run();
     assert_eq!(so_far(&harness), 0);
     assert!(harness.query_by_label("25 000 packets").is_some());
+}
+
+#[test]
+fn what_is_still_being_worked_out_is_said_until_it_is_there() {
+    let session = Arc::new(fixture::fresh(100_001));
+    let model = Model::of_session(session.clone(), &[]);
+    let mut harness = open_model(model, View::Timeline);
+    let said = |harness: &Harness<'_, Inspector>| {
+        let waits = harness.query_all_by_label_contains("findings: being worked out");
+        waits.count()
+    };
+    assert_eq!(said(&harness), 1);
+    row_of(&harness, "packet 3 ").click();
+    harness.run();
+    apply(&mut harness, Command::SetFilter("acked".to_owned()));
+    assert!(
+        harness
+            .query_by_label("waits for acks and findings")
+            .is_some()
+    );
+    assert!(!session.has_facts());
+
+    harness.state_mut().model_mut().finish();
+    harness.run();
+    assert_eq!(said(&harness), 0);
+    assert!(
+        harness
+            .query_by_label("waits for acks and findings")
+            .is_none()
+    );
+    let selected = harness.state().model().selection().packet;
+    assert_eq!(selected, Some(PacketId(3)));
 }
 
 #[test]

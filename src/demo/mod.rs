@@ -174,9 +174,14 @@ fn session_id(seed: u64) -> [u8; 16] {
 }
 
 #[cfg(feature = "gui")]
-fn show(arguments: &Demo, story: Story, folder: &Path, out: &mut dyn Write) -> Result<(), Failure> {
+fn show(
+    arguments: &Demo,
+    mut story: Story,
+    folder: &Path,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
     use crate::inspect::{draw, model, window};
-    let model = model(story, "");
+    let model = model(&mut story, "");
     let display = ["DISPLAY", "WAYLAND_DISPLAY"]
         .iter()
         .any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()));

@@ -87,6 +87,7 @@ pub enum Hover {
 impl Model {
     /// Does what a view asked for.
     pub fn apply(&mut self, command: Command) {
+        self.is_looked_at |= !matches!(command, Command::Hover(_) | Command::SetFilter(_));
         match command {
             Command::SelectPacket(packet) => {
                 self.select_packet(packet);

@@ -1,6 +1,6 @@
 //! Some packets, ready to be drawn as arrows or as density.
 
-use netreel_protocol::session::{Fate, NodeId, Packet};
+use netreel_protocol::session::{Fate, Moments, NodeId, Packet, Session, SessionTime, Way};
 
 use crate::hulls::Hulls;
 use crate::times::{Gathering, Times};
@@ -17,16 +17,28 @@ pub(crate) struct Crowd {
 /// The moments of one node.
 #[derive(Debug, Default)]
 pub(crate) struct Lane {
-    sends: Moments,
-    receipts: Moments,
-    lost: Moments,
+    sends: Kept,
+    receipts: Kept,
+    lost: Kept,
 }
 
 /// Moments, while they are gathered and afterwards.
 #[derive(Debug)]
-enum Moments {
+enum Kept {
     Gathering(Gathering),
     Gathered(Times),
+    /// The session has the same.
+    InSession(NodeId, Way),
+}
+
+/// Moments in order.
+pub(crate) enum Line<'a> {
+    /// Those that were gathered.
+    Own(&'a Times),
+    /// Those of the session.
+    Session(Moments<'a>),
+    /// None.
+    Nothing,
 }
 
 /// What is drawn of one packet.
@@ -65,82 +77,131 @@ impl Crowd {
         crowd
     }
 
+    /// The same, to which all packets of a session are to be appended. What the session has as well
+    /// is not kept: mostly all moments, except where one event is of several packets, or somebody
+    /// else tells of the node.
+    pub fn of_session(nodes: usize) -> Crowd {
+        let mut crowd = Crowd::new(nodes);
+        for lane in &mut crowd.lanes {
+            lane.sends = Kept::Gathering(Gathering::comparing());
+            lane.receipts = Kept::Gathering(Gathering::comparing());
+        }
+        crowd
+    }
+
     /// Appends a packet.
-    pub fn push(&mut self, drawn: &Drawn) {
+    pub fn push(&mut self, session: &Session, drawn: &Drawn) {
         let (start, end) = drawn.stretch;
         self.arrows.push(start, end);
         let from = self.lanes.get_mut(usize::from(drawn.from.0));
         if let (Some(lane), Some(departed)) = (from, drawn.departed) {
-            lane.sends.push(departed);
+            lane.sends.push(departed, session, (drawn.from, Way::Out));
             if drawn.lost {
-                lane.lost.push(departed);
+                lane.lost.push(departed, session, (drawn.from, Way::Out));
             }
         }
         if let Some(lane) = self.lanes.get_mut(usize::from(drawn.to.0)) {
-            let receipts = drawn.received.iter().chain(&drawn.duplicates);
-            receipts.for_each(|&time| lane.receipts.push(time));
+            for &time in drawn.received.iter().chain(&drawn.duplicates) {
+                lane.receipts.push(time, session, (drawn.to, Way::In));
+            }
         }
     }
 
     /// Puts all moments in order, after the last packet.
-    pub fn finish(&mut self) {
+    pub fn finish(&mut self, session: &Session) {
         self.arrows.shrink();
-        for lane in &mut self.lanes {
-            let moments = [&mut lane.sends, &mut lane.receipts, &mut lane.lost];
-            moments.into_iter().for_each(Moments::finish);
+        for (node, lane) in (0..).map(NodeId).zip(&mut self.lanes) {
+            lane.sends.finish(session, (node, Way::Out));
+            lane.receipts.finish(session, (node, Way::In));
+            lane.lost.finish(session, (node, Way::Out));
         }
     }
 
     /// How many bytes of memory it takes.
     pub fn memory(&self) -> usize {
         let lanes = self.lanes.iter();
-        let moments = lanes.flat_map(|lane| [lane.sends(), lane.receipts(), lane.lost()]);
-        let moments: usize = moments.map(Times::memory).sum();
+        let moments = lanes.flat_map(|lane| [&lane.sends, &lane.receipts, &lane.lost]);
+        let moments: usize = moments.map(Kept::memory).sum();
         self.arrows.memory() + self.lanes.len() * size_of::<Lane>() + moments
     }
 }
 
 impl Lane {
     /// When the node sent.
-    pub fn sends(&self) -> &Times {
-        self.sends.times()
+    pub fn sends<'a>(&'a self, session: &'a Session) -> Line<'a> {
+        self.sends.line(session)
     }
 
     /// When it received.
-    pub fn receipts(&self) -> &Times {
-        self.receipts.times()
+    pub fn receipts<'a>(&'a self, session: &'a Session) -> Line<'a> {
+        self.receipts.line(session)
     }
 
     /// When it sent what was lost.
-    pub fn lost(&self) -> &Times {
-        self.lost.times()
+    pub fn lost<'a>(&'a self, session: &'a Session) -> Line<'a> {
+        self.lost.line(session)
     }
 }
 
-impl Default for Moments {
-    fn default() -> Moments {
-        Moments::Gathering(Gathering::default())
+impl Default for Kept {
+    fn default() -> Kept {
+        Kept::Gathering(Gathering::default())
     }
 }
 
-impl Moments {
-    fn push(&mut self, time: i64) {
-        if let Moments::Gathering(gathering) = self {
-            gathering.push(time);
+impl Kept {
+    fn push(&mut self, time: i64, session: &Session, (node, way): (NodeId, Way)) {
+        if let Kept::Gathering(gathering) = self {
+            gathering.push(time, || session.moments(node, way));
         }
     }
 
     /// While they are gathered, all but the last few thousand.
-    fn times(&self) -> &Times {
+    fn line<'a>(&'a self, session: &'a Session) -> Line<'a> {
         match self {
-            Moments::Gathering(gathering) => gathering.so_far(),
-            Moments::Gathered(times) => times,
+            Kept::Gathering(gathering) => Line::Own(gathering.so_far()),
+            Kept::Gathered(times) => Line::Own(times),
+            Kept::InSession(node, way) => match session.moments(*node, *way) {
+                Some(moments) => Line::Session(moments),
+                None => Line::Nothing,
+            },
         }
     }
 
-    fn finish(&mut self) {
-        if let Moments::Gathering(gathering) = self {
-            *self = Moments::Gathered(std::mem::take(gathering).finish());
+    fn finish(&mut self, session: &Session, (node, way): (NodeId, Way)) {
+        if let Kept::Gathering(gathering) = self {
+            *self = match std::mem::take(gathering).finish(session.moments(node, way)) {
+                Some(times) => Kept::Gathered(times),
+                None => Kept::InSession(node, way),
+            };
+        }
+    }
+
+    fn memory(&self) -> usize {
+        match self {
+            Kept::Gathering(gathering) => gathering.so_far().memory(),
+            Kept::Gathered(times) => times.memory(),
+            Kept::InSession(..) => 0,
+        }
+    }
+}
+
+impl Line<'_> {
+    /// The one at a place.
+    pub fn get(&self, place: usize) -> Option<i64> {
+        match self {
+            Line::Own(times) => times.get(place),
+            Line::Session(moments) => moments.get(place).map(|time| time.0),
+            Line::Nothing => None,
+        }
+    }
+
+    /// The place of the first that is not before `time`.
+    pub fn place(&self, time: i64) -> usize {
+        match self {
+            Line::Own(times) => times.place(time),
+            Line::Session(moments) => moments.place(SessionTime(time)),
+            Line::Nothing => 0,
         }
     }
 }

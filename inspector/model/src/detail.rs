@@ -25,6 +25,7 @@ pub struct Detail {
     order: BitOrder,
     collapsed: BTreeSet<TreeId>,
     pub(crate) note: Option<String>,
+    pub(crate) waits: bool,
 }
 
 /// One line of the field tree.
@@ -71,12 +72,18 @@ impl Detail {
             order,
             collapsed: BTreeSet::new(),
             note: None,
+            waits: false,
         }
     }
 
     /// Why the bytes are not those that were on the wire, if they are not.
     pub fn note(&self) -> Option<&str> {
         self.note.as_deref()
+    }
+
+    /// Whether its fields depend on packets that nobody has read yet.
+    pub fn waits(&self) -> bool {
+        self.waits
     }
 
     /// The payload; `None` where the reel cannot give it.

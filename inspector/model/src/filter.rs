@@ -34,6 +34,8 @@ pub struct Filter {
     /// force.
     pub error: Option<String>,
     found: Option<Found>,
+    /// What is in force once the history is known.
+    waiting: Option<Query>,
 }
 
 /// What an expression has taken.
@@ -70,6 +72,11 @@ impl Filter {
         self.found.is_some()
     }
 
+    /// Whether it speaks of the history, and that is not known yet: until then it takes no packet.
+    pub fn waits(&self) -> bool {
+        self.waiting.is_some()
+    }
+
     /// How many packets it has looked at, while there are more to look at. Until then it takes none
     /// of those.
     pub fn looked_at(&self) -> Option<usize> {
@@ -88,18 +95,19 @@ impl Filter {
         self.found.as_ref().map(|found| &found.taken)
     }
 
-    /// Takes a new text.
+    /// Takes a new text. `history` is `None` where it is not known yet.
     pub(crate) fn set(
         &mut self,
         text: String,
         session: &Arc<Session>,
-        history: &Arc<History>,
+        history: Option<&Arc<History>>,
         links: &Arc<Links>,
     ) {
         self.text = text;
         self.error = None;
         if self.text.trim().is_empty() {
             self.found = None;
+            self.waiting = None;
             return;
         }
         match Query::parse(&self.text) {
@@ -107,27 +115,41 @@ impl Filter {
                 // A name that nothing has is a slip more often than a question.
                 let unknown = query.unknown_names(session);
                 self.error = (!unknown.is_empty()).then(|| unknown.join("; "));
-                let search = Search {
-                    query,
-                    session: session.clone(),
-                    history: history.clone(),
-                    links: links.clone(),
-                };
-                self.found = Some(search.begin());
+                let waits = history.is_none() && query.needs_history();
+                let history = history.cloned().unwrap_or_default();
+                self.waiting = waits.then(|| query.clone());
+                let search = Search::new(query, session, history, links);
+                self.found = Some(match waits {
+                    true => search.nothing(),
+                    false => search.begin(),
+                });
             }
             Err(error) => self.error = Some(error.to_string()),
         }
     }
 
+    /// Takes in that the history is known.
+    pub(crate) fn resume(
+        &mut self,
+        session: &Arc<Session>,
+        history: &Arc<History>,
+        links: &Arc<Links>,
+    ) {
+        if let Some(query) = self.waiting.take() {
+            let search = Search::new(query, session, history.clone(), links);
+            self.found = Some(search.begin());
+        }
+    }
+
     /// Takes in what was found since, as much as a frame has time for. Returns whether there is
     /// more to come.
-    pub(crate) fn advance(&mut self) -> bool {
+    pub(crate) fn advance(&mut self, session: &Session) -> bool {
         for _ in 0..SLICES_MAX {
             let next = self.rest().map(Receiver::try_recv);
             match next {
-                Some(Ok(slice)) => self.take(slice),
+                Some(Ok(slice)) => self.take(session, slice),
                 Some(Err(TryRecvError::Empty)) => return true,
-                Some(Err(TryRecvError::Disconnected)) => self.break_off(),
+                Some(Err(TryRecvError::Disconnected)) => self.break_off(session),
                 None => return false,
             }
         }
@@ -135,11 +157,11 @@ impl Filter {
     }
 
     /// Waits until all packets were looked at.
-    pub(crate) fn finish(&mut self) {
+    pub(crate) fn finish(&mut self, session: &Session) {
         while let Some(rest) = self.rest() {
             match rest.recv() {
-                Ok(slice) => self.take(slice),
-                Err(_) => self.break_off(),
+                Ok(slice) => self.take(session, slice),
+                Err(_) => self.break_off(session),
             }
         }
     }
@@ -148,17 +170,17 @@ impl Filter {
         self.found.as_ref()?.rest.as_ref()
     }
 
-    fn take(&mut self, slice: Slice) {
+    fn take(&mut self, session: &Session, slice: Slice) {
         if let Some(found) = &mut self.found {
-            found.take(slice);
+            found.take(session, slice);
         }
     }
 
     /// Whoever looked at the packets ended before the last of them.
-    fn break_off(&mut self) {
+    fn break_off(&mut self, session: &Session) {
         if let Some(found) = &mut self.found {
             found.rest = None;
-            found.crowd.finish();
+            found.crowd.finish(session);
             let looked = found.taken.looked();
             self.error = Some(format!("the filter failed at packet {looked}"));
         }
@@ -173,34 +195,53 @@ impl Filter {
 }
 
 impl Found {
-    fn take(&mut self, slice: Slice) {
+    fn take(&mut self, session: &Session, slice: Slice) {
         let mut taken = slice.taken.iter().peekable();
         for packet in slice.packets.map(|place| PacketId(place as u32)) {
             let next = taken.next_if(|(next, _)| *next == packet);
             self.taken.push(next.is_some());
             if let Some((_, drawn)) = next {
-                self.crowd.push(drawn);
+                self.crowd.push(session, drawn);
             }
         }
         if self.taken.looked() >= self.total {
-            self.crowd.finish();
+            self.crowd.finish(session);
             self.rest = None;
         }
     }
 }
 
 impl Search {
-    /// Looks at a few packets at once, at many on a thread of their own.
-    fn begin(self) -> Found {
-        let total = self.session.packet_count();
-        let mut found = Found {
+    fn new(
+        query: Query,
+        session: &Arc<Session>,
+        history: Arc<History>,
+        links: &Arc<Links>,
+    ) -> Search {
+        Search {
+            query,
+            session: session.clone(),
+            history,
+            links: links.clone(),
+        }
+    }
+
+    /// No packets so far.
+    fn nothing(&self) -> Found {
+        Found {
             taken: Taken::default(),
             crowd: Crowd::new(self.session.nodes.len()),
-            total,
+            total: self.session.packet_count(),
             rest: None,
-        };
+        }
+    }
+
+    /// Looks at a few packets at once, at many on a thread of their own.
+    fn begin(self) -> Found {
+        let mut found = self.nothing();
+        let total = found.total;
         if total <= AT_ONCE {
-            found.take(self.slice(0..total));
+            found.take(&self.session, self.slice(0..total));
             return found;
         }
         let (to, rest) = sync_channel(SLICES_MAX);

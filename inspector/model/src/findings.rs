@@ -47,20 +47,20 @@ pub struct EvidenceRow {
 impl Model {
     /// How many findings of a level there are.
     pub fn finding_count(&self, level: Level) -> usize {
-        self.finding_counts[crate::index::rank(level)]
+        self.judged.finding_counts[crate::judged::rank(level)]
     }
 
     /// The rows `range` of the list of findings: the worst first, then by time.
     pub fn finding_rows(&self, range: std::ops::Range<usize>) -> Vec<FindingRow> {
         range
-            .map_while(|row| self.finding_order.get(row))
+            .map_while(|row| self.judged.finding_order.get(row))
             .filter_map(|&finding| self.finding_row(finding))
             .collect()
     }
 
     /// Where a finding stands in the list.
     pub fn finding_place(&self, finding: usize) -> Option<usize> {
-        self.finding_places.get(finding).copied()
+        self.judged.finding_places.get(finding).copied()
     }
 
     /// One finding as a row.
@@ -186,7 +186,7 @@ impl Model {
     /// What a newly opened session shows: its errors where there are any, otherwise all of it.
     pub(crate) fn open_story(&mut self) {
         self.visible = self.whole();
-        let Some(&first) = self.finding_order.first() else {
+        let Some(&first) = self.judged.finding_order.first() else {
             return;
         };
         let level = self.history().findings.get(first).map(|f| f.level);
@@ -196,6 +196,7 @@ impl Model {
         // The story of the worst finding's object; errors about others are in the list.
         let object = self.history().findings.get(first).and_then(|f| f.object);
         let story: Vec<usize> = self
+            .judged
             .finding_order
             .iter()
             .copied()

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use netreel_protocol::history::{History, Level};
 use netreel_protocol::session::{Fate, PacketId, Session};
 use netreel_table::Column;
 
@@ -24,17 +23,11 @@ pub(crate) struct Index {
     pub duplicates: Times,
     /// The packets of those.
     pub duplicate_packets: Column,
-    /// The worst finding that a packet proves, by packet.
-    worst: Vec<(PacketId, Level)>,
-    /// For each node, from the worst level down: the times of its flags and the findings.
-    pub flags: Flags,
 }
 
-type Flags = Vec<[Vec<(i64, u32)>; 3]>;
-
 impl Index {
-    pub fn new(session: &Session, history: &History) -> Index {
-        let mut all = Crowd::new(session.nodes.len());
+    pub fn new(session: &Session) -> Index {
+        let mut all = Crowd::of_session(session.nodes.len());
         let mut measuring = Measuring::default();
         // The packets that have one end alone, or none.
         let mut stubs = Column::new();
@@ -48,12 +41,12 @@ impl Index {
             }
             let start = departed.or(received).map_or(0, |stamp| stamp.time.0);
             let end = received.or(departed).map_or(0, |stamp| stamp.time.0);
-            all.push(&Drawn::new(&packet, (start, end)));
+            all.push(session, &Drawn::new(&packet, (start, end)));
             lost += usize::from(is_lost(&packet) && departed.is_some());
             unknown += usize::from(packet.fate == Fate::Unknown);
             duplicates.extend(packet.duplicates.iter().map(|stamp| (stamp.time.0, id.0)));
         }
-        all.finish();
+        all.finish(session);
         // How long the others usually take is known now.
         let links = measuring.finish();
         for id in stubs.iter().map(|id| PacketId(id as u32)) {
@@ -74,69 +67,17 @@ impl Index {
             unknown,
             duplicates: duplicates.into_iter().map(|(time, _)| time).collect(),
             duplicate_packets,
-            worst: worst(history),
-            flags: flags(session, history),
         }
-    }
-
-    /// The worst finding that a packet proves.
-    pub fn worst(&self, packet: PacketId) -> Option<Level> {
-        let place = self
-            .worst
-            .binary_search_by_key(&packet, |&(proof, _)| proof);
-        self.worst.get(place.ok()?).map(|&(_, level)| level)
     }
 
     /// How many bytes of memory each part takes, with its name.
     pub fn memory(&self) -> Vec<(&'static str, usize)> {
         let duplicates = self.duplicates.memory() + self.duplicate_packets.memory();
-        let flags = self.flags.iter().flatten();
-        let flags = flags.map(|times| times.capacity() * size_of::<(i64, u32)>());
-        let worst = self.worst.capacity() * size_of::<(PacketId, Level)>();
         vec![
             ("arrows", self.all.arrows.memory()),
             ("lanes", self.all.memory() - self.all.arrows.memory()),
             ("links", self.links.memory()),
             ("duplicates", duplicates),
-            ("findings", flags.sum::<usize>() + worst),
         ]
     }
-}
-
-/// Where a level stands in an entry of [`Index::flags`].
-pub(crate) fn rank(level: Level) -> usize {
-    match level {
-        Level::Error => 0,
-        Level::Warning => 1,
-        Level::Info => 2,
-    }
-}
-
-/// See [`Index::worst`].
-fn worst(history: &History) -> Vec<(PacketId, Level)> {
-    let findings = history.findings.iter();
-    let proofs = findings.flat_map(|finding| {
-        let evidence = finding.evidence.iter();
-        evidence.map(|piece| (piece.packet, finding.level))
-    });
-    let mut worst: Vec<(PacketId, Level)> = proofs.collect();
-    worst.sort_unstable_by_key(|&(packet, level)| (packet, std::cmp::Reverse(level)));
-    worst.dedup_by_key(|(packet, _)| *packet);
-    worst.shrink_to_fit();
-    worst
-}
-
-/// See [`Index::flags`].
-fn flags(session: &Session, history: &History) -> Flags {
-    let mut flags: Flags = vec![Default::default(); session.nodes.len()];
-    for (place, finding) in history.findings.iter().enumerate() {
-        if let Some(lane) = flags.get_mut(usize::from(finding.node.0)) {
-            lane[rank(finding.level)].push((finding.time.0, place as u32));
-        }
-    }
-    for level in flags.iter_mut().flatten() {
-        level.sort_unstable();
-        level.shrink_to_fit();
-    }
-    flags
 }

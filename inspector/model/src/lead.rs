@@ -30,6 +30,9 @@ impl Leads {
         {
             return kind;
         }
+        if !session.looks_at_once() {
+            return None;
+        }
         let kind = lead(session, packet);
         if let Ok(mut known) = self.known.lock() {
             if known.len() >= KNOWN_MAX {
@@ -42,7 +45,7 @@ impl Leads {
 }
 
 impl Model {
-    /// The kind of a packet's most telling message.
+    /// The kind of a packet's most telling message, as far as it can be told by now.
     pub(crate) fn lead(&self, packet: PacketId) -> Option<KindId> {
         self.leads.of(self.session(), packet)
     }
@@ -72,7 +75,7 @@ impl Model {
 /// Of messages that tell as much, the first.
 fn lead(session: &Session, packet: PacketId) -> Option<KindId> {
     let mut lead: Option<(u8, KindId)> = None;
-    for (_, facts) in session.messages_of(packet) {
+    for facts in session.look(packet).messages {
         let Some(kind) = facts.kind else { continue };
         let weight = weight(session.role(&facts));
         if lead.is_none_or(|(heaviest, _)| weight > heaviest) {

@@ -5,6 +5,7 @@
 //! back [`Command`]s; [`Model::apply`] is the only way to change it. What a frame costs depends on
 //! its pixels, never on the length of the recording.
 
+mod coming;
 mod command;
 mod crowd;
 mod detail;
@@ -12,6 +13,7 @@ mod filter;
 mod findings;
 mod hulls;
 mod index;
+mod judged;
 mod lead;
 mod links;
 mod names;
@@ -31,7 +33,9 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use netreel_protocol::history::{Evidence, History, Level};
-use netreel_protocol::session::{Fate, MessageId, NodeId, Packet, PacketId, Session, SessionTime};
+use netreel_protocol::session::{
+    Fate, Look, MessageId, NodeId, Packet, PacketId, Session, SessionTime,
+};
 use netreel_protocol::verdict::{Judgement, Verdict};
 use netreel_wire::{Kind, KindId, MessageFacts, StreamId, TreeId};
 
@@ -45,6 +49,9 @@ pub use ownership::{Row, Shown, Stretch};
 pub use scale::{RANGE_NS_MIN, Scale, Tick, ticks};
 pub use table::{Column, PacketRow};
 pub use timeline::{ARROWS_MAX, Arrow, Bucket, Flag, MinimapColumn, Traffic};
+
+/// Stands for what only a walk over all packets can tell, until somebody has made it.
+const NOT_YET: &str = "being worked out";
 
 /// What is picked out. One selection serves all views.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -64,19 +71,17 @@ pub struct Selection {
 /// What the inspector shows.
 pub struct Model {
     session: Arc<Session>,
-    history: Arc<History>,
+    /// A sentence for each reel that could not be read.
+    unread: Vec<String>,
     index: index::Index,
-    summaries: Vec<ownership::Summary>,
-    summary_places: BTreeMap<u64, usize>,
+    judged: judged::Judged,
+    coming: coming::Coming,
     object_rows: Vec<Row>,
     type_names: type_names::TypeNames,
     leads: lead::Leads,
     has_sequences: OnceLock<bool>,
     /// The minimap of the width that it was drawn in last.
     minimap: Mutex<Option<(Scale, Vec<MinimapColumn>)>>,
-    finding_order: Vec<usize>,
-    finding_places: Vec<usize>,
-    finding_counts: [usize; 3],
     story: Vec<Evidence>,
     selection: Selection,
     hover: Option<Hover>,
@@ -86,7 +91,8 @@ pub struct Model {
     detail: Detail,
     names: names::Names,
     trigger_lanes: BTreeMap<u64, NodeId>,
-    judgement: Judgement,
+    /// Whether somebody has selected something or moved through time.
+    is_looked_at: bool,
 }
 
 impl Model {
@@ -98,40 +104,25 @@ impl Model {
 
     /// The same of a session without reels that could not be read: a sentence for each.
     pub fn without(session: Arc<Session>, history: Arc<History>, unread: &[String]) -> Model {
-        let summaries = ownership::summaries(&history);
-        let mut finding_order: Vec<usize> = (0..history.findings.len()).collect();
-        finding_order.sort_by_key(|&place| {
-            let finding = history.findings.get(place);
-            std::cmp::Reverse(finding.map(|finding| finding.level))
-        });
-        let mut finding_places = vec![0; finding_order.len()];
-        for (row, &place) in finding_order.iter().enumerate() {
-            finding_places[place] = row;
-        }
-        let mut finding_counts = [0; 3];
-        for finding in &history.findings {
-            finding_counts[index::rank(finding.level)] += 1;
-        }
-        let index = index::Index::new(&session, &history);
+        let mut model = Model::of_session(session, unread);
+        let judged = judged::Judged::new(&model.session, history, unread);
+        model.settle(judged);
+        model
+    }
+
+    /// What the session alone tells: all of it, and nothing that follows from its packets until
+    /// [`Model::finish`] is called. Nobody is asked what packets carry.
+    pub fn of_session(session: Arc<Session>, unread: &[String]) -> Model {
         let mut model = Model {
-            names: names::Names::new(&session),
-            trigger_lanes: BTreeMap::new(),
-            judgement: Judgement::new(&session, &history, Level::Error, unread),
-            index,
-            summary_places: summaries
-                .iter()
-                .enumerate()
-                .map(|(place, summary)| (summary.object, place))
-                .collect(),
-            object_rows: ownership::rows(&summaries, &history, None),
+            unread: unread.to_vec(),
+            index: index::Index::new(&session),
+            judged: judged::Judged::default(),
+            coming: coming::Coming::default(),
+            object_rows: Vec::new(),
             type_names: type_names::TypeNames::default(),
             leads: lead::Leads::default(),
             has_sequences: OnceLock::new(),
             minimap: Mutex::new(None),
-            summaries,
-            finding_order,
-            finding_places,
-            finding_counts,
             story: Vec::new(),
             selection: Selection::default(),
             hover: None,
@@ -139,11 +130,13 @@ impl Model {
             visible: session.span.clone(),
             filter: Filter::default(),
             detail: Detail::default(),
+            names: names::Names::new(&session),
+            trigger_lanes: BTreeMap::new(),
+            is_looked_at: false,
             session,
-            history,
         };
         model.trigger_lanes = model.trigger_lanes();
-        model.open_story();
+        model.visible = model.whole();
         model
     }
 
@@ -152,9 +145,9 @@ impl Model {
         &self.session
     }
 
-    /// What followed from its packets.
+    /// What followed from its packets; nothing where that is [not known](Model::lacks_history) yet.
     pub fn history(&self) -> &History {
-        &self.history
+        &self.judged.history
     }
 
     /// What is picked out.
@@ -250,6 +243,12 @@ impl Model {
         self.session.packet(id)
     }
 
+    /// What a packet carries; `None` while only working that out for all packets could tell.
+    pub(crate) fn look(&self, id: PacketId) -> Option<Look> {
+        let session = &self.session;
+        session.looks_at_once().then(|| session.look(id))
+    }
+
     /// A packet's messages, in wire order.
     pub fn messages_of(
         &self,
@@ -288,22 +287,25 @@ impl Model {
 
     /// How many objects there are.
     pub fn object_count(&self) -> usize {
-        self.summaries.len()
+        self.judged.summaries.len()
     }
 
-    /// What `netreel check` says of the session.
-    pub fn judgement(&self) -> &Judgement {
-        &self.judgement
+    /// What `netreel check` says of the session; `None` until its history is known.
+    pub fn judgement(&self) -> Option<&Judgement> {
+        self.judged.judgement.as_ref()
     }
 
     /// The verdict in a line, and the level to show it at: with the worst finding where it is wrong
     /// (`wrong: 2 errors · X got MIGRATE before CREATE`), with the reasons where it is unknown.
     pub fn verdict(&self) -> (Option<Level>, String) {
-        let judgement = &self.judgement;
-        let worst = self
-            .finding_order
-            .first()
-            .and_then(|&place| self.history.findings.get(place));
+        let Some(judgement) = self.judgement() else {
+            return (
+                None,
+                format!("findings: {}", self.why_not_yet().unwrap_or("none")),
+            );
+        };
+        let worst = self.judged.finding_order.first();
+        let worst = worst.and_then(|&place| self.history().findings.get(place));
         match (judgement.verdict, worst) {
             (Verdict::Wrong, Some(worst)) => {
                 let text = format!("{} · {}", judgement.headline(), worst.sentence);
@@ -334,16 +336,14 @@ impl Model {
             return String::new();
         };
         let mut lines = vec![format!("packet {}  {}", id.0, self.link_name(&packet))];
-        let kinds = self.kinds_text(id);
-        lines.push(if kinds.is_empty() {
-            "no messages".to_owned()
-        } else {
-            kinds
+        let look = self.look(id);
+        lines.push(match &look {
+            None => format!("messages: {NOT_YET}"),
+            Some(look) if look.messages.is_empty() => "no messages".to_owned(),
+            Some(look) => self.kinds_of(&look.messages),
         });
-        let said = self.session.said(id).unwrap_or_default();
-        let sequence = said
-            .sequence
-            .map_or_else(String::new, |s| format!("sequence {}, ", s.value));
+        let sequence = look.and_then(|look| look.sequence);
+        let sequence = sequence.map_or_else(String::new, |s| format!("sequence {}, ", s.value));
         lines.push(format!(
             "{sequence}{} bytes",
             text::count(packet.length.into())
@@ -376,12 +376,7 @@ impl Model {
             return;
         }
         if self.selection.packet != Some(id) {
-            self.detail = Detail::new(
-                self.session.payload(id),
-                self.session.decode(id),
-                bit_order(&self.session),
-            );
-            self.detail.note = self.payload_note(id);
+            self.detail = self.detail_of(id);
         }
         self.selection.packet = Some(id);
         self.selection.message = None;
@@ -392,9 +387,9 @@ impl Model {
             self.selection.finding = None;
             self.story.clear();
         }
-        let about = self
-            .messages_of(id)
-            .map(|(_, facts)| facts)
+        let messages = self.look(id).map(|look| look.messages).unwrap_or_default();
+        let about = messages
+            .iter()
             .filter(|facts| facts.object.is_some())
             .max_by_key(|facts| {
                 let role = self
@@ -410,9 +405,31 @@ impl Model {
         }
     }
 
+    /// A packet from close up, as far as it can be told by now.
+    fn detail_of(&self, id: PacketId) -> Detail {
+        let session = &self.session;
+        let waits = !session.looks_at_once();
+        let decoded = if waits { None } else { session.decode(id) };
+        let mut detail = Detail::new(session.payload(id), decoded, bit_order(session));
+        detail.note = self.payload_note(id);
+        detail.waits = waits;
+        detail
+    }
+
+    /// Decodes the selected packet, if that had to wait and need no longer.
+    fn look_again(&mut self) {
+        if self.detail.waits
+            && self.session.looks_at_once()
+            && let Some(packet) = self.selection.packet
+        {
+            self.detail = self.detail_of(packet);
+        }
+    }
+
     fn select_object(&mut self, object: Option<u64>) {
         self.selection.object = object;
-        self.object_rows = ownership::rows(&self.summaries, &self.history, object);
+        let judged = &self.judged;
+        self.object_rows = ownership::rows(&judged.summaries, &judged.history, object);
     }
 
     fn select_nothing(&mut self) {
@@ -420,29 +437,33 @@ impl Model {
         self.story.clear();
         self.detail = Detail::default();
         self.hover = None;
-        self.object_rows = ownership::rows(&self.summaries, &self.history, None);
+        self.select_object(None);
     }
 
     fn set_filter(&mut self, text: String) {
         let links = &self.index.links;
-        self.filter.set(text, &self.session, &self.history, links);
+        let history = (!self.lacks_history()).then_some(&self.judged.history);
+        self.filter.set(text, &self.session, history, links);
     }
 
-    /// Takes in what the filter has found since the last frame. Returns whether it is still looking
-    /// at packets, so that there has to be a next frame.
+    /// Takes in the history if it has come, and what the filter has found since the last frame.
+    /// Returns whether the filter is still looking at packets, so that there has to be a next frame.
     pub fn advance(&mut self) -> bool {
-        self.filter.advance()
+        self.take_history();
+        self.look_again();
+        self.filter.advance(&self.session)
     }
 
     /// Waits until the filter has looked at all packets.
     pub fn finish_filter(&mut self) {
-        self.filter.finish();
+        self.filter.finish(&self.session);
     }
 
     /// How many bytes of memory the model takes beside the session and the history, by what they
     /// are for: what grows with the packets, and with the filter.
     pub fn memory(&self) -> Vec<(&'static str, usize)> {
         let mut memory = self.index.memory();
+        memory.push(("findings", self.judged.memory()));
         memory.push(("filter", self.filter.memory()));
         memory
     }

@@ -29,8 +29,12 @@ impl Outcome {
 
 impl Model {
     /// What the nodes did with a packet's messages about objects, in wire order; at most `limit`.
-    /// A message that was sent several times has its outcome at the copy that arrived first.
+    /// A message that was sent several times has its outcome at the copy that arrived first. None
+    /// before the history is known.
     pub fn outcomes(&self, id: PacketId, limit: usize) -> Vec<Outcome> {
+        if self.lacks_history() {
+            return Vec::new();
+        }
         let history = self.history();
         self.messages_of(id)
             .flat_map(|(message, _)| history.deliveries_of(message))

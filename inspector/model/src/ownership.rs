@@ -180,8 +180,8 @@ impl Model {
     }
 
     fn summary(&self, object: u64) -> Option<&Summary> {
-        let place = *self.summary_places.get(&object)?;
-        self.summaries.get(place)
+        let place = *self.judged.summary_places.get(&object)?;
+        self.judged.summaries.get(place)
     }
 }
 

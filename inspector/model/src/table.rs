@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use netreel_protocol::history::Level;
-use netreel_protocol::session::{Fate, Packet, PacketId};
-use netreel_wire::KindId;
+use netreel_protocol::session::{Fate, Look, Packet, PacketId};
+use netreel_wire::{KindId, MessageFacts};
 
-use crate::{Model, text};
+use crate::{Model, NOT_YET, text};
 
 /// Less than this over a link's shortest latency is not late, in ns.
 const LATE_NS_MIN: i64 = 25_000_000;
@@ -23,6 +23,8 @@ pub struct PacketRow {
     pub link: String,
     /// Its messages' kinds, counted: `create, 3 update`.
     pub kinds: String,
+    /// Whether what it carries can be told by now.
+    pub is_told: bool,
     /// Whether a protocol of the wire claims it: without, what it carries is not known.
     pub described: bool,
     /// The kind of its most telling message.
@@ -70,12 +72,19 @@ impl Model {
         let mut columns = vec![Column::Number, Column::Time, Column::Link];
         let mut add = |column, is: bool| columns.extend(is.then_some(column));
         add(Column::Messages, self.session().wire.is_some());
-        add(Column::Objects, self.object_count() > 0);
+        add(Column::Objects, self.has_objects());
         add(Column::Sequence, self.has_sequences());
         add(Column::Bytes, true);
         add(Column::Latency, self.index.links.have_latency());
         add(Column::Fate, true);
         columns
+    }
+
+    /// Whether a message may be about an object; once the history is known, whether one is.
+    fn has_objects(&self) -> bool {
+        let wire = self.session().wire.as_ref();
+        self.object_count() > 0
+            || (self.lacks_history() && wire.is_some_and(|it| it.has_field(None, Some("object"))))
     }
 
     /// Whether any packet has a sequence number; of a session that is not
@@ -142,25 +151,30 @@ impl Model {
     /// One packet as a row.
     pub fn packet_row(&self, id: PacketId) -> Option<PacketRow> {
         let packet = self.packet(id)?;
-        let said = self.session().said(id)?;
+        let look = self.look(id);
+        let is_told = look.is_some();
+        let Look {
+            protocol,
+            sequence,
+            messages,
+        } = look.unwrap_or_default();
         let time = packet.first();
         Some(PacketRow {
             packet: id,
             time: time.map_or_else(|| "?".to_owned(), |stamp| text::seconds(stamp.time)),
             link: self.short_link_name(&packet),
-            kinds: self.kinds_text(id),
-            described: said.protocol.is_some(),
+            kinds: self.kinds_of(&messages),
+            is_told,
+            described: protocol.is_some(),
             lead: self.lead(id),
-            objects: self.objects_text(id),
-            sequence: said
-                .sequence
-                .map_or_else(String::new, |s| s.value.to_string()),
+            objects: objects_text(&messages),
+            sequence: sequence.map_or_else(String::new, |s| s.value.to_string()),
             bytes: text::count(u64::from(packet.length)),
             late: late(&packet),
             is_late: self.is_late(&packet),
             fate: fate(&packet),
             missing: matches!(packet.fate, Fate::Lost | Fate::SendFailed),
-            level: self.index.worst(id),
+            level: self.judged.worst(id),
             selected: self.selection.packet == Some(id),
             evidence: self.story().iter().any(|piece| piece.packet == id),
         })
@@ -177,8 +191,16 @@ impl Model {
 
     /// The kinds of a packet's messages in wire order, counted: `create, 3 update`.
     pub fn kinds_text(&self, id: PacketId) -> String {
+        match self.look(id) {
+            Some(look) => self.kinds_of(&look.messages),
+            None => NOT_YET.to_owned(),
+        }
+    }
+
+    /// The same of messages.
+    pub(crate) fn kinds_of(&self, messages: &[MessageFacts]) -> String {
         let mut groups: Vec<(Option<KindId>, usize)> = Vec::new();
-        for (_, facts) in self.messages_of(id) {
+        for facts in messages {
             match groups.iter_mut().find(|group| group.0 == facts.kind) {
                 Some(group) => group.1 += 1,
                 None => groups.push((facts.kind, 1)),
@@ -197,8 +219,11 @@ impl Model {
         out
     }
 
-    /// Whether a packet's most telling message was sent before.
+    /// Whether a packet's most telling message was sent before; `false` before the history is known.
     fn is_resend(&self, id: PacketId) -> bool {
+        if self.lacks_history() {
+            return false;
+        }
         let lead = self.lead(id);
         let mut messages = self.messages_of(id);
         let told = messages.find(|(_, facts)| facts.kind == lead);
@@ -223,10 +248,9 @@ impl Model {
     /// A packet's most telling message in two words: `migrate 42`; `again` where it was sent before.
     pub fn lead_text(&self, id: PacketId) -> String {
         let lead = self.lead(id);
-        let object = self
-            .messages_of(id)
-            .find(|(_, facts)| facts.kind == lead && facts.object.is_some())
-            .and_then(|(_, facts)| facts.object);
+        let messages = self.look(id).map(|look| look.messages).unwrap_or_default();
+        let about = |facts: &&MessageFacts| facts.kind == lead && facts.object.is_some();
+        let object = messages.iter().find(about).and_then(|facts| facts.object);
         let mut text = self.kind_name(lead).to_owned();
         if let Some(object) = object {
             text.push_str(&format!(" {object}"));
@@ -236,25 +260,23 @@ impl Model {
         }
         text
     }
+}
 
-    fn objects_text(&self, id: PacketId) -> String {
-        let objects: BTreeSet<u64> = self
-            .messages_of(id)
-            .filter_map(|(_, facts)| facts.object)
-            .collect();
-        let mut out = String::new();
-        for (place, object) in objects.iter().enumerate() {
-            if place == 4 {
-                out.push_str(&format!(" +{}", objects.len() - place));
-                break;
-            }
-            if place > 0 {
-                out.push(' ');
-            }
-            out.push_str(&object.to_string());
+/// The objects that messages are about: `42 43 44 45 +2`.
+fn objects_text(messages: &[MessageFacts]) -> String {
+    let objects: BTreeSet<u64> = messages.iter().filter_map(|facts| facts.object).collect();
+    let mut out = String::new();
+    for (place, object) in objects.iter().enumerate() {
+        if place == 4 {
+            out.push_str(&format!(" +{}", objects.len() - place));
+            break;
         }
-        out
+        if place > 0 {
+            out.push(' ');
+        }
+        out.push_str(&object.to_string());
     }
+    out
 }
 
 /// From send to first receive: `205 ms`; `?` where one of them is not known.

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use netreel_protocol::history::Level;
-use netreel_protocol::session::{Fate, NodeId, PacketId, SessionTime};
+use netreel_protocol::session::{Fate, NodeId, PacketId, Session, SessionTime};
 use netreel_wire::KindId;
 
 use crate::Model;
 use crate::crowd::{Crowd, Lane};
-use crate::index::rank as rank_of;
+use crate::judged::rank as rank_of;
 use crate::scale::Scale;
 
 /// Above so many packets in the visible time there is density instead of arrows.
@@ -102,7 +102,9 @@ impl Model {
         }
         let density = |crowd: &Crowd| {
             let lanes = crowd.lanes.iter();
-            lanes.map(|lane| buckets(lane, scale)).collect()
+            lanes
+                .map(|lane| buckets(self.session(), lane, scale))
+                .collect()
         };
         let (Some(crowd), Some(taken)) = (self.filter.crowd(), self.filter.taken()) else {
             return Traffic {
@@ -184,7 +186,7 @@ impl Model {
     pub fn flags(&self, scale: &Scale, fold: f32) -> Vec<Flag> {
         let range = scale.range();
         let mut flags: Vec<Flag> = Vec::new();
-        for (node, levels) in self.index.flags.iter().enumerate() {
+        for (node, levels) in self.judged.flags.iter().enumerate() {
             for (rank, times) in levels.iter().enumerate() {
                 let apart = if rank == rank_of(Level::Info) {
                     3.0
@@ -241,7 +243,7 @@ impl Model {
         }
         let mut columns: BTreeMap<u32, Bucket> = BTreeMap::new();
         for lane in &self.index.all.lanes {
-            for bucket in buckets(lane, &scale) {
+            for bucket in buckets(self.session(), lane, &scale) {
                 let all = columns.entry(bucket.column).or_insert(Bucket {
                     events: 0,
                     lost: 0,
@@ -274,15 +276,16 @@ impl Model {
             matches: self.filter.taken().is_none_or(|taken| taken.has(id)),
             selected: self.selection.packet == Some(id),
             evidence: self.story().iter().any(|piece| piece.packet == id),
-            level: self.index.worst(id),
+            level: self.judged.worst(id),
         })
     }
 }
 
 /// The columns of pixels of a lane in which something happened.
-fn buckets(lane: &Lane, scale: &Scale) -> Vec<Bucket> {
-    let events = [lane.sends(), lane.receipts()];
-    let from = |time: i64| events.map(|times| times.place(time));
+fn buckets(session: &Session, lane: &Lane, scale: &Scale) -> Vec<Bucket> {
+    let events = [lane.sends(session), lane.receipts(session)];
+    let lost = lane.lost(session);
+    let from = |time: i64| events.each_ref().map(|times| times.place(time));
     let mut buckets = Vec::new();
     let mut column = 0;
     let end = scale.range().end;
@@ -300,7 +303,7 @@ fn buckets(lane: &Lane, scale: &Scale) -> Vec<Bucket> {
             buckets.push(Bucket {
                 column: column as u32,
                 events: count as u32,
-                lost: lane.lost().count_in(&range) as u32,
+                lost: (lost.place(range.end) - lost.place(range.start)) as u32,
             });
             first = last;
             column += 1;

@@ -1,7 +1,6 @@
 //! Moments in order, in few bytes.
 
-use std::ops::Range;
-
+use netreel_protocol::session::{Moments, SessionTime};
 use netreel_table::Column;
 
 /// Moments in order: each may stand there several times.
@@ -24,12 +23,6 @@ impl Times {
     /// The place of the first that is not before `time`.
     pub fn place(&self, time: i64) -> usize {
         self.column.lower_bound(key(time))
-    }
-
-    /// How many lie in `range`.
-    pub fn count_in(&self, range: &Range<i64>) -> usize {
-        self.place(range.end)
-            .saturating_sub(self.place(range.start))
     }
 
     /// How many bytes of memory they take.
@@ -63,10 +56,15 @@ fn key(time: i64) -> u64 {
 const OPEN: usize = 2048;
 
 /// Moments that come nearly in order, on their way to [`Times`].
+///
+/// Where the session may have the same ones, they are compared with those (`like`) and not kept,
+/// until one differs.
 #[derive(Debug, Default)]
 pub(crate) struct Gathering {
+    /// So many were the same, as long as all are.
+    same: Option<usize>,
     sorted: Times,
-    /// The last of those.
+    /// The last that found its place.
     last: Option<i64>,
     /// Those that others may still belong before: up to twice [`OPEN`].
     open: Vec<i64>,
@@ -75,39 +73,68 @@ pub(crate) struct Gathering {
 }
 
 impl Gathering {
-    /// Takes one more.
-    pub fn push(&mut self, time: i64) {
-        self.open.push(time);
-        if self.open.len() == 2 * OPEN {
-            self.settle(OPEN);
+    /// Of moments that the session may have.
+    pub fn comparing() -> Gathering {
+        Gathering {
+            same: Some(0),
+            ..Gathering::default()
         }
     }
 
-    /// What has found its place so far: all but a few thousand.
+    /// Takes one more.
+    pub fn push<'a>(&mut self, time: i64, like: impl FnOnce() -> Option<Moments<'a>>) {
+        self.open.push(time);
+        if self.open.len() == 2 * OPEN {
+            self.settle(OPEN, like());
+        }
+    }
+
+    /// Of moments that are kept, those that have found their places so far: all but a few thousand.
     pub fn so_far(&self) -> &Times {
         &self.sorted
     }
 
     /// Puts the first of those that wait in their places.
-    fn settle(&mut self, count: usize) {
-        self.open.sort_unstable();
-        for time in self.open.drain(..count) {
-            match self.last.is_some_and(|last| time < last) {
-                true => self.late.push(time),
-                false => {
-                    self.last = Some(time);
-                    self.sorted.column.push(key(time));
-                }
+    fn settle(&mut self, count: usize, like: Option<Moments<'_>>) {
+        let mut open = std::mem::take(&mut self.open);
+        open.sort_unstable();
+        for time in open.drain(..count) {
+            if self.last.is_some_and(|last| time < last) {
+                self.late.push(time);
+                continue;
             }
+            self.last = Some(time);
+            if let Some(same) = self.same {
+                if like.and_then(|like| like.get(same)) == Some(SessionTime(time)) {
+                    self.same = Some(same + 1);
+                    continue;
+                }
+                self.keep(like);
+            }
+            self.sorted.column.push(key(time));
+        }
+        self.open = open;
+    }
+
+    /// Keeps what was compared until now.
+    fn keep(&mut self, like: Option<Moments<'_>>) {
+        if let (Some(same), Some(like)) = (self.same.take(), like) {
+            let same = like.iter().take(same);
+            self.sorted.column = same.map(|time| key(time.0)).collect();
         }
     }
 
-    /// All of them, in order.
-    pub fn finish(mut self) -> Times {
-        self.settle(self.open.len());
+    /// All of them, in order. `None` where they are those that they were compared with.
+    pub fn finish(mut self, like: Option<Moments<'_>>) -> Option<Times> {
+        self.settle(self.open.len(), like);
+        let is_same = self.same.is_some() && self.same == like.map(|like| like.len());
+        if is_same && self.late.is_empty() {
+            return None;
+        }
+        self.keep(like);
         if self.late.is_empty() {
             self.sorted.column.shrink();
-            return self.sorted;
+            return Some(self.sorted);
         }
         self.late.sort_unstable();
         let mut late = self.late.iter().copied().peekable();
@@ -117,7 +144,7 @@ impl Gathering {
             (_, Some(_)) => late.next(),
             (_, None) => sorted.next(),
         });
-        merged.collect()
+        Some(merged.collect())
     }
 }
 
@@ -128,14 +155,14 @@ mod tests {
     #[track_caller]
     fn check(times: impl Iterator<Item = i64> + Clone) {
         let mut gathering = Gathering::default();
-        times.clone().for_each(|time| gathering.push(time));
+        times.clone().for_each(|time| gathering.push(time, || None));
         let mut expected: Vec<i64> = times.collect();
         expected.sort_unstable();
-        let times = gathering.finish();
+        let times = gathering.finish(None).expect("moments of their own");
         assert!(times.iter().eq(expected.iter().copied()));
         for range in [0..100, -5_000..5_000, i64::MIN..i64::MAX] {
             let count = expected.iter().filter(|time| range.contains(time)).count();
-            assert_eq!(times.count_in(&range), count);
+            assert_eq!(times.place(range.end) - times.place(range.start), count);
         }
     }
 

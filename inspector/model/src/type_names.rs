@@ -11,7 +11,7 @@ use netreel_wire::Value;
 const TRIES_MAX: u32 = 4;
 
 /// So many deliveries of an object are looked at for one that says its type.
-const DELIVERIES_MAX: usize = 16;
+const DELIVERIES_MAX: usize = 64;
 
 /// Names of object types, looked for when an object of the type is drawn.
 #[derive(Debug, Default)]

@@ -60,8 +60,8 @@ fn a_packet_takes_a_few_bytes() {
     for (name, bytes) in model.memory() {
         println!("    {name}: {:.2}", bytes as f64 / PACKETS as f64);
     }
-    assert!(live < 9.0, "{live} bytes a packet");
-    assert!(peak < 20.0, "{peak} bytes a packet while it is made");
+    assert!(live < 1.5, "{live} bytes a packet");
+    assert!(peak < 10.0, "{peak} bytes a packet while it is made");
 
     // A filter that takes nearly all.
     let narrow = Command::SetFilter("time > 1s".to_owned());

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-use fixture::ways::{exchange, model, recorded, redacted, seen, talk, talking};
+use fixture::ways::{ALL, Passed, exchange, model, recorded, redacted, seen, talk, talking};
 use netreel_inspector_model::{Column, Model};
 use netreel_protocol::history::{Finding, History, Level};
 use netreel_protocol::session::{Hole, Node, NodeId, PacketId, Session, SessionTime, Triggered};
@@ -311,6 +311,26 @@ fn the_minimap_counts_what_was_recorded_and_what_was_seen() {
     assert_eq!(events(talk(ADDRESSES.map(recorded).to_vec())), 8);
     // Where a packet went is not known by who saw it pass.
     assert_eq!(events(talk(ADDRESSES.map(seen).to_vec())), 4);
+}
+
+#[test]
+fn one_send_to_several_counts_for_each_of_them() {
+    let mut packets = talking(3);
+    for at in [500, 600, 700] {
+        packets.push(Passed {
+            at: at * 1_000_000,
+            from: 0,
+            to: ALL,
+            arrives: true,
+            cut: None,
+        });
+    }
+    let session = exchange(ADDRESSES.map(recorded).to_vec(), &packets);
+    assert_eq!(session.packet_count(), 4 + 3 * 2);
+    let model = model(session);
+    let columns = model.minimap(900.0);
+    let events: u32 = columns.iter().map(|column| column.events).sum();
+    assert_eq!(events, 2 * 10);
 }
 
 #[test]

@@ -35,6 +35,12 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     problems(ui, model);
     outcomes(ui, model, id);
     let rows = model.detail().rows();
+    if model.detail().waits() {
+        let sentence =
+            "The fields of this packet depend on packets before it, which are being read.";
+        findings::empty(ui, sentence);
+        return;
+    }
     if rows.is_empty() {
         findings::empty(ui, "No wire describes this packet: its fields are unknown.");
         return;

@@ -29,11 +29,18 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
             more.push_str(&format!("{count} {noun}   "));
         }
     }
+    if let Some(why) = model.why_not_yet() {
+        head::show(ui, "findings", why);
+        let sentence =
+            format!("Findings, objects, acks and resends follow from all packets together: {why}.");
+        empty(ui, &sentence);
+        return;
+    }
     head::show(ui, "findings", &more);
     let count = model.history().findings.len();
     if count == 0 {
         let mut sentence = "No rule found anything wrong or odd.".to_owned();
-        let reasons = &model.judgement().reasons;
+        let reasons = model.judgement().map_or(&[][..], |it| &it.reasons);
         if !reasons.is_empty() {
             sentence.push_str("\nNot all could be judged:");
             for reason in reasons {

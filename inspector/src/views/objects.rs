@@ -19,6 +19,7 @@ pub fn show(ui: &mut Ui, model: &Model, with_axis: bool, commands: &mut Vec<Comm
     let rows = model.object_rows();
     let objects = model.object_count();
     let more = match (model.selection().object, model.cursor()) {
+        _ if model.lacks_history() => model.why_not_yet().unwrap_or_default().to_owned(),
         (Some(object), Some(at)) => format!(
             "at the cursor, {}:  {}",
             model.object_name(object),
@@ -33,6 +34,11 @@ pub fn show(ui: &mut Ui, model: &Model, with_axis: bool, commands: &mut Vec<Comm
         (None, _) => format!("{objects}"),
     };
     head::show(ui, "objects", &more);
+    if with_axis && model.lacks_history() {
+        let sentence = format!("Who owned what follows from all packets together: {more}.");
+        findings::empty(ui, &sentence);
+        return;
+    }
     if rows.is_empty() {
         return;
     }

@@ -89,6 +89,7 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     let looked_at = model.filter().looked_at();
     let count = |packets: usize| text::count(packets as u64);
     let more = match looked_at {
+        _ if model.filter().waits() => format!("? of {}", count(total)),
         Some(looked_at) => format!("{} of so far {}", count(rows), count(looked_at)),
         None if model.filter().is_narrow() => format!("{} of {}", count(rows), count(total)),
         None => count(total),
@@ -97,6 +98,9 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     if rows == 0 {
         let sentence = match looked_at {
             _ if total == 0 => "The session has no packets.",
+            _ if model.filter().waits() => {
+                "The filter speaks of what followed from the packets. It waits until that is known."
+            }
             Some(_) => "The filter has taken no packet so far.",
             None => "The filter takes no packet.",
         };
@@ -218,6 +222,7 @@ fn messages(ui: &mut Ui, model: &Model, packet: &PacketRow) {
     let (rect, _) = ui.allocate_exact_size(egui::vec2(10.0, 10.0), Sense::hover());
     glyph::kind(ui.painter(), rect.center(), 8.0, role, color);
     match packet.lead {
+        _ if !packet.is_told => cell(ui, "not known yet", theme::DIM, false),
         Some(_) => cell(ui, &packet.kinds, theme::TEXT, false),
         None if packet.described => cell(ui, "acks only", theme::DIM, false),
         None => cell(ui, "not in the wire", theme::DIM, false),

@@ -41,7 +41,7 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
             .scope(|ui| {
                 ui.set_max_width(room.max(60.0));
                 let mut response = ui.add(label);
-                let reasons = &model.judgement().reasons;
+                let reasons = model.judgement().map_or(&[][..], |it| &it.reasons);
                 if !reasons.is_empty() {
                     let reasons = reasons.iter().map(|reason| reason.sentence.as_str());
                     let reasons = reasons.collect::<Vec<_>>().join("\n");

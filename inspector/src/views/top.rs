@@ -91,6 +91,8 @@ fn filter_box(ui: &mut Ui, model: &Model, filter: &mut String, commands: &mut Ve
     } else if model.filter().is_narrow() {
         let rows = text::count(model.row_count() as u64);
         let said = match model.filter().looked_at() {
+            _ if model.filter().waits() => "waits for acks and findings".to_owned(),
+            Some(0) => "none looked at yet".to_owned(),
             Some(looked_at) => format!("{rows} of so far {}", text::count(looked_at as u64)),
             None => format!("{rows} packets"),
         };

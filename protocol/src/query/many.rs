@@ -36,9 +36,11 @@ impl Query {
         (first, count): (usize, usize),
     ) -> Vec<PacketId> {
         let none = History::default();
-        // Of a message in fragments the whole says whether it is reliable.
-        let asks = self.is_about_history() || self.root.is_about_channels();
-        let known = if asks { history() } else { &none };
+        let known = if self.needs_history() {
+            history()
+        } else {
+            &none
+        };
         let until = first.saturating_add(count).min(session.packet_count());
         let starts: Vec<usize> = (first..until).step_by(PORTION).collect();
         let passing = parallel::map(starts, session.workers(), |start| {
@@ -118,7 +120,7 @@ const OPEN: Known = Known {
 };
 
 impl Expr {
-    fn is_about_channels(&self) -> bool {
+    pub(super) fn is_about_channels(&self) -> bool {
         self.has(
             &|word| matches!(word, Word::Reliable | Word::Unreliable),
             &|field| field == Field::Channel,

@@ -140,6 +140,12 @@ impl Query {
         self.root.is_about_history()
     }
 
+    /// Whether the history decides what it takes: it speaks of that, or of how a message is sent,
+    /// which of one in fragments the whole says.
+    pub fn needs_history(&self) -> bool {
+        self.is_about_history() || self.root.is_about_channels()
+    }
+
     /// The names in the filter that nothing in the session has: a sentence each.
     pub fn unknown_names(&self, session: &Session) -> Vec<String> {
         let mut sentences = Vec::new();

@@ -14,6 +14,7 @@ mod verdict;
 mod weave;
 mod who;
 
+pub use ask::moments::Moments;
 pub(crate) use ask::some::Packets;
 pub use ask::traffic::Traffic;
 pub(crate) use build::packets;
@@ -35,7 +36,7 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use netreel_reel::{Endpoint, EventNumber, FaultVerdict, Reel, Time, Trigger};
-use netreel_wire::{KindId, MessageFacts, RulesId, Wire};
+use netreel_wire::{KindId, MessageFacts, ProtocolId, RulesId, Sequence, Wire};
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
@@ -376,6 +377,17 @@ pub enum Fate {
     /// has a receipt, at the time of its send.
     #[default]
     Unknown,
+}
+
+/// What the wire says of a packet that somebody looks at.
+#[derive(Clone, Debug, Default)]
+pub struct Look {
+    /// See [`Said::protocol`].
+    pub protocol: Option<ProtocolId>,
+    /// See [`Said::sequence`].
+    pub sequence: Option<Sequence>,
+    /// Its messages, in wire order.
+    pub messages: Vec<MessageFacts>,
 }
 
 /// One message of a packet.

@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use netreel_reel::{EventNumber, OwnedRecord, Reel, Time};
-use netreel_wire::{
-    ConnectionState, Context, Decoded, Kind, MessageFacts, PacketFacts, Role, Sequence,
-};
+use netreel_wire::{ConnectionState, Context, Decoded, Kind, MessageFacts, PacketFacts, Role};
 
 use super::traffic::{self, Traffic};
 use crate::session::facts::shape::{Messages, Said};
@@ -15,8 +13,8 @@ use crate::session::read::connections::{Connection, payload};
 use crate::session::read::ends::{Ends, Side};
 use crate::session::weave::weaver::EndId;
 use crate::session::{
-    Crossing, Interface, Measured, Message, MessageId, Node, NodeId, ObserverId, Packet, PacketId,
-    Session, SessionTime, Stamp, Turn, Way,
+    Crossing, Interface, Look, Measured, Message, MessageId, Node, NodeId, ObserverId, Packet,
+    PacketId, Session, SessionTime, Stamp, Turn, Way,
 };
 
 impl Session {
@@ -257,10 +255,9 @@ impl Session {
         }
     }
 
-    /// The sequence number of a packet and its messages, for who looks at a few of very many: where
-    /// the wire keeps no state, and nobody has asked yet what it says of all of them, this packet
-    /// alone is read.
-    pub fn look(&self, packet: PacketId) -> (Option<Sequence>, Vec<MessageFacts>) {
+    /// What the wire says of a packet, for who looks at a few of very many: where the wire keeps no
+    /// state, and nobody has asked yet what it says of all of them, this packet alone is read.
+    pub fn look(&self, packet: PacketId) -> Look {
         let wire = self.wire.as_ref().filter(|wire| !wire.has_state());
         if let Some(wire) = wire
             && self.told.get().is_none()
@@ -272,11 +269,26 @@ impl Session {
             {
                 wire.facts_in(&context, &mut state, &payload, &mut facts);
             }
-            return (facts.sequence, facts.messages);
+            return Look {
+                protocol: facts.protocol,
+                sequence: facts.sequence,
+                messages: facts.messages,
+            };
         }
-        let sequence = self.said(packet).and_then(|said| said.sequence);
+        let said = self.said(packet).unwrap_or_default();
         let messages = self.messages_of(packet).map(|(_, facts)| facts);
-        (sequence, messages.collect())
+        Look {
+            protocol: said.protocol,
+            sequence: said.sequence,
+            messages: messages.collect(),
+        }
+    }
+
+    /// Whether [`Session::look`] and [`Session::decode`] answer without working out what the wire
+    /// says of all of very many packets.
+    pub fn looks_at_once(&self) -> bool {
+        let has_state = self.wire.as_ref().is_some_and(|wire| wire.has_state());
+        !has_state || self.is_small() || self.told.get().is_some()
     }
 
     /// How many bytes the longest packet has.
@@ -470,7 +482,7 @@ impl Session {
         }
     }
 
-    fn track(&self, node: NodeId) -> Option<usize> {
+    pub(super) fn track(&self, node: NodeId) -> Option<usize> {
         self.tracks.get(usize::from(node.0)).copied().flatten()
     }
 

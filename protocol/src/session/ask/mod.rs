@@ -1,5 +1,6 @@
 //! How a session is read.
 
 pub(super) mod lookup;
+pub(super) mod moments;
 pub(super) mod some;
 pub(super) mod traffic;

@@ -155,6 +155,11 @@ impl Ends {
         self.numbers.iter().map(EventNumber)
     }
 
+    /// The place of the first that is not before `time`, where they are in the order of time.
+    pub fn place_of(&self, time: Time) -> usize {
+        self.times.lower_bound(time.0)
+    }
+
     /// The connection of each, and whether it went that one's way.
     pub fn ways(&self) -> impl Iterator<Item = (u32, bool)> + '_ {
         let ways = self.connections.iter();

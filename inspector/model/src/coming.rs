@@ -1,0 +1,144 @@
+//! The history on its way: a thread of its own works it out, and the model takes it in when it is
+//! there.
+//!
+//! Until then the session alone is shown: nodes, lanes, links, times and fates of packets, and what
+//! single packets carry where the wire keeps no state.
+
+use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
+use std::sync::{Arc, OnceLock};
+use std::thread;
+
+use netreel_protocol::history::History;
+use netreel_protocol::session::Session;
+
+use crate::judged::Judged;
+use crate::{Model, NOT_YET, ownership};
+
+/// Called by the thread when there is something new to show.
+type Wake = Box<dyn Fn() + Send + Sync>;
+
+/// How far the history is.
+#[derive(Default)]
+pub(crate) struct Coming {
+    state: State,
+    wake: Arc<OnceLock<Wake>>,
+}
+
+#[derive(Default)]
+enum State {
+    /// Nobody works on it.
+    #[default]
+    Idle,
+    /// A thread works on it.
+    UnderWay(Receiver<Judged>),
+    /// The thread ended without it.
+    Failed,
+    Here,
+}
+
+impl Model {
+    /// Opens a session where its story is, as [`Model::without`]. The history of a session that is
+    /// not [small](Session::is_small) is worked out meanwhile: the model shows what the session
+    /// alone tells until [`Model::advance`] takes it in.
+    pub fn open(session: Arc<Session>, unread: &[String]) -> Model {
+        let is_small = session.is_small();
+        let mut model = Model::of_session(session, unread);
+        match is_small {
+            true => model.finish(),
+            false => model.begin(),
+        }
+        model
+    }
+
+    /// Has somebody called from another thread when there is something new to show.
+    pub fn wake_with(&mut self, wake: impl Fn() + Send + Sync + 'static) {
+        // Whoever is called first stays: there is one window.
+        drop(self.coming.wake.set(Box::new(wake)));
+    }
+
+    /// Whether the history is not known: no findings, objects, acks and resends can be shown.
+    pub fn lacks_history(&self) -> bool {
+        !matches!(self.coming.state, State::Here)
+    }
+
+    /// Why something that only the history tells cannot be shown: `being worked out`. `None` where
+    /// it can.
+    pub fn why_not_yet(&self) -> Option<&'static str> {
+        match self.coming.state {
+            State::Here => None,
+            State::Failed => Some("could not be worked out"),
+            State::Idle | State::UnderWay(_) => Some(NOT_YET),
+        }
+    }
+
+    /// Waits until all is there: the history, and what the filter takes.
+    pub fn finish(&mut self) {
+        match &self.coming.state {
+            State::Idle => {
+                let judged = judge(&self.session, &self.unread);
+                self.settle(judged);
+            }
+            State::UnderWay(coming) => match coming.recv() {
+                Ok(judged) => self.settle(judged),
+                Err(_) => self.coming.state = State::Failed,
+            },
+            State::Failed | State::Here => {}
+        }
+        self.look_again();
+        self.finish_filter();
+    }
+
+    /// Starts to work out the history.
+    fn begin(&mut self) {
+        let (to, coming) = sync_channel(1);
+        let (session, unread) = (self.session.clone(), self.unread.clone());
+        let wake = self.coming.wake.clone();
+        let tell = move || {
+            if let Some(wake) = wake.get() {
+                wake();
+            }
+        };
+        let work = move || {
+            // What packets carry is shown as soon as it is known.
+            session.message_count();
+            tell();
+            // Whoever no longer wants it has closed the window.
+            drop(to.send(judge(&session, &unread)));
+            tell();
+        };
+        self.coming.state = State::UnderWay(coming);
+        // Where there can be no thread, nobody sends anything, and that is told as a failure.
+        let builder = thread::Builder::new().name("history".to_owned());
+        drop(builder.spawn(work));
+    }
+
+    /// Takes in the history, if it has come.
+    pub(crate) fn take_history(&mut self) {
+        let State::UnderWay(coming) = &self.coming.state else {
+            return;
+        };
+        match coming.try_recv() {
+            Ok(judged) => self.settle(judged),
+            Err(TryRecvError::Empty) => {}
+            Err(TryRecvError::Disconnected) => self.coming.state = State::Failed,
+        }
+    }
+
+    /// From now on the history is known. Who has not looked around yet is shown its story.
+    pub(crate) fn settle(&mut self, judged: Judged) {
+        self.judged = judged;
+        self.coming.state = State::Here;
+        let (judged, object) = (&self.judged, self.selection.object);
+        self.object_rows = ownership::rows(&judged.summaries, &judged.history, object);
+        let (history, links) = (&self.judged.history, &self.index.links);
+        self.filter.resume(&self.session, history, links);
+        if !self.is_looked_at {
+            self.open_story();
+        }
+    }
+}
+
+fn judge(session: &Session, unread: &[String]) -> Judged {
+    let history = Arc::new(History::build(session));
+    Judged::new(session, history, unread)
+}

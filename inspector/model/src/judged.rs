@@ -1,0 +1,119 @@
+//! What followed from the packets, arranged to be shown: all of a model that the session alone
+//! cannot tell.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use netreel_protocol::history::{History, Level};
+use netreel_protocol::session::{PacketId, Session};
+use netreel_protocol::verdict::Judgement;
+
+use crate::ownership::{self, Summary};
+
+/// A history, and what is computed of it once. By default that of a session of which nothing is
+/// known yet.
+#[derive(Default)]
+pub(crate) struct Judged {
+    pub history: Arc<History>,
+    /// What `netreel check` says; `None` until the history is known.
+    pub judgement: Option<Judgement>,
+    pub summaries: Vec<Summary>,
+    /// Where an object's summary is.
+    pub summary_places: BTreeMap<u64, usize>,
+    /// The findings in the order of their list, and where each stands in it.
+    pub finding_order: Vec<usize>,
+    pub finding_places: Vec<usize>,
+    pub finding_counts: [usize; 3],
+    /// The worst finding that a packet proves, by packet.
+    worst: Vec<(PacketId, Level)>,
+    /// For each node, from the worst level down: the times of its flags and the findings.
+    pub flags: Flags,
+}
+
+type Flags = Vec<[Vec<(i64, u32)>; 3]>;
+
+impl Judged {
+    /// Arranges a history. `unread` has a sentence for each reel that could not be read.
+    pub fn new(session: &Session, history: Arc<History>, unread: &[String]) -> Judged {
+        let summaries = ownership::summaries(&history);
+        let mut finding_order: Vec<usize> = (0..history.findings.len()).collect();
+        finding_order.sort_by_key(|&place| {
+            let finding = history.findings.get(place);
+            Reverse(finding.map(|finding| finding.level))
+        });
+        let mut finding_places = vec![0; finding_order.len()];
+        for (row, &place) in finding_order.iter().enumerate() {
+            finding_places[place] = row;
+        }
+        let mut finding_counts = [0; 3];
+        for finding in &history.findings {
+            finding_counts[rank(finding.level)] += 1;
+        }
+        let objects = summaries.iter().map(|summary| summary.object);
+        Judged {
+            judgement: Some(Judgement::new(session, &history, Level::Error, unread)),
+            summary_places: objects.zip(0..).collect(),
+            summaries,
+            finding_order,
+            finding_places,
+            finding_counts,
+            worst: worst(&history),
+            flags: flags(session, &history),
+            history,
+        }
+    }
+
+    /// The worst finding that a packet proves.
+    pub fn worst(&self, packet: PacketId) -> Option<Level> {
+        let place = self
+            .worst
+            .binary_search_by_key(&packet, |&(proof, _)| proof);
+        self.worst.get(place.ok()?).map(|&(_, level)| level)
+    }
+
+    /// How many bytes of memory it takes beside the history, as far as that grows with the findings.
+    pub fn memory(&self) -> usize {
+        let flags = self.flags.iter().flatten();
+        let flags = flags.map(|times| times.capacity() * size_of::<(i64, u32)>());
+        flags.sum::<usize>() + self.worst.capacity() * size_of::<(PacketId, Level)>()
+    }
+}
+
+/// Where a level stands in an entry of [`Judged::flags`].
+pub(crate) fn rank(level: Level) -> usize {
+    match level {
+        Level::Error => 0,
+        Level::Warning => 1,
+        Level::Info => 2,
+    }
+}
+
+/// See [`Judged::worst`].
+fn worst(history: &History) -> Vec<(PacketId, Level)> {
+    let findings = history.findings.iter();
+    let proofs = findings.flat_map(|finding| {
+        let evidence = finding.evidence.iter();
+        evidence.map(|piece| (piece.packet, finding.level))
+    });
+    let mut worst: Vec<(PacketId, Level)> = proofs.collect();
+    worst.sort_unstable_by_key(|&(packet, level)| (packet, Reverse(level)));
+    worst.dedup_by_key(|(packet, _)| *packet);
+    worst.shrink_to_fit();
+    worst
+}
+
+/// See [`Judged::flags`].
+fn flags(session: &Session, history: &History) -> Flags {
+    let mut flags: Flags = vec![Default::default(); session.nodes.len()];
+    for (place, finding) in history.findings.iter().enumerate() {
+        if let Some(lane) = flags.get_mut(usize::from(finding.node.0)) {
+            lane[rank(finding.level)].push((finding.time.0, place as u32));
+        }
+    }
+    for level in flags.iter_mut().flatten() {
+        level.sort_unstable();
+        level.shrink_to_fit();
+    }
+    flags
+}

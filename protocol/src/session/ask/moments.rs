@@ -1,0 +1,125 @@
+//! When a node sent and received.
+
+use netreel_reel::Time;
+
+use crate::session::read::ends::{Ends, Side};
+use crate::session::{NodeId, Session, SessionTime, Way};
+
+/// When a recorded node sent, or received, in the order of its events.
+#[derive(Clone, Copy)]
+pub struct Moments<'a> {
+    ends: &'a Ends,
+    /// Added to the reel's time it gives the session's.
+    shift_ns: i128,
+}
+
+impl Session {
+    /// When a node sent, or else received; each event once, however many packets it is of. `None`
+    /// where the node has no reel.
+    pub fn moments(&self, node: NodeId, way: Way) -> Option<Moments<'_>> {
+        let track = self.rows.tracks.get(self.track(node)?)?;
+        let side = match way {
+            Way::Out => Side::Send,
+            Way::In | Way::Again | Way::Passing => Side::Receive,
+        };
+        Some(Moments {
+            ends: track.side(side),
+            shift_ns: track.shift_ns,
+        })
+    }
+}
+
+impl<'a> Moments<'a> {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// The one at a place.
+    pub fn get(&self, place: usize) -> Option<SessionTime> {
+        let time = (place < self.len()).then(|| self.ends.time(place))?;
+        Some(SessionTime::of(time, self.shift_ns))
+    }
+
+    /// All of them.
+    pub fn iter(self) -> impl Iterator<Item = SessionTime> + 'a {
+        let times = self.ends.times();
+        times.map(move |time| SessionTime::of(time, self.shift_ns))
+    }
+
+    /// The place of the first that is not before `time`, where they are in the order of time.
+    pub fn place(&self, time: SessionTime) -> usize {
+        if time > SessionTime::MAX {
+            return self.len();
+        }
+        if time.0 <= -SessionTime::MAX.0 {
+            return 0;
+        }
+        match u64::try_from(i128::from(time.0) - self.shift_ns) {
+            Ok(nanos) => self.ends.place_of(Time(nanos)),
+            // Before the zero of the reel's clock, or after all that it can tell.
+            Err(_) if i128::from(time.0) < self.shift_ns => 0,
+            Err(_) => self.len(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use netreel_reel::EventNumber;
+
+    use super::*;
+    use crate::session::read::ends::RawEnd;
+
+    #[test]
+    fn moments_are_found_on_the_clock_of_the_session() {
+        let mut ends = Ends::default();
+        let times = [0, 5, 5, 9, 1_000, u64::MAX];
+        for (number, time) in (0..).zip(times) {
+            ends.push(&RawEnd {
+                number: EventNumber(number),
+                time: Time(time),
+                connection: 0,
+                hash: 0,
+                length: 0,
+                whole: 0,
+                failed: false,
+                forward: false,
+            });
+        }
+        let ends = &ends;
+        for shift_ns in [
+            0,
+            7,
+            -7,
+            i128::from(i64::MAX),
+            -i128::from(u64::MAX),
+            1 << 80,
+        ] {
+            let moments = Moments { ends, shift_ns };
+            let all: Vec<SessionTime> = moments.iter().collect();
+            let got: Vec<SessionTime> = (0..9).map_while(|place| moments.get(place)).collect();
+            assert_eq!(all, got);
+            let max = SessionTime::MAX.0;
+            let near = [
+                -max - 1,
+                -max,
+                1 - max,
+                max - 1,
+                max,
+                max + 1,
+                i64::MIN,
+                i64::MAX,
+            ];
+            for time in (-20..20).chain(980..1_020).chain(near).map(SessionTime) {
+                let expected = all.partition_point(|&each| each < time);
+                assert_eq!(moments.place(time), expected, "{time:?} {shift_ns}");
+            }
+        }
+    }
+}
