@@ -46,7 +46,7 @@ pub fn verdict(judgement: &Judgement, out: &mut dyn Write) -> Result<(), Failure
         Verdict::Wrong => AnsiColor::Red,
         Verdict::Unknown => AnsiColor::Yellow,
     };
-    let style = color.on_default().bold();
+    let style = text::style(color.on_default().bold());
     let headline = judgement.headline();
     let word = judgement.verdict.name();
     let rest = headline.strip_prefix(word).unwrap_or(&headline);
@@ -125,5 +125,5 @@ fn style(level: Level) -> anstyle::Style {
         Level::Warning => AnsiColor::Yellow,
         Level::Info => AnsiColor::Cyan,
     };
-    color.on_default().bold()
+    text::style(color.on_default().bold())
 }
