@@ -350,3 +350,43 @@ fn a_protocol_is_chosen_by_what_a_packet_begins_with() {
         assert_eq!(lines(&decoded), [expected]);
     }
 }
+
+#[test]
+fn a_choice_works_out_one_of_its_values() {
+    let wire = wire(
+        "enum Kind : u8 { a = 1, b = 5 }
+        struct P {
+            n: u8;
+            kind: Kind;
+            let m = if (n > 3) 100 / (n - 4) else if (n == 0) 7 else n;
+            let other: Kind = if (n == 1) Kind.b else kind;
+            let either = if (kind == Kind.a) n > 1 else false;
+            let number = int(kind) * 2 + int(either);
+            items: u8[if (n == 9) 1 else 0];
+        }",
+    );
+    let values = |packet: &[u8]| {
+        let decoded = decode(&wire, packet);
+        assert_eq!(decoded.diagnostics, []);
+        lines(&decoded)[2..6].join(", ")
+    };
+    assert_eq!(
+        values(&[0, 1]),
+        "m = 7, other = a (1), either = false, number = 2"
+    );
+    assert_eq!(
+        values(&[1, 1]),
+        "m = 1, other = b (5), either = false, number = 2"
+    );
+    assert_eq!(
+        values(&[3, 1]),
+        "m = 3, other = a (1), either = true, number = 3"
+    );
+    assert_eq!(
+        values(&[9, 5, 0]),
+        "m = 20, other = b (5), either = false, number = 10"
+    );
+    // What is not chosen need not have a value.
+    let decoded = decode(&wire, &[4, 1]);
+    assert_eq!(decoded.diagnostics.len(), 1, "a division by zero");
+}

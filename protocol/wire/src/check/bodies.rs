@@ -111,6 +111,7 @@ impl<'a> Checker<'a, '_> {
     pub(super) fn steps(&mut self, statements: &[Statement<'a>], body: &mut Body<'a>) -> Vec<Step> {
         let outer = body.scope.visible.len();
         let mut steps = Vec::new();
+        self.check_after_rest(statements);
         for statement in statements {
             if self.has_enough() {
                 break;

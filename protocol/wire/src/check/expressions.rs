@@ -67,6 +67,9 @@ impl<'a> Checker<'a, '_> {
             }
             ExprKind::Call(name, arguments) => self.typed_call(*name, arguments, expr, scope),
             ExprKind::Unary(operator, inner) => self.typed_unary(*operator, inner, expr, scope),
+            ExprKind::Choice(condition, then, otherwise) => {
+                self.typed_choice(condition, (then, otherwise), expr.span, scope)
+            }
             ExprKind::Binary(operator, left, right) => {
                 let left_typed = self.typed(left, scope);
                 let right_typed = self.typed(right, scope);
@@ -375,7 +378,8 @@ impl<'a> Checker<'a, '_> {
         let seen = self.seen_from(name.span);
         names.extend(self.constants.seen(seen));
         names.extend(self.enum_names.seen(seen));
-        let suggestion = crate::suggest::did_you_mean(name.text, names);
+        let suggestion = self.member_called(name);
+        let suggestion = suggestion.or_else(|| crate::suggest::did_you_mean(name.text, names));
         let report = self
             .report(name.span, format!("there is no `{}`", name.text))
             .label("expected a field before this one, a constant or an enum");

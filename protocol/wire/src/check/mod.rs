@@ -4,6 +4,7 @@
 mod annotations;
 mod bodies;
 mod calls;
+mod choices;
 mod derived;
 mod enums;
 mod expressions;
@@ -17,6 +18,7 @@ mod names;
 mod nesting;
 mod parameters;
 mod protocols;
+mod rests;
 mod settings;
 mod state;
 mod tests;
