@@ -1,8 +1,10 @@
 //! Choices between values, and members of enums that were named without their enum.
 
 use super::Checker;
+use super::bodies::Body;
 use super::expressions::{Scope, Typed, ValueType};
-use super::model::Expression;
+use super::heads::HeadKind;
+use super::model::{Expression, FieldId, Shared};
 use crate::report::Span;
 use crate::syntax::ast::{Expr, Ident};
 
@@ -51,6 +53,63 @@ impl<'a> Checker<'a, '_> {
         let boxed = |value| Box::new(value);
         let choice = Expression::Choice(boxed(asked), boxed(first), boxed(second));
         Some((choice, first_type))
+    }
+
+    /// The fields that can be read at the end of every arm of a branch; what comes after can read them.
+    pub(super) fn shared(
+        &mut self,
+        arms: &[Vec<(&'a str, FieldId)>],
+        body: &mut Body<'a>,
+    ) -> Shared {
+        let mut shared: Shared = Vec::new();
+        let Some((first, others)) = arms.split_first() else {
+            return shared;
+        };
+        let structure = body.scope.structure;
+        let heads = self.heads[structure.0 as usize].as_slice();
+        let kind = |id: FieldId| {
+            let head = heads.get(id.0 as usize)?;
+            let is_plain = !head.repeated && !head.layered;
+            let is_value = matches!(
+                head.kind,
+                HeadKind::Integer | HeadKind::Bool | HeadKind::Enum(_) | HeadKind::Flags(_)
+            );
+            (is_plain && is_value).then_some(head.kind)
+        };
+        for &(name, id) in first {
+            let same = |arm: &Vec<(&'a str, FieldId)>| {
+                let found = arm.iter().find(|(other, _)| *other == name)?.1;
+                (kind(found) == kind(id)).then_some(found)
+            };
+            let Some(others) = others.iter().map(same).collect::<Option<Vec<_>>>() else {
+                continue;
+            };
+            if kind(id).is_some() && !others.is_empty() {
+                body.scope.shared.push((name, id));
+                let mut all = vec![id];
+                all.extend(others);
+                self.shared_fields.push((structure, all.clone()));
+                shared.push(all);
+            }
+        }
+        shared
+    }
+
+    /// Where the field that stands for others is read, those are.
+    pub(super) fn read_shared(&mut self) {
+        // A branch inside another one was noted before that.
+        for (structure, all) in self.shared_fields.iter().rev() {
+            let Some((first, others)) = all.split_first() else {
+                continue;
+            };
+            for id in others {
+                for known in [&mut self.reads, &mut self.needed_later] {
+                    if known.contains(&(*structure, *first)) {
+                        known.insert((*structure, *id));
+                    }
+                }
+            }
+        }
     }
 
     /// What to write where somebody named a member of an enum without the enum.

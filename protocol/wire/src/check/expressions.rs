@@ -28,6 +28,8 @@ pub(super) struct Scope<'a> {
     pub(super) structure: StructId,
     /// Innermost last.
     pub(super) visible: Vec<(&'a str, FieldId)>,
+    /// Those that every arm of a branch before declares. Nothing measures them.
+    pub(super) shared: Vec<(&'a str, FieldId)>,
     /// The repeated field whose element `item` is.
     pub(super) item: Option<FieldId>,
 }
@@ -174,7 +176,7 @@ impl<'a> Checker<'a, '_> {
             return self.typed_field(scope.structure, item, path, span, true);
         }
         let field = scope.and_then(|scope| {
-            let mut visible = scope.visible.iter().rev();
+            let mut visible = scope.visible.iter().rev().chain(scope.shared.iter().rev());
             visible
                 .find(|(name, _)| *name == first.text)
                 .map(|(_, id)| (scope.structure, *id))

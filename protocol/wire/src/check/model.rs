@@ -376,6 +376,10 @@ pub(crate) enum LayerArgument {
     },
 }
 
+/// Fields that every arm of a branch declares, so that what comes after can read them: for each the
+/// field of each arm, in order. The first one stands for all of them.
+pub(crate) type Shared = Vec<Vec<FieldId>>;
+
 /// A statement of a struct's body.
 #[derive(Debug)]
 pub(crate) enum Step {
@@ -384,6 +388,7 @@ pub(crate) enum Step {
         condition: Expression,
         then: Vec<Step>,
         otherwise: Vec<Step>,
+        shared: Shared,
     },
     Switch {
         on: Expression,
@@ -391,6 +396,7 @@ pub(crate) enum Step {
         text: Arc<str>,
         arms: Vec<(Vec<i128>, Vec<Step>)>,
         default: Option<Vec<Step>>,
+        shared: Shared,
     },
     /// `size (bytes) { ... }`
     Window {

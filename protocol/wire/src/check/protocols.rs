@@ -210,6 +210,7 @@ impl<'a> Checker<'a, '_> {
         let scope = Scope {
             structure: root?,
             visible: Vec::new(),
+            shared: Vec::new(),
             item: None,
         };
         self.condition(&setting.value, &scope)
