@@ -55,7 +55,7 @@ pub fn verdict(judgement: &Judgement, out: &mut dyn Write) -> Result<(), Failure
         Verdict::Wrong => AnsiColor::Red,
         Verdict::Unknown => AnsiColor::Yellow,
     };
-    let style = color.on_default().bold();
+    let style = text::style(color.on_default().bold());
     let headline = judgement.headline();
     let word = judgement.verdict.name();
     let rest = headline.strip_prefix(word).unwrap_or(&headline);
@@ -145,5 +145,5 @@ fn style(level: Level) -> anstyle::Style {
         Level::Warning => AnsiColor::Yellow,
         Level::Info => AnsiColor::Cyan,
     };
-    color.on_default().bold()
+    text::style(color.on_default().bold())
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use netreel_capture::FileAppend;
 use netreel_capture::import::{self, Imported, NamedNode, Origin, Target};
 use netreel_reel::WireText;
+use netreel_wire::Wire;
 
 use crate::arguments::Import;
 use crate::open;
@@ -79,17 +80,19 @@ pub fn run(arguments: &Import, out: &mut dyn Write) -> Result<Answer, Failure> {
     }
 }
 
-/// The text of a wire and its name, as a reel carries it.
+/// The text of a wire and its name, as a reel carries it: with what it imports in one bundle.
 pub fn wire_text(path: &Path) -> Result<WireText, Failure> {
-    // A wire that does not compile would be a surprise for whoever opens the reel.
-    open::wire(path)?;
-    let text = open::wire_text(path)
-        .map_err(|why| Failure::new(format!("--wire {}: {why}", path.display())))?;
     let name = path.file_name().unwrap_or(path.as_os_str());
-    Ok(WireText {
-        name: name.to_string_lossy().into_owned(),
-        text,
-    })
+    let name = name.to_string_lossy().into_owned();
+    let text = open::wire(path)?.text().to_owned();
+    // A wire that does not compile would be a surprise for whoever opens the reel.
+    Wire::compile(&name, &text).map_err(|error| {
+        Failure::new(format!(
+            "--wire {}: in one text with what it imports it does not compile\n{error}",
+            path.display()
+        ))
+    })?;
+    Ok(WireText { name, text })
 }
 
 /// The files that are to be made in `folder`: one for each node, or the observer's.

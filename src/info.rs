@@ -39,7 +39,7 @@ pub fn run(arguments: &Info, out: &mut dyn Write) -> Result<Answer, Failure> {
     )?;
     writeln!(out, "length     {}", text::duration(length))?;
     if let Some(wire) = &session.wire {
-        writeln!(out, "wire       {}", wire.name())?;
+        writeln!(out, "wire       {}", wire.names())?;
     }
     let sum = |part: &dyn Fn(&Traffic) -> u64| session.traffic().values().map(part).sum::<u64>();
     let unknown = match sum(&|link| link.fate(Fate::Unknown)) {

@@ -38,7 +38,9 @@ use outcome::{Answer, Failure};
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    let mut out = std::io::BufWriter::new(anstream::stdout());
+    // Nothing may take bytes out of what is printed: data goes to the output as it is. What is
+    // coloured for people asks `text::style` first.
+    let mut out = std::io::BufWriter::new(std::io::stdout());
     let answer = run(&arguments.command, &mut out).and_then(|answer| {
         out.flush()?;
         Ok(answer)

@@ -22,8 +22,10 @@ pub fn run(arguments: &Packets, out: &mut dyn Write) -> Result<Answer, Failure> 
     let query = open::query(arguments.filter.as_deref(), &story.session)?;
     let widths = Widths::new(&story.session);
     if !arguments.read.json {
-        let heads = ["#", "time s", "link", "messages", "seq", "bytes", "fate"];
-        widths.line(heads.map(str::to_owned), out)?;
+        let mut heads =
+            ["#", "time s", "link", "messages", "seq", "bytes", "fate"].map(str::to_owned);
+        heads[2] = widths.link_cell(&heads[2], "protocol");
+        widths.line(heads, out)?;
     }
     let all = (0, story.session.packet_count());
     let chosen = query.packets(&story.session, &|| story.history(), all);
@@ -53,6 +55,8 @@ struct Widths {
     number: usize,
     time: usize,
     link: usize,
+    /// Of the column beside the link; there is none where the wire has one protocol.
+    protocol: Option<usize>,
     messages: usize,
     sequence: usize,
     bytes: usize,
@@ -88,9 +92,22 @@ impl Widths {
             number: digits(session.packet_count().saturating_sub(1) as u64).max(2),
             time: widest(&mut ends.iter().map(|end| text::time(*end).len()), 6),
             link: text::link_width(session, 4),
+            protocol: session.wire.as_ref().and_then(|wire| {
+                let names = wire.protocols().map(|(name, _)| name.chars().count());
+                (names.len() > 1).then(|| names.fold(8, usize::max))
+            }),
             messages: widest(&mut lists, 8),
             sequence: widest(&mut sequences.map(|it| digits(it.value)), 3),
             bytes: digits(u64::from(session.longest())).max(5),
+        }
+    }
+
+    /// The link and, where the wire has several, the protocol.
+    fn link_cell(&self, link: &str, protocol: &str) -> String {
+        let links = self.link;
+        match self.protocol {
+            Some(width) => format!("{link:<links$}  {protocol:<width$}"),
+            None => format!("{link:<links$}"),
         }
     }
 
@@ -99,14 +116,15 @@ impl Widths {
         let Widths {
             number: numbers,
             time: times,
-            link: links,
+            link: _,
+            protocol: _,
             messages: lists,
             sequence: sequences,
             bytes: lengths,
         } = *self;
         writeln!(
             out,
-            "{number:>numbers$}  {time:>times$}  {link:<links$}  {messages:<lists$}  \
+            "{number:>numbers$}  {time:>times$}  {link}  {messages:<lists$}  \
              {sequence:>sequences$}  {bytes:>lengths$}  {fate}"
         )?;
         Ok(())
@@ -126,7 +144,13 @@ fn line(story: &Story, id: PacketId, widths: &Widths, out: &mut dyn Write) -> Re
     let cells = [
         id.0.to_string(),
         time.unwrap_or_default(),
-        text::link(session, &packet),
+        widths.link_cell(
+            &text::link(session, &packet),
+            export::protocol(session, id)
+                .flatten()
+                .as_deref()
+                .unwrap_or("-"),
+        ),
         kinds_of(kinds(session), messages.into_iter()),
         sequence.unwrap_or_default(),
         packet.length.to_string(),

@@ -35,6 +35,14 @@ pub fn bytes(bytes: u64) -> String {
     }
 }
 
+/// A style where the standard output shows colours; none where it goes to a file or another program.
+pub fn style(style: anstyle::Style) -> anstyle::Style {
+    match anstream::AutoStream::choice(&std::io::stdout()) {
+        anstream::ColorChoice::Never => anstyle::Style::new(),
+        _ => style,
+    }
+}
+
 /// `1 packet`, `2 packets`.
 pub fn count(number: u64, one: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };

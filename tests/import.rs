@@ -186,6 +186,27 @@ fn an_imported_reel_explains_itself() {
 }
 
 #[test]
+fn a_wire_that_imports_is_whole_in_the_reel() {
+    let folder = Folder::new();
+    let capture = folder.file("talk.pcap", &pcap(&TALK, 100));
+    let wire = "import \"common/text.wire\";
+        wire talk { byte_order = little; bit_order = lsb; root = Text; }";
+    let wire = folder.file("talk.wire", wire.as_bytes());
+    std::fs::create_dir(folder.path("common")).expect("a folder");
+    folder.file(
+        "common/text.wire",
+        b"struct Text { said: string(rest, ascii); }",
+    );
+    let reels = folder.path("reels");
+    netreel(&["import", &capture, "--wire", &wire, "--out", &reels]).expect(0);
+    std::fs::remove_file(folder.path("common/text.wire")).expect("a file");
+    let shown = netreel(&["show", &reels, "--packet", "0"]).expect(0);
+    assert!(shown.out.contains("said"), "{}", shown.out);
+    let info = netreel(&["info", &reels]).expect(0);
+    assert!(!info.err.contains("has a mistake"), "{}", info.err);
+}
+
+#[test]
 fn a_snap_length_is_told_everywhere() {
     let folder = Folder::new();
     let capture = folder.file("talk.pcap", &pcap(&TALK, 30));

@@ -463,6 +463,75 @@ fn an_edited_packet_of_a_capture_is_told() {
     );
 }
 
+#[test]
+fn every_byte_comes_back_through_a_pipe() {
+    let folder = Folder::new();
+    folder.write(
+        "text.wire",
+        "wire text { byte_order = little; bit_order = lsb; root = Text; }
+         struct Text { plain: string(u8, latin1); wide: string(u16, utf8); }",
+    );
+    let bytes: Vec<u8> = (0..=254).collect();
+    let wide: String = (0..0x100).filter_map(char::from_u32).collect();
+    let mut packet = vec![255];
+    packet.extend(bytes);
+    packet.extend((wide.len() as u16).to_le_bytes());
+    packet.extend(wide.bytes());
+    folder.write("text.pcap", pcap(&[&packet, b"\x02\x1b\x7f\0\0"]));
+    let wire = folder.path("text.wire");
+    let arguments = ["decode", "text.wire", "--from", "text.pcap", "--json"];
+    let decoded = folder.run(&arguments).expect(0);
+    assert!(decoded.out.contains('\x7f'), "{}", decoded.out);
+    let again = piped(&[&wire], &["encode"], decoded.out.as_bytes()).expect(0);
+    assert_eq!(again.err, "netreel: 2 packets, 0 of them changed\n");
+    for (line, again) in decoded.out.lines().zip(again.out.lines()) {
+        let read = |line| serde_json::from_str::<Value>(line).expect("JSON");
+        assert_eq!(read(again), read(line));
+    }
+}
+
+#[test]
+fn a_packet_that_cannot_be_encoded_is_named_and_the_rest_goes_on() {
+    let (lines, ran) = session(|lines| {
+        lines[1]["packet"]["header"]["sent_time_ms"] = json!("soon");
+    });
+    let ran = ran.expect(1);
+    let named = "the standard input, packet 1, does not fit the wire\nheader.sent_time_ms: ";
+    assert!(ran.err.contains(named), "{}", ran.err);
+    let end = format!(
+        "netreel: {} packets, 0 of them changed, 1 left out\n",
+        lines.len()
+    );
+    assert!(ran.err.ends_with(&end), "{}", ran.err);
+    assert_eq!(ran.out.lines().count(), lines.len() - 1);
+}
+
+#[test]
+fn what_does_not_fit_is_said_once_for_many_packets() {
+    let folder = Folder::new();
+    folder.write(
+        "list.pcap",
+        pcap(&[
+            &[0x47, 7, 0, 2, 1],
+            &[0x47, 7, 0, 0],
+            &[0x47, 7, 0, 2, 1, 1, 0, 1],
+            &[0x48, 7, 0, 0],
+        ]),
+    );
+    let arguments = ["decode", "moves.wire", "--from", "list.pcap"];
+    let ran = folder.run(&arguments).expect(1);
+    let lines: Vec<&str> = ran.err.lines().collect();
+    assert_eq!(
+        lines,
+        [
+            "netreel: 3 of 4 packets do not fit the wire:",
+            "netreel:   2 x messages[].object: `u16` needs 16 bits, none is left before the packet's \
+             end; `Message[count]` asks for 2 elements  (packet 0)",
+            "netreel:   1 x magic: the value is 72 (0x48), it should be 71 (0x47)  (packet 3)",
+        ]
+    );
+}
+
 const SECRET: &str = r#"wire secret { byte_order = little; bit_order = lsb; root = Packet; }
 layer Sealed(id: int, nonce: bytes) { transform = chacha20_poly1305(keylog("SESSION", id), nonce, x""); }
 struct Packet { id: u8; nonce: bytes(12); body: Body through Sealed(id, nonce); }

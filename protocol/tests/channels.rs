@@ -198,6 +198,33 @@ fn a_message_that_acknowledges_another_acks_its_packet() {
 }
 
 #[test]
+fn a_cumulative_ack_acks_all_before() {
+    let wire = format!(
+        "{HEAD}
+struct Message @message {{
+    kind: Kind @message_kind;
+    if (kind == Kind.acked) {{ number: u8 @acknowledges_before; }}
+    else {{ sequence: u8 @reliable_sequence; }}
+}}
+"
+    );
+    let (session, history) = play(
+        &wire,
+        &[
+            (0, 10, true, &[0, 0, 254]),
+            (0, 20, true, &[1, 0, 255]),
+            (0, 30, true, &[2, 0, 0]),
+            (0, 40, true, &[3, 0, 1]),
+            (1, 130, true, &[0, 1, 0]),
+            (0, 230, false, &[0, 1, 0]),
+            (1, 240, true, &[1, 1, 1]),
+            (0, 340, false, &[1, 1, 1]),
+        ],
+    );
+    assert_eq!(acked(&session, &history), [(0, 230), (1, 230), (2, 340)]);
+}
+
+#[test]
 fn fragments_with_an_id_come_in_any_order() {
     let wire = format!("{HEAD}{CHANNELS}");
     // Joined: one data message of channel 9 with number 0.

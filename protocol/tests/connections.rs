@@ -90,6 +90,7 @@ fn check(session: &Session) -> Result<(), TestCaseError> {
             protocol: facts.protocol,
             sequence: facts.sequence,
             ack: facts.ack,
+            acknowledges_before: facts.acknowledges_before,
             ack_bits: facts.ack_bits,
             ack_ranges: facts.ack_ranges,
             range_bits: facts.range_bits,

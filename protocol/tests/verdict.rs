@@ -462,6 +462,16 @@ fn without_a_wire_packets_are_only_bytes() {
             "the wire inside the reels does not compile: packets are only bytes",
         )],
     );
+    let mut one_wrong = reels(Some(WIRE));
+    one_wrong[1] = reels(Some("wire ?")).remove(1);
+    check(
+        one_wrong,
+        &[(
+            "wire-error",
+            "the wire tiny.wire inside a reel does not compile: its packets are read by the wire of \
+             another reel",
+        )],
+    );
     let no_rules = "wire bare { version = 1; byte_order = little; bit_order = lsb; root = P; }
         struct P { magic: u8 = 0xA7; sender: u8; rest: bytes(rest); }";
     check(

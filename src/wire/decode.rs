@@ -3,9 +3,10 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use netreel_wire::{Connections, Decoded, Diagnostic, PacketFacts};
+use netreel_wire::{Connections, Decoded, Diagnostic, FILE_STEPS_MAX, PacketFacts, Spent, States};
 use serde_json::{Value as Json, json};
 
+use super::misfits::Misfits;
 use super::packets::{Given, each_packet};
 use super::source::Source;
 use crate::arguments::WireDecode;
@@ -21,6 +22,7 @@ pub fn run(arguments: &WireDecode, out: &mut dyn Write) -> Result<Answer, Failur
     // A packet is read after those before it: each connection keeps what they left.
     let mut connections = Connections::new(&wire);
     let mut facts = PacketFacts::default();
+    let mut misfits = Misfits::default();
     let (mut count, mut shown, mut clean) = (0, 0, true);
     each_packet(arguments, &wire, &mut |number, given| {
         count += 1;
@@ -47,6 +49,7 @@ pub fn run(arguments: &WireDecode, out: &mut dyn Write) -> Result<Answer, Failur
             }
         };
         clean &= decoded.diagnostics.is_empty();
+        misfits.take(number, &decoded);
         if arguments.json {
             let json = json.unwrap_or_else(|| decoded.to_json());
             packets::json(&with_diagnostics(json, &decoded), out)?;
@@ -63,6 +66,26 @@ pub fn run(arguments: &WireDecode, out: &mut dyn Write) -> Result<Answer, Failur
         shown += 1;
         Ok(())
     })?;
+    if shown > 1 {
+        out.flush()?;
+        for line in misfits.lines() {
+            anstream::eprintln!("netreel: {line}");
+        }
+    }
+    let Spent { forgotten, unread } = connections.spent();
+    if forgotten > 0 {
+        anstream::eprintln!(
+            "netreel: the wire keeps more of its connections than the {} MiB that all may take: \
+             connections were forgotten {forgotten} times",
+            States::BYTES_MAX >> 20
+        );
+    }
+    if unread > 0 {
+        anstream::eprintln!(
+            "netreel: the wire's scripts took all {FILE_STEPS_MAX} steps that they may take for a \
+             file: {unread} packets were not read"
+        );
+    }
     match arguments.packet {
         Some(wanted) if shown == 0 => Err(Failure::new(format!(
             "there is no packet {wanted}: there are {count}, numbered from 0"

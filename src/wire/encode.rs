@@ -72,7 +72,8 @@ fn packet(
 }
 
 /// Packets of connections, in order. Prints the lines as they read now, and tells those that came out
-/// other than they were.
+/// other than they were. A packet that does not fit the wire is named and left out; those after it are
+/// made as if it had not been sent.
 fn session(
     wire: &Wire,
     name: &str,
@@ -82,11 +83,15 @@ fn session(
 ) -> Result<Answer, Failure> {
     let mut connections = Connections::new(wire);
     let mut encoded = Vec::new();
-    let mut different = 0;
+    let (mut different, mut left_out) = (0, 0);
     for (number, line) in lines.iter().enumerate() {
         let packet = match connections.encode(line) {
             Ok(packet) => packet,
-            Err(error) => return Ok(refused(&format!("{name}, packet {number},"), &error)),
+            Err(error) => {
+                left_out += 1;
+                refused(&format!("{name}, packet {number},"), &error);
+                continue;
+            }
         };
         if packet.differs {
             different += 1;
@@ -96,12 +101,19 @@ fn session(
         packets::json(&packet.line, &mut encoded)?;
     }
     let count = text::count(lines.len() as u64, "packet");
-    anstream::eprintln!("netreel: {count}, {different} of them changed");
+    let missing = match left_out {
+        0 => String::new(),
+        _ => format!(", {left_out} left out"),
+    };
+    anstream::eprintln!("netreel: {count}, {different} of them changed{missing}");
     match &arguments.out {
         Some(_) => save(arguments, &encoded)?,
         None => out.write_all(&encoded)?,
     }
-    Ok(Answer::Clean)
+    Ok(match left_out {
+        0 => Answer::Clean,
+        _ => Answer::Wrong,
+    })
 }
 
 fn save(arguments: &WireEncode, bytes: &[u8]) -> Result<(), Failure> {

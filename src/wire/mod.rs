@@ -3,6 +3,7 @@
 mod check;
 mod decode;
 mod encode;
+mod misfits;
 mod packets;
 mod source;
 mod test;

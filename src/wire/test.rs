@@ -68,6 +68,7 @@ fn report(result: &TestResult, out: &mut dyn Write) -> Result<(), Failure> {
         true => (AnsiColor::Green.on_default(), "ok    "),
         false => (AnsiColor::Red.on_default().bold(), "FAILED"),
     };
+    let style = text::style(style);
     let TestResult {
         name, file, line, ..
     } = result;

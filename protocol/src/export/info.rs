@@ -11,7 +11,7 @@ use crate::session::{Fate, Hole, Interface, Node, NodeId, Observer, Session, Tri
 /// The answer of `netreel info --json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Info {
-    /// What the wire calls the protocol; `null` where there is no wire.
+    /// What the wire calls the protocol, all names where there are several; `null` where there is no wire.
     pub wire: Option<String>,
     /// Where the session's clock starts, in nanoseconds since 1970-01-01T00:00:00Z, in decimal.
     pub start_utc_ns: String,
@@ -230,7 +230,7 @@ pub fn info_of_packets(session: &Session) -> Info {
     let nodes = (0..).map(NodeId).zip(&session.nodes);
     let links = session.traffic().keys();
     Info {
-        wire: session.wire.as_ref().map(|wire| wire.name().to_owned()),
+        wire: session.wire.as_ref().map(|wire| wire.names()),
         start_utc_ns: session.start_utc_ns.to_string(),
         duration_ns: session.span.end.0.saturating_sub(session.span.start.0),
         nodes: nodes.map(|(id, each)| node(session, id, each)).collect(),

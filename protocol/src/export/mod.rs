@@ -17,6 +17,6 @@ pub use check::{Check, Conclusion, Counts, EvidenceJson, FindingJson, check, con
 pub use csv::{CSV_COLUMNS, csv_row};
 pub use info::{Fates, HoleJson, Info, LinkJson, NodeJson, Spread, info, info_of_packets};
 pub use objects::{DeliveryJson, LaneJson, ObjectJson, Objects, SpanJson, objects};
-pub use packets::{EffectJson, MessageJson, PacketJson, packet};
+pub use packets::{EffectJson, MessageJson, PacketJson, packet, protocol};
 pub use pcapng::{Comments, Frames, Naming, PcapngOptions, PcapngSummary, pcapng};
 pub use show::{DiagnosticJson, FieldJson, Show, show};

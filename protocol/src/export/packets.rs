@@ -40,6 +40,9 @@ pub struct PacketJson {
     pub length: u32,
     /// How many of them are known, where a capture kept the first ones only; else `null`.
     pub cut: Option<u32>,
+    /// The protocol that claims it, `null` where none does; left out where the wire has only one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub protocol: Option<Option<String>>,
     /// Its number on its link.
     pub sequence: Option<u64>,
     /// The newest packet that its sender had received.
@@ -150,6 +153,7 @@ pub fn packet(session: &Session, history: &History, id: PacketId) -> Option<Pack
             .collect(),
         length: packet.length,
         cut: packet.cut,
+        protocol: protocol(session, id),
         sequence: said.sequence.map(|sequence| sequence.value),
         ack: said.ack.map(|ack| ack.value),
         diagnostics: said.diagnostics,
@@ -158,6 +162,17 @@ pub fn packet(session: &Session, history: &History, id: PacketId) -> Option<Pack
             .map(|(id, facts)| message(session, history, id, &facts))
             .collect(),
     })
+}
+
+/// The name of the protocol that claims a packet, where the wire has several.
+pub fn protocol(session: &Session, packet: PacketId) -> Option<Option<String>> {
+    let wire = session.wire.as_ref()?;
+    let mut protocols = wire.protocols();
+    if protocols.len() < 2 {
+        return None;
+    }
+    let id = session.said(packet).and_then(|said| said.protocol);
+    Some(id.and_then(|id| Some(protocols.nth(usize::from(id.0))?.0.to_owned())))
 }
 
 fn message(

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use netreel_table::Column;
-use netreel_wire::Sequence;
+use netreel_wire::{MessageFacts, Sequence};
 
 use super::line::Line;
 use super::sequence::{span, unwrap};
@@ -29,6 +29,7 @@ impl Acks {
                 node,
                 acks: BTreeMap::new(),
                 newest_messages: BTreeMap::new(),
+                all_before: BTreeMap::new(),
                 learnt: Learnt::default(),
             };
             for (end, crossing, stamp) in session.ends(node) {
@@ -58,6 +59,8 @@ struct Learning<'a> {
     node: NodeId,
     acks: BTreeMap<NodeId, Acked>,
     newest_messages: BTreeMap<Stream, i64>,
+    /// All messages before this place are known to have arrived.
+    all_before: BTreeMap<Stream, i64>,
     learnt: Learnt,
 }
 
@@ -134,7 +137,16 @@ impl Learning<'_> {
 
     /// Marks the packets that carried the messages that messages of this packet acknowledge.
     fn hears_of_messages(&mut self, id: PacketId, from: NodeId, end: EndId, stamp: Stamp) {
-        for (_, facts) in self.session.messages_of(id) {
+        let session = self.session;
+        let said = session.said(id);
+        if let Some(before) = said.and_then(|said| said.acknowledges_before) {
+            let facts = MessageFacts::default();
+            self.hears_of_all_before(reliable((self.node, from), &facts), before, end, stamp);
+        }
+        for (_, facts) in session.messages_of(id) {
+            if let Some(before) = facts.acknowledges_before {
+                self.hears_of_all_before(reliable((self.node, from), &facts), before, end, stamp);
+            }
             let Some(sequence) = facts.acknowledges else {
                 continue;
             };
@@ -154,6 +166,30 @@ impl Learning<'_> {
                 self.learnt.note(carrier, end);
             }
         }
+    }
+}
+
+impl Learning<'_> {
+    /// Marks the packets that carried the messages of a stream before one.
+    fn hears_of_all_before(&mut self, stream: Stream, before: Sequence, end: EndId, stamp: Stamp) {
+        let Some(line) = self.streams.links.get(&stream) else {
+            return;
+        };
+        let start = line.start().unwrap_or(0);
+        let near = self.newest_messages.entry(stream).or_insert(start);
+        let place = unwrap(before, *near);
+        *near = place.saturating_sub(1).max(*near);
+        let settled = self.all_before.entry(stream).or_insert(start);
+        let places = line.from(*settled).take_while(|&(at, _)| at < place);
+        for (at, _) in places {
+            let copies = self.streams.copies_at(line, at);
+            let carriers = copies.filter_map(|copy| self.session.carrier(copy));
+            let sent = carriers.take_while(|&packet| had_been_sent(self.session, packet, stamp));
+            if let Some(latest) = sent.last() {
+                self.learnt.note(latest, end);
+            }
+        }
+        *settled = place.max(*settled);
     }
 }
 

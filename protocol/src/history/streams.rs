@@ -81,6 +81,7 @@ impl Streams {
             let Some((link, first, said, messages)) = session.spoken(packet) else {
                 continue;
             };
+            streams.acknowledges |= said.acknowledges_before.is_some();
             streams.take_packet(packet, link, said.sequence, &mut newest_packets);
             for (message, facts) in messages {
                 let facts = &facts;
@@ -98,7 +99,8 @@ impl Streams {
                 if session.role(facts) == Role::Disconnect {
                     streams.partings.push(message);
                 }
-                streams.acknowledges |= facts.acknowledges.is_some();
+                streams.acknowledges |=
+                    facts.acknowledges.is_some() || facts.acknowledges_before.is_some();
             }
         }
         for column in [

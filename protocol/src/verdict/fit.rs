@@ -1,6 +1,10 @@
 //! Reasons about the wire: that there is none, that packets do not fit it, that it has no rules.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use netreel_reel::Reel;
+use netreel_wire::Wire;
 
 use super::reason::{MISFIT, NO_PACKETS, NO_RULES, NO_WIRE, Reason, WIRE_ERROR, list, names};
 use crate::session::{NodeId, PacketId, Session};
@@ -21,7 +25,8 @@ pub(super) fn packets_and_wire(session: &Session, missing: &BTreeSet<NodeId>) ->
     let Some(wire) = &session.wire else {
         return vec![without_wire(session)];
     };
-    let mut reasons = Vec::new();
+    let mut reasons: Vec<Reason> = Vec::new();
+    reasons.extend(other_wire(session, wire));
     // Of several protocols in one wire none stands for the others.
     let wire_name = match wire.protocols().len() {
         1 => format!("the wire {}", wire.name()),
@@ -40,11 +45,39 @@ pub(super) fn packets_and_wire(session: &Session, missing: &BTreeSet<NodeId>) ->
     reasons
 }
 
-fn without_wire(session: &Session) -> Reason {
+fn reels(session: &Session) -> impl Iterator<Item = &Arc<Reel>> {
     let nodes = session.reels.iter().flatten();
     let observers = session.observers.iter().map(|observer| &observer.reel);
-    let mut reels = nodes.chain(observers);
-    if reels.any(|reel| !reel.header().wires.is_empty()) {
+    nodes.chain(observers)
+}
+
+/// A wire inside some reel that does not compile, where another reel's reads the packets. A wire that
+/// was given stands for all.
+fn other_wire(session: &Session, wire: &Wire) -> Option<Reason> {
+    let texts = || reels(session).filter_map(|reel| reel.header().wires.first());
+    if texts().all(|inside| inside.text != wire.text()) {
+        return None;
+    }
+    let mut known: Vec<&str> = vec![wire.text()];
+    for inside in texts() {
+        if known.contains(&inside.text.as_str()) {
+            continue;
+        }
+        known.push(&inside.text);
+        if Wire::compile(&inside.name, &inside.text).is_err() {
+            let sentence = format!(
+                "the wire {} inside a reel does not compile: its packets are read by the wire of \
+                 another reel",
+                inside.name
+            );
+            return Some(Reason::new(WIRE_ERROR, sentence));
+        }
+    }
+    None
+}
+
+fn without_wire(session: &Session) -> Reason {
+    if reels(session).any(|reel| !reel.header().wires.is_empty()) {
         return Reason::new(
             WIRE_ERROR,
             "the wire inside the reels does not compile: packets are only bytes",

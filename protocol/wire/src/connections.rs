@@ -9,7 +9,8 @@ use crate::context::Context;
 use crate::encode::{Change, EncodeError};
 use crate::facts::PacketFacts;
 use crate::json::{bytes_of_hex, hex};
-use crate::state::ConnectionState;
+use crate::limits::FILE_STEPS_MAX;
+use crate::state::{ConnectionState, States};
 use crate::wire::{Decoded, Wire};
 
 /// Reads and writes packets in the order in which one node, or one wire, saw them. A connection is an
@@ -24,12 +25,25 @@ use crate::wire::{Decoded, Wire};
 pub struct Connections<'w> {
     wire: &'w Wire,
     known: BTreeMap<(SocketAddr, SocketAddr), Connection>,
+    states: States,
+    steps_left: u64,
+    spent: Spent,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Connection {
     first_from: SocketAddr,
-    state: ConnectionState,
+    /// Its place among the states.
+    place: usize,
+}
+
+/// What packets took more of than there is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Spent {
+    /// How often a connection was forgotten, because the states of all took too much memory.
+    pub forgotten: u64,
+    /// How many packets were not read, because the scripts had taken too many steps for those before.
+    pub unread: u64,
 }
 
 /// A packet that was made from a line of a session.
@@ -70,14 +84,34 @@ impl<'w> Connections<'w> {
         Connections {
             wire,
             known: BTreeMap::new(),
+            states: States::new(States::BYTES_MAX),
+            steps_left: FILE_STEPS_MAX,
+            spent: Spent::default(),
         }
+    }
+
+    /// The same with less of what there is.
+    pub fn with_limits(mut self, states_bytes_max: usize, steps: u64) -> Connections<'w> {
+        self.states = States::new(states_bytes_max);
+        self.steps_left = steps;
+        self
+    }
+
+    /// What packets took more of than there is.
+    pub fn spent(&self) -> Spent {
+        self.spent
     }
 
     /// Every field of the next packet.
     pub fn decode(&mut self, from: SocketAddr, to: SocketAddr, packet: &[u8]) -> Decoded {
         let wire = self.wire;
-        let (context, state) = self.connection(from, to);
-        wire.decode_in(&context, state, packet)
+        if self.is_spent() {
+            return wire.unread(packet);
+        }
+        let (place, context, state) = self.connection(from, to);
+        let decoded = wire.decode_in(&context, state, packet);
+        self.took(place, decoded.facts.steps);
+        decoded
     }
 
     /// The facts of the next packet.
@@ -89,8 +123,27 @@ impl<'w> Connections<'w> {
         out: &mut PacketFacts,
     ) {
         let wire = self.wire;
-        let (context, state) = self.connection(from, to);
+        if self.is_spent() {
+            return wire.unread_facts(packet, out);
+        }
+        let (place, context, state) = self.connection(from, to);
         wire.facts_in(&context, state, packet, out);
+        self.took(place, out.steps);
+    }
+
+    /// Whether the next packet is not read.
+    fn is_spent(&mut self) -> bool {
+        let is_spent = self.steps_left == 0;
+        self.spent.unread += u64::from(is_spent);
+        is_spent
+    }
+
+    /// A packet of a connection took so many steps.
+    fn took(&mut self, place: usize, steps: u64) {
+        self.steps_left = self.steps_left.saturating_sub(steps);
+        if self.wire.has_state() {
+            self.spent.forgotten += self.states.changed(place).len() as u64;
+        }
     }
 
     /// The next packet as a line of a session's JSON.
@@ -129,12 +182,13 @@ impl<'w> Connections<'w> {
             .map(|(key, value)| (key.clone(), value.clone()));
         let packet = Json::Object(packet.collect());
         let wire = self.wire;
-        let (context, state) = self.connection(from, to);
+        let (place, context, state) = self.connection(from, to);
         let mut before = state.clone();
         let encoded = wire.encode_in(&context, state, &packet)?;
         let reads = wire
             .decode_in(&context, &mut before, &encoded.bytes)
             .to_json();
+        self.took(place, 0);
         let differs = was.is_some_and(|was| was != encoded.bytes) || reads != packet;
         let mut line = parts.clone();
         if let Json::Object(reads) = reads {
@@ -152,18 +206,24 @@ impl<'w> Connections<'w> {
         })
     }
 
-    fn connection(&mut self, from: SocketAddr, to: SocketAddr) -> (Context, &mut ConnectionState) {
+    fn connection(
+        &mut self,
+        from: SocketAddr,
+        to: SocketAddr,
+    ) -> (usize, Context, &mut ConnectionState) {
         let wire = self.wire;
         let key = if from <= to { (from, to) } else { (to, from) };
-        let connection = self.known.entry(key).or_insert_with(|| Connection {
+        let place = self.known.len();
+        let connection = *self.known.entry(key).or_insert(Connection {
             first_from: from,
-            state: wire.new_state(),
+            place,
         });
         let context = Context {
             source_port: from.port(),
             destination_port: to.port(),
             from_first: from == connection.first_from,
         };
-        (context, &mut connection.state)
+        let state = self.states.of(wire, connection.place);
+        (connection.place, context, state)
     }
 }

@@ -76,6 +76,7 @@ pub(crate) enum Meaning {
     OrderedSequence,
     Channel,
     Acknowledges,
+    AcknowledgesBefore,
     Origin,
     Object,
     ObjectType,
@@ -185,6 +186,9 @@ pub struct PacketFacts {
     pub ack: Option<Sequence>,
     /// `@ack_bits`: bit i says that packet `ack - 1 - i` was received; and how many bits there are.
     pub ack_bits: Option<(u64, u8)>,
+    /// `@acknowledges_before` outside messages: the sender has received all messages without a channel
+    /// whose `@reliable_sequence` comes before this one.
+    pub acknowledges_before: Option<Sequence>,
     /// `@nack`: a packet that the sender lacks.
     pub nack: Option<Sequence>,
     /// `@ack_range`: packets that the sender has received, first and last, in wire order.
@@ -207,6 +211,8 @@ pub struct PacketFacts {
     pub contents: Vec<InnerContent>,
     /// How many diagnostics a full decode would give.
     pub diagnostics: u32,
+    /// How many steps the wire's scripts took for the packet: the work that a file's budget is of.
+    pub steps: u64,
 }
 
 /// Bytes of a packet that are a piece of something that runs over packets.
@@ -270,7 +276,7 @@ pub struct MessageFacts {
     pub stream: StreamId,
     /// The message's bits, numbered from the first of the stream in its bit order.
     pub bits: Range<u32>,
-    /// `@reliable`
+    /// `@reliable`, or there is a `@reliable_sequence`.
     pub reliable: bool,
     /// `@reliable_sequence`: its place in the reliable stream of its link,
     /// and channel, where the wire has channels.
@@ -283,6 +289,9 @@ pub struct MessageFacts {
     /// `@acknowledges`: the `@reliable_sequence` of a message of this channel that the sender has
     /// received.
     pub acknowledges: Option<Sequence>,
+    /// `@acknowledges_before`: the sender has received all messages of this channel whose
+    /// `@reliable_sequence` comes before this one.
+    pub acknowledges_before: Option<Sequence>,
     /// `@host`: the number of the node that is host.
     pub host: Option<u64>,
     /// `@origin`: the protocol's number of the node that said it first.

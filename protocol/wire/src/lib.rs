@@ -60,7 +60,7 @@ mod tree;
 mod values;
 mod wire;
 
-pub use connections::{Connections, EncodedPacket};
+pub use connections::{Connections, EncodedPacket, Spent};
 pub use context::Context;
 pub use encode::{Change, EncodeError, Encoded, Instead};
 pub use error::CompileError;
@@ -71,8 +71,9 @@ pub use facts::{
 };
 pub use layers::{Keys, KeysError};
 pub use layout::StreamId;
+pub use limits::FILE_STEPS_MAX;
 pub use report::{Related, Report};
-pub use state::ConnectionState;
+pub use state::{ConnectionState, States};
 pub use testing::{TestFailure, TestResult};
 pub use tree::{Diagnostic, Name, Tree, TreeId, TreeNode, Value};
 pub use values::rotation::Axes;

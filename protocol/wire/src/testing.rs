@@ -4,7 +4,7 @@ use serde_json::Value as Json;
 
 use crate::check::model::{Model, Protocol, Test};
 use crate::context::Context;
-use crate::facts::PacketFacts;
+use crate::facts::{PacketFacts, ProtocolId};
 use crate::files::Files;
 use crate::json::{Leaf, bytes_of, bytes_of_rest, raw_of};
 use crate::lower::lower;
@@ -85,9 +85,10 @@ impl Wire {
         }
         let chosen = match (test.protocol, test.root) {
             (Some(protocol), _) => Some(usize::from(protocol)),
-            (None, Some(_)) => Some(0),
+            (None, Some(_)) => test.own.first().map(|&first| usize::from(first)),
             (None, None) => {
-                let protocol = self.protocol_of(&context, &before, &test.bytes);
+                let is_own = |id: ProtocolId| test.own.contains(&id.0);
+                let protocol = self.protocol_among(&context, &before, &test.bytes, &is_own);
                 protocol.map(|id| usize::from(id.0))
             }
         };

@@ -137,6 +137,17 @@ impl Wire {
         state: &ConnectionState,
         packet: &[u8],
     ) -> Option<ProtocolId> {
+        self.protocol_among(context, state, packet, &|_| true)
+    }
+
+    /// The first of some protocols that claims a packet.
+    pub(crate) fn protocol_among(
+        &self,
+        context: &Context,
+        state: &ConnectionState,
+        packet: &[u8],
+        is_asked: &dyn Fn(ProtocolId) -> bool,
+    ) -> Option<ProtocolId> {
         let packet = looked_at(packet);
         let claims = |protocol: &Protocol| {
             let selection = &protocol.selection;
@@ -144,8 +155,22 @@ impl Wire {
             let order = protocol.program.dictionary.order;
             selection.is_empty() || takes(selection, context, (fields, state), order, packet)
         };
-        let place = self.protocols.iter().position(claims)?;
-        u16::try_from(place).ok().map(ProtocolId)
+        let asked = (0..).map(ProtocolId).zip(&self.protocols);
+        let mut asked = asked.filter(|(id, _)| is_asked(*id));
+        asked
+            .find(|(_, protocol)| claims(protocol))
+            .map(|(id, _)| id)
+    }
+
+    /// What people call the wire: the protocol's name; of several all names, of many the first ones.
+    pub fn names(&self) -> String {
+        const SHOWN: usize = 4;
+        let names = self.protocols().map(|(name, _)| name);
+        let shown: Vec<&str> = names.take(SHOWN).collect();
+        match self.protocols.len().saturating_sub(SHOWN) {
+            0 => shown.join(", "),
+            more => format!("{} and {more} more", shown.join(", ")),
+        }
     }
 
     /// The text that it was compiled from; where it was several files, all of them in one bundle,
@@ -221,6 +246,25 @@ impl Wire {
             state,
         };
         self.run_full(protocol, entry, around, packet)
+    }
+
+    /// The facts of a packet that is not read, because the scripts of those before it have taken all
+    /// the steps that there may be: a diagnostic alone.
+    pub fn unread_facts(&self, packet: &[u8], out: &mut PacketFacts) {
+        let around = Surroundings {
+            context: Context::default(),
+            state: &mut ConnectionState::default(),
+        };
+        self.run_facts(None, Entry::Unread, around, packet, out);
+    }
+
+    /// The same as a tree: the packet is one node of bytes.
+    pub fn unread(&self, packet: &[u8]) -> Decoded {
+        let around = Surroundings {
+            context: Context::default(),
+            state: &mut ConnectionState::default(),
+        };
+        self.run_full(None, Entry::Unread, around, packet)
     }
 
     /// The facts of one message that was joined from its fragments, which came in packets of a
@@ -329,7 +373,7 @@ impl Wire {
     ) -> Decoded {
         let program = &self.protocol(protocol).program;
         let whole = match entry {
-            Entry::Packet | Entry::Unclaimed => "packet",
+            Entry::Packet | Entry::Unclaimed | Entry::Unread => "packet",
             Entry::JoinedMessage => "message",
         };
         let mut full = Full::new(program, whole, looked_at(bytes));

@@ -350,3 +350,92 @@ fn a_protocol_is_chosen_by_what_a_packet_begins_with() {
         assert_eq!(lines(&decoded), [expected]);
     }
 }
+
+#[test]
+fn a_choice_works_out_one_of_its_values() {
+    let wire = wire(
+        "enum Kind : u8 { a = 1, b = 5 }
+        struct P {
+            n: u8;
+            kind: Kind;
+            let m = if (n > 3) 100 / (n - 4) else if (n == 0) 7 else n;
+            let other: Kind = if (n == 1) Kind.b else kind;
+            let either = if (kind == Kind.a) n > 1 else false;
+            let number = int(kind) * 2 + int(either);
+            items: u8[if (n == 9) 1 else 0];
+        }",
+    );
+    let values = |packet: &[u8]| {
+        let decoded = decode(&wire, packet);
+        assert_eq!(decoded.diagnostics, []);
+        lines(&decoded)[2..6].join(", ")
+    };
+    assert_eq!(
+        values(&[0, 1]),
+        "m = 7, other = a (1), either = false, number = 2"
+    );
+    assert_eq!(
+        values(&[1, 1]),
+        "m = 1, other = b (5), either = false, number = 2"
+    );
+    assert_eq!(
+        values(&[3, 1]),
+        "m = 3, other = a (1), either = true, number = 3"
+    );
+    assert_eq!(
+        values(&[9, 5, 0]),
+        "m = 20, other = b (5), either = false, number = 10"
+    );
+    // What is not chosen need not have a value.
+    let decoded = decode(&wire, &[4, 1]);
+    assert_eq!(decoded.diagnostics.len(), 1, "a division by zero");
+}
+
+#[test]
+fn what_every_arm_declares_can_be_read_after_the_branch() {
+    let wire = wire(
+        "enum Kind : u8 { a = 1, b = 5 }
+        struct P {
+            short: u8;
+            if (short == 1) { pad: u8; count: u8; }
+            else if (short == 2) { count: u16be; }
+            else { let count = 2; }
+            kind: Kind;
+            switch (kind) {
+                Kind.a => { x: u8; id: u8; }
+                Kind.b => id: u16be;
+                default => { y: u16; let id = y - 1; }
+            }
+            items: u8[count];
+            let twice = id * 2;
+        }",
+    );
+    let end = |packet: &[u8]| {
+        let decoded = decode(&wire, packet);
+        assert_eq!(decoded.diagnostics, []);
+        assert_eq!(encode(&wire, decoded.to_json()), packet);
+        let lines = lines(&decoded);
+        (lines.len(), lines.last().cloned().unwrap_or_default())
+    };
+    assert_eq!(end(&[1, 9, 1, 1, 9, 7, 3]).1, "twice = 14");
+    assert_eq!(end(&[2, 0, 3, 5, 1, 0, 1, 2, 3]).1, "twice = 512");
+    assert_eq!(end(&[3, 9, 7, 0, 1, 2]).1, "twice = 12");
+}
+
+#[test]
+fn what_one_arm_lacks_cannot_be_read_after_the_branch() {
+    for arms in [
+        "if (n == 1) { a: u8; }",
+        "if (n == 1) { a: u8; } else { b: u8; }",
+        "if (n == 1) { a: u8; } else { a: bool; }",
+        "if (n == 1) { a: u8; } else { a: u8[2]; }",
+        "switch (n) { 1 => a: u8; default => {} }",
+    ] {
+        let text = format!(
+            "wire w {{ byte_order = little; bit_order = lsb; root = P; }}
+             struct P {{ n: u8; {arms} let x = a; }}"
+        );
+        let error = Wire::compile("w.wire", &text).expect_err(arms).to_string();
+        assert!(error.contains("`a` is not always there"), "{error}");
+    }
+}

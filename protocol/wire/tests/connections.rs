@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use netreel_wire::{Connections, Wire};
+use netreel_wire::{Connections, PacketFacts, Wire};
 use serde_json::{Value as Json, json};
 
 const WIRE: &str = "wire t { byte_order = little; bit_order = lsb; root = P; state = S; }
@@ -18,7 +18,11 @@ const WIRE: &str = "wire t { byte_order = little; bit_order = lsb; root = P; sta
     }";
 
 fn wire() -> Wire {
-    Wire::compile("t.wire", WIRE).unwrap_or_else(|error| panic!("{error}"))
+    compiled(WIRE)
+}
+
+fn compiled(text: &str) -> Wire {
+    Wire::compile("t.wire", text).unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn end(port: u16) -> SocketAddr {
@@ -112,4 +116,53 @@ fn a_line_without_endpoints_is_refused() {
     let error = Connections::new(&wire).encode(&line).expect_err("no port");
     let expected = r#"from: expected an address and a port, such as "10.0.0.1:5000""#;
     assert_eq!(error.to_string(), expected);
+}
+
+#[test]
+fn the_states_of_all_connections_are_bounded_together() {
+    let wire = compiled(
+        "wire w { byte_order = little; bit_order = lsb; root = P; state = S; }
+         state S { texts: bytes[64]; }
+         struct P { key: u8; known: bool; text: bytes(rest); set state.texts[key] = text; }",
+    );
+    let mut connections = Connections::new(&wire).with_limits(100_000, u64::MAX);
+    let mut packet = vec![0; 1000];
+    let mut send = |from: u16, key: u8| {
+        packet[0] = key;
+        let (from, to) = (end(from), end(99));
+        connections.facts(from, to, &packet, &mut PacketFacts::default());
+        connections.spent().forgotten
+    };
+    for key in 0..60 {
+        assert_eq!(send(1, key), 0);
+    }
+    let forgotten: Vec<u64> = (0..60).map(|key| send(2, key)).collect();
+    assert_eq!(forgotten.last(), Some(&1), "the one that kept most");
+}
+
+#[test]
+fn the_steps_of_all_packets_are_bounded_together() {
+    let wire = compiled(
+        "wire w { byte_order = little; bit_order = lsb; root = P; }
+         lua \"\"\" function f(n) for i = 1, n * 1000 do end return n end \"\"\"
+         struct P { n: u8; let m = lua(\"f\", n); }",
+    );
+    let mut connections = Connections::new(&wire).with_limits(usize::MAX, 100_000);
+    let (from, to) = (end(1), end(2));
+    let mut say = || {
+        let decoded = connections.decode(from, to, &[10]);
+        decoded
+            .diagnostics
+            .first()
+            .map(|first| first.message.clone())
+    };
+    let said: Vec<Option<String>> = (0..6).map(|_| say()).collect();
+    assert_eq!(said[..3], [None, None, None]);
+    let why = "not read: the wire's scripts have taken all the steps that a file may take for the \
+               packets before";
+    assert_eq!(said[5].as_deref(), Some(why));
+    assert_eq!(
+        connections.spent().unread,
+        6 - said.iter().filter(|it| it.is_none()).count() as u64
+    );
 }

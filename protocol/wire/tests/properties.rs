@@ -287,7 +287,17 @@ impl Writer {
     }
 
     fn body(&mut self, parts: &[Part], own: &str) -> String {
-        parts.iter().map(|part| self.part(part, own)).collect()
+        let mut text = String::new();
+        for (place, part) in parts.iter().enumerate() {
+            text += &match part {
+                // Nothing may come after what takes all that is left.
+                Part::Ending(spelled) if spelled.contains("(rest") && place + 1 < parts.len() => {
+                    format!("{}: {spelled} size(left() / 8);\n", self.field())
+                }
+                part => self.part(part, own),
+            };
+        }
+        text
     }
 
     fn part(&mut self, part: &Part, own: &str) -> String {

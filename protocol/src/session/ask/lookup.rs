@@ -351,6 +351,7 @@ impl Session {
         };
         let mut warnings = self.warnings.before.clone();
         warnings.extend(told.and_then(|told| self.unfit(told.unfit().len() as u64)));
+        warnings.extend(told.map(Told::spent).unwrap_or_default());
         warnings.extend(self.warnings.after.iter().cloned());
         warnings.extend(self.warnings.added.iter().cloned());
         warnings
@@ -371,12 +372,15 @@ impl Session {
         let wire = self.wire.as_ref()?;
         (unfit > 0).then(|| {
             format!(
-                "{unfit} of {} not fit the wire {}: what is said of them may be wrong",
+                "{unfit} of {} not fit {}: what is said of them may be wrong",
                 match self.rows.len() {
                     1 => "1 packet does".to_owned(),
                     count => format!("{count} packets do"),
                 },
-                wire.name(),
+                match wire.protocols().len() {
+                    1 => format!("the wire {}", wire.name()),
+                    _ => "any protocol of the wire".to_owned(),
+                },
             )
         })
     }

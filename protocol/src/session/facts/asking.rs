@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use netreel_reel::{Event, Record};
 use netreel_table::{Blobs, Misfit, Putting, Taking};
-use netreel_wire::{ConnectionState, PacketFacts, Wire};
+use netreel_wire::{PacketFacts, States, Wire};
 
 use super::kept::{Checkpoints, Kept, thin};
 use super::shape::Shapes;
@@ -28,6 +28,8 @@ pub(crate) struct Piece {
     pub carried: Blobs,
     /// Of a wire with state, what is kept of the piece's connections, by their places.
     pub kept: BTreeMap<u32, Kept>,
+    /// How many packets were not read, because the wire's scripts had taken too many steps.
+    pub unread: u64,
 }
 
 impl Piece {
@@ -40,8 +42,9 @@ impl Piece {
             fragments,
             carried,
             kept,
+            unread,
         } = self;
-        put_plain(&(rows, shapes.list(), fragments), to)?;
+        put_plain(&(rows, shapes.list(), fragments, unread), to)?;
         facts.iter().try_for_each(|blobs| to.blobs(blobs))?;
         to.blobs(carried)?;
         put_map(kept, to, Kept::put)
@@ -49,11 +52,12 @@ impl Piece {
 
     /// Takes what was put.
     pub fn from_index(from: &mut Taking) -> Result<Piece, Misfit> {
-        let (rows, shapes, fragments) = take_plain(from)?;
+        let (rows, shapes, fragments, unread) = take_plain(from)?;
         Ok(Piece {
             rows,
             shapes: Shapes::of(shapes),
             fragments,
+            unread,
             facts: [from.blobs()?, from.blobs()?, from.blobs()?],
             carried: from.blobs()?,
             kept: take_map(from, Kept::from_index)?,
@@ -65,7 +69,9 @@ impl Piece {
 #[derive(Clone)]
 pub(crate) struct Asking {
     piece: Piece,
-    states: Vec<Option<ConnectionState>>,
+    states: States,
+    /// How many steps the wire's scripts took.
+    steps: u64,
     checkpoints: Checkpoints,
     bytes: usize,
     facts: PacketFacts,
@@ -80,7 +86,8 @@ impl Asking {
         };
         Asking {
             piece,
-            states: Vec::new(),
+            states: States::new(checkpoints.budget.states),
+            steps: 0,
             checkpoints,
             bytes: 0,
             facts: PacketFacts::default(),
@@ -112,8 +119,21 @@ impl Asking {
         payload: &[u8],
     ) -> &PacketFacts {
         let context = connection.context(side.is_out(raw));
-        let state = state(&mut self.states, wire, raw);
+        if self.steps >= self.checkpoints.budget.steps {
+            self.piece.unread += 1;
+            wire.unread_facts(payload, &mut self.facts);
+            return &self.facts;
+        }
+        let at = raw.connection as usize;
+        let state = self.states.of(wire, at);
         wire.facts_in(&context, state, payload, &mut self.facts);
+        self.steps = self.steps.saturating_add(self.facts.steps);
+        if wire.has_state() {
+            for forgotten in self.states.changed(at) {
+                let kept = self.piece.kept.entry(forgotten as u32).or_default();
+                kept.forget();
+            }
+        }
         &self.facts
     }
 
@@ -128,7 +148,7 @@ impl Asking {
     ) {
         if wire.has_state() {
             let kept = self.piece.kept.entry(raw.connection).or_default();
-            let state = state(&mut self.states, wire, raw);
+            let state = self.states.of(wire, raw.connection as usize);
             self.bytes += kept.take(raw.number, state, self.checkpoints.packets);
         } else if !tells {
             return self.pass(side);
@@ -168,18 +188,6 @@ impl Asking {
         }
         self.piece
     }
-}
-
-fn state<'a>(
-    states: &'a mut Vec<Option<ConnectionState>>,
-    wire: &Wire,
-    raw: &RawEnd,
-) -> &'a mut ConnectionState {
-    let at = raw.connection as usize;
-    if at >= states.len() {
-        states.resize_with(at + 1, || None);
-    }
-    states[at].get_or_insert_with(|| wire.new_state())
 }
 
 /// So many ends of a reel that grows are a piece.
@@ -236,7 +244,8 @@ impl Telling {
         let starts = Side::ALL.map(|side| self.asking.next(side));
         let mut next = Asking::new(starts.map(|at| at..at), self.asking.checkpoints);
         std::mem::swap(&mut next, &mut self.asking);
-        self.asking.states = std::mem::take(&mut next.states);
+        std::mem::swap(&mut self.asking.states, &mut next.states);
+        self.asking.steps = next.steps;
         self.asking.piece.kept = std::mem::take(&mut next.piece.kept);
         self.asking.bytes = next.bytes;
         self.done.push(Arc::new(next.whole()));

@@ -6,7 +6,7 @@ use std::io;
 
 use netreel_reel::{EventNumber, Reel};
 use netreel_table::{Column, Misfit, Putting, Taking};
-use netreel_wire::{ConnectionState, PacketFacts, Wire};
+use netreel_wire::{ConnectionState, FILE_STEPS_MAX, PacketFacts, States, Wire};
 
 use crate::session::index::{put_plain, take_plain};
 use crate::session::read::connections::{Connection, payload};
@@ -20,6 +20,8 @@ pub(crate) struct Kept {
     /// What was kept before some of these events, by their place. The first place has none: nothing
     /// was kept then.
     checkpoints: Vec<(u32, ConnectionState)>,
+    /// The places of events before which the connection was forgotten.
+    forgotten: Vec<u32>,
 }
 
 /// Where checkpoints are made, and how much memory they may take.
@@ -29,6 +31,33 @@ pub(crate) struct Checkpoints {
     pub packets: u32,
     /// Of all checkpoints together, about.
     pub bytes_max: usize,
+    /// What asking may cost.
+    pub budget: Budget,
+}
+
+/// What asking the wire about the packets of a file may cost. What is beyond is told.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Budget {
+    /// How many bytes the states of all connections may take together.
+    pub states: usize,
+    /// How many steps the wire's scripts may take.
+    pub steps: u64,
+}
+
+impl Budget {
+    /// What a whole session may take.
+    pub const WHOLE: Budget = Budget {
+        states: States::BYTES_MAX,
+        steps: FILE_STEPS_MAX,
+    };
+
+    /// For each of so many parts of it.
+    pub fn part(self, parts: usize) -> Budget {
+        Budget {
+            states: self.states / parts.max(1),
+            steps: self.steps / parts.max(1) as u64,
+        }
+    }
 }
 
 impl Kept {
@@ -44,17 +73,30 @@ impl Kept {
         state.memory()
     }
 
+    /// All connections together keep too much: this one is forgotten.
+    pub fn forget(&mut self) {
+        self.forgotten.push(self.events.len() as u32);
+    }
+
+    /// How often it was forgotten.
+    pub fn times_forgotten(&self) -> usize {
+        self.forgotten.len()
+    }
+
     /// Puts it into an index.
     pub fn put(&self, to: &mut Putting<'_>) -> io::Result<()> {
         to.column(&self.events)?;
-        put_plain(&self.checkpoints, to)
+        put_plain(&(&self.checkpoints, &self.forgotten), to)
     }
 
     /// Takes what was put.
     pub fn from_index(from: &mut Taking) -> Result<Kept, Misfit> {
+        let events = from.column()?;
+        let (checkpoints, forgotten) = take_plain(from)?;
         Ok(Kept {
-            events: from.column()?,
-            checkpoints: take_plain(from)?,
+            events,
+            checkpoints,
+            forgotten,
         })
     }
 
@@ -71,9 +113,15 @@ impl Kept {
         let after = self
             .checkpoints
             .partition_point(|&(before, _)| before as usize <= place);
-        let (from, mut state) = match after.checked_sub(1).and_then(|at| self.checkpoints.get(at)) {
+        let (from, state) = match after.checked_sub(1).and_then(|at| self.checkpoints.get(at)) {
             Some((from, state)) => (*from as usize, state.clone()),
             None => (0, wire.new_state()),
+        };
+        let forgotten = self.forgotten.iter().rev();
+        let mut forgotten = forgotten.map(|&at| at as usize).filter(|&at| at <= place);
+        let (from, mut state) = match forgotten.next().filter(|&at| at >= from) {
+            Some(at) => (at, wire.new_state()),
+            None => (from, state),
         };
         let mut facts = PacketFacts::default();
         let numbers: Vec<EventNumber> = self
@@ -202,14 +250,24 @@ mod tests {
         }
         let sum: u64 = (0..200).sum();
         let (last, _) = told.of(&session.rows, PacketId(199)).expect("the last");
-        assert_eq!(last.ack.map(|ack| ack.value), Some(sum));
+        if told.forgotten() == 0 {
+            assert_eq!(last.ack.map(|ack| ack.value), Some(sum));
+        } else {
+            assert!(checkpoints.budget.states < 10_000);
+        }
     }
 
     #[test]
     fn a_look_from_a_checkpoint_sees_what_the_pass_saw() {
         let bytes_max = usize::MAX;
         for packets in [1, 7, 64, 1000] {
-            check(Checkpoints { packets, bytes_max }, 200);
+            let budget = Budget::WHOLE;
+            let checkpoints = Checkpoints {
+                packets,
+                bytes_max,
+                budget,
+            };
+            check(checkpoints, 200);
         }
     }
 
@@ -218,7 +276,21 @@ mod tests {
         let checkpoints = Checkpoints {
             packets: 1,
             bytes_max: 10_000,
+            budget: Budget::WHOLE,
         };
         check(checkpoints, 20);
+    }
+
+    #[test]
+    fn a_look_at_a_connection_that_was_forgotten_sees_what_the_pass_saw() {
+        for packets in [1, 7, 1000] {
+            let mut checkpoints = Checkpoints {
+                packets,
+                bytes_max: usize::MAX,
+                budget: Budget::WHOLE,
+            };
+            checkpoints.budget.states = 2000;
+            check(checkpoints, 200);
+        }
     }
 }

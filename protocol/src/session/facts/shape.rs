@@ -17,7 +17,7 @@ pub(crate) struct Shape {
     /// A bit for each part that is there.
     parts: u32,
     /// How many bits sequence numbers have, in the order of the parts.
-    widths: [u8; 3],
+    widths: [u8; 4],
     reliable: bool,
 }
 
@@ -38,6 +38,8 @@ pub struct Said {
     pub sequence: Option<Sequence>,
     /// See [`netreel_wire::PacketFacts::ack`].
     pub ack: Option<Sequence>,
+    /// See [`netreel_wire::PacketFacts::acknowledges_before`].
+    pub acknowledges_before: Option<Sequence>,
     /// See [`netreel_wire::PacketFacts::ack_bits`].
     pub ack_bits: Option<(u64, u8)>,
     /// See [`netreel_wire::PacketFacts::ack_ranges`].
@@ -97,6 +99,9 @@ impl Shapes {
         let ranges = parts.number(4, ranges);
         let unfit = (facts.diagnostics > 0).then_some(u64::from(facts.diagnostics));
         let unfit = parts.number(5, unfit);
+        let before = facts.acknowledges_before;
+        parts.widths[3] = before.map_or(0, |before| before.bits);
+        let before = parts.number(7, before.map(|before| before.value));
         let one = facts.messages.len() == 1;
         let count = parts.number(6, (!one).then_some(facts.messages.len() as u64));
         let shape = self.number(Shape {
@@ -106,7 +111,9 @@ impl Shapes {
             reliable: false,
         });
         put(u64::from(shape), to);
-        let values = [count, sequence, ack, bits, range_bits, unfit, ranges];
+        let values = [
+            count, sequence, ack, bits, range_bits, unfit, ranges, before,
+        ];
         values
             .into_iter()
             .flatten()
@@ -150,6 +157,9 @@ impl Shapes {
         });
         let rpc = parts.number(bit, facts.rpc_name.as_ref().map(|_| 0));
         let data = parts.number(bit + 1, facts.fragment_data.as_ref().map(|_| 0));
+        let before = facts.acknowledges_before;
+        parts.widths[3] = before.map_or(0, |before| before.bits);
+        let before = parts.number(bit + 2, before.map(|before| before.value));
         let shape = self.number(Shape {
             of: facts.kind.map(|kind| kind.0),
             parts: parts.there,
@@ -161,7 +171,7 @@ impl Shapes {
         put(u64::from(facts.bits.end.wrapping_sub(facts.bits.start)), to);
         *end = facts.bits.end;
         let sequences = [reliable, ordered, acknowledges].into_iter();
-        let all = sequences.chain(values).flatten();
+        let all = sequences.chain(values).chain([before]).flatten();
         all.for_each(|value| put(value, to));
         let places = [
             rpc.and(facts.rpc_name.as_ref()),
@@ -218,6 +228,7 @@ impl Shapes {
         };
         said.diagnostics = parts.number(5, &mut from).unwrap_or(0) as u32;
         let ranges = parts.number(4, &mut from).unwrap_or(0);
+        said.acknowledges_before = parts.sequence_at(7, 3, &mut from);
         for _ in 0..ranges {
             let first = from.take();
             said.ack_ranges
@@ -294,6 +305,7 @@ impl Iterator for Messages<'_> {
         let index = parts.number(14, from);
         let count = parts.number(15, from);
         facts.fragment = index.zip(count);
+        facts.acknowledges_before = parts.sequence_at(18, 3, from);
         let rpc = parts.number(16, from).is_some();
         let data = parts.number(17, from).is_some();
         facts.rpc_name = rpc.then(|| from.place());
@@ -306,7 +318,7 @@ impl Iterator for Messages<'_> {
 #[derive(Default)]
 struct Parts {
     there: u32,
-    widths: [u8; 3],
+    widths: [u8; 4],
 }
 
 impl Parts {
@@ -347,7 +359,11 @@ impl Reader<'_> {
     }
 
     fn sequence(&mut self, at: usize, from: &mut Bytes<'_>) -> Option<Sequence> {
-        let value = self.number(at as u32, from)?;
+        self.sequence_at(at as u32, at, from)
+    }
+
+    fn sequence_at(&mut self, bit: u32, at: usize, from: &mut Bytes<'_>) -> Option<Sequence> {
+        let value = self.number(bit, from)?;
         let bits = self.shape.widths[at];
         Some(Sequence { value, bits })
     }
@@ -429,7 +445,7 @@ mod tests {
 
     prop_compose! {
         fn message()(
-            sequences in (sequence(), sequence(), sequence()),
+            sequences in (sequence(), sequence(), sequence(), sequence()),
             kind in some(any::<u16>()),
             at in (0u16..3, any::<u32>(), any::<u32>(), any::<bool>()),
             numbers in proptest::array::uniform10(some(any::<u64>())),
@@ -446,6 +462,7 @@ mod tests {
                 reliable_sequence: sequences.0,
                 ordered_sequence: sequences.1,
                 acknowledges: sequences.2,
+                acknowledges_before: sequences.3,
                 channel,
                 host,
                 origin,
@@ -465,7 +482,7 @@ mod tests {
 
     prop_compose! {
         fn packet()(
-            sequences in (sequence(), sequence()),
+            sequences in (sequence(), sequence(), sequence()),
             protocol in some(any::<u16>()),
             ack_bits in some((any::<u64>(), any::<u8>())),
             ack_ranges in proptest::collection::vec((any::<u64>(), any::<u64>()), 0..4),
@@ -477,6 +494,7 @@ mod tests {
                 protocol: protocol.map(ProtocolId),
                 sequence: sequences.0,
                 ack: sequences.1,
+                acknowledges_before: sequences.2,
                 ack_bits,
                 ack_ranges,
                 range_bits,
@@ -504,6 +522,7 @@ mod tests {
                     protocol: facts.protocol,
                     sequence: facts.sequence,
                     ack: facts.ack,
+                    acknowledges_before: facts.acknowledges_before,
                     ack_bits: facts.ack_bits,
                     ack_ranges: facts.ack_ranges.clone(),
                     range_bits: facts.range_bits,

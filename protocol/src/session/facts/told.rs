@@ -12,10 +12,10 @@ use std::sync::Arc;
 
 use netreel_reel::{Event, EventNumber, Record, Reel};
 use netreel_table::{Blobs, Column, Misfit, Putting, Taking};
-use netreel_wire::{MessageFacts, Wire};
+use netreel_wire::{FILE_STEPS_MAX, MessageFacts, States, Wire};
 
 use super::asking::{Asking, Piece};
-use super::kept::{Checkpoints, Kept};
+use super::kept::{Budget, Checkpoints, Kept};
 use super::shape::{Messages, Said};
 use crate::session::index::{put_list, put_plain, take_list, take_plain};
 use crate::session::parallel;
@@ -53,6 +53,7 @@ pub(crate) struct Told {
 pub(crate) const CHECKPOINTS: Checkpoints = Checkpoints {
     packets: 64,
     bytes_max: 32 << 20,
+    budget: Budget::WHOLE,
 };
 
 impl Told {
@@ -107,6 +108,7 @@ impl Told {
         }
         let checkpoints = Checkpoints {
             bytes_max: checkpoints.bytes_max / jobs.len().max(1),
+            budget: checkpoints.budget.part(jobs.len()),
             ..checkpoints
         };
         let of: Vec<usize> = jobs.iter().map(|job| job.track).collect();
@@ -204,6 +206,53 @@ impl Told {
     /// The packets that do not fit the wire, in order.
     pub fn unfit(&self) -> &[u32] {
         &self.unfit
+    }
+
+    /// What took more than a file may take, a sentence each.
+    pub fn spent(&self) -> Vec<String> {
+        let mut sentences = Vec::new();
+        match self.unread() {
+            0 => {}
+            unread => sentences.push(format!(
+                "the wire's scripts took all {FILE_STEPS_MAX} steps that they may take for a session: \
+                 {unread} packets were not read"
+            )),
+        }
+        match self.forgotten() {
+            0 => {}
+            times => sentences.push(format!(
+                "the wire keeps more of its connections than the {} MiB that all may take: connections \
+                 were forgotten {times} times",
+                States::BYTES_MAX >> 20
+            )),
+        }
+        sentences
+    }
+
+    /// How many packets were not read, because the wire's scripts had taken all the steps that they
+    /// may take.
+    pub fn unread(&self) -> u64 {
+        let pieces = self.tracks.iter().flatten();
+        pieces.map(|piece| piece.unread).sum()
+    }
+
+    /// How often what a connection keeps was forgotten, because all took too much memory together.
+    pub fn forgotten(&self) -> usize {
+        let last = |pieces: &Vec<Arc<Piece>>| match self.has_state {
+            true => pieces.clone(),
+            // What is kept goes on from piece to piece.
+            false => pieces.last().cloned().into_iter().collect(),
+        };
+        let pieces = self.tracks.iter().flat_map(last);
+        pieces
+            .map(|piece| {
+                piece
+                    .kept
+                    .values()
+                    .map(Kept::times_forgotten)
+                    .sum::<usize>()
+            })
+            .sum()
     }
 
     /// How many messages there are.

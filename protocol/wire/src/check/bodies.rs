@@ -35,6 +35,8 @@ pub(super) struct Body<'a> {
     paddings: u32,
     /// The same names in the order of declaration.
     added: Vec<&'a str>,
+    /// What can be read at the end of the steps that were checked last.
+    at_end: Vec<(&'a str, FieldId)>,
 }
 
 impl<'a> Body<'a> {
@@ -70,6 +72,7 @@ impl<'a> Checker<'a, '_> {
             let scope = Scope {
                 structure: StructId(index as u32),
                 visible: Vec::new(),
+                shared: Vec::new(),
                 item: None,
             };
             let mut body = Body {
@@ -80,6 +83,7 @@ impl<'a> Checker<'a, '_> {
                 at_blocks: 0,
                 paddings: 0,
                 added: Vec::new(),
+                at_end: Vec::new(),
             };
             let (is_message, range) = self.struct_annotations(declared);
             let parameters = self.parameters(declared, &mut body);
@@ -109,8 +113,9 @@ impl<'a> Checker<'a, '_> {
     }
 
     pub(super) fn steps(&mut self, statements: &[Statement<'a>], body: &mut Body<'a>) -> Vec<Step> {
-        let outer = body.scope.visible.len();
+        let outer = (body.scope.visible.len(), body.scope.shared.len());
         let mut steps = Vec::new();
+        self.check_after_rest(statements);
         for statement in statements {
             if self.has_enough() {
                 break;
@@ -126,7 +131,8 @@ impl<'a> Checker<'a, '_> {
                 Statement::Size(inner) => steps.extend(self.size_step(inner, body)),
             }
         }
-        body.scope.visible.truncate(outer);
+        let own = body.scope.visible.drain(outer.0..);
+        body.at_end = own.chain(body.scope.shared.drain(outer.1..)).collect();
         steps
     }
 
@@ -305,13 +311,17 @@ impl<'a> Checker<'a, '_> {
         let condition = self.condition(&inner.condition, &body.scope);
         let mark = body.added.len();
         let then = self.steps(&inner.then, body);
+        let mut ends = vec![std::mem::take(&mut body.at_end)];
         let of_then = body.set_aside(mark);
         let otherwise = self.steps(&inner.otherwise, body);
+        ends.push(std::mem::take(&mut body.at_end));
         body.put_back(of_then);
+        let shared = self.shared(&ends, body);
         Some(Step::If {
             condition: condition?,
             then,
             otherwise,
+            shared,
         })
     }
 
@@ -329,12 +339,18 @@ impl<'a> Checker<'a, '_> {
         let mark = body.added.len();
         let mut of_arms = Vec::new();
         let mut arms = Vec::new();
+        let (mut ends, mut default_end) = (Vec::new(), None);
         let mut default: Option<(Vec<Step>, Span)> = None;
         let mut seen: BTreeMap<i128, Span> = BTreeMap::new();
         for arm in &inner.arms {
             let values = self.patterns(arm, found, &mut seen);
             let steps = self.steps(&arm.body, body);
             of_arms.extend(body.set_aside(mark));
+            let end = std::mem::take(&mut body.at_end);
+            match arm.patterns.is_empty() {
+                true => default_end = Some(end),
+                false => ends.push(end),
+            }
             if !arm.patterns.is_empty() {
                 arms.push((values, steps));
             } else if let Some((_, first)) = &default {
@@ -347,6 +363,9 @@ impl<'a> Checker<'a, '_> {
             }
         }
         body.put_back(of_arms);
+        // A value without an arm ends the look at the packet.
+        ends.extend(default_end);
+        let shared = self.shared(&ends, body);
         if inner.arms.is_empty() {
             self.report(inner.span, "this switch has no arms")
                 .label("expected `VALUE => ...`");
@@ -358,6 +377,7 @@ impl<'a> Checker<'a, '_> {
             text,
             arms,
             default: default.map(|(steps, _)| steps),
+            shared,
         })
     }
 

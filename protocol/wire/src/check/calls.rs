@@ -11,13 +11,14 @@ use crate::syntax::ast::{Arithmetic, Expr, ExprKind, Ident};
 use crate::values::codec::Codec;
 
 /// All functions, with what they are called with.
-const FUNCTIONS: [(&str, &str); 13] = [
+const FUNCTIONS: [(&str, &str); 14] = [
     ("left", "left()"),
     ("position", "position()"),
     ("peek", "peek(TYPE)` or `peek(TYPE, BITS_AHEAD)"),
     ("count", "count(FIELD)"),
     ("size", "size(FIELD)"),
     ("bits", "bits(FIELD)"),
+    ("int", "int(A)"),
     ("min", "min(A, B)"),
     ("max", "max(A, B)"),
     ("popcount", "popcount(A)"),
@@ -39,6 +40,7 @@ impl<'a> Checker<'a, '_> {
         match (name.text, arguments) {
             ("min", [left, right]) => self.folded(Arithmetic::Least, left, right, whole, scope),
             ("max", [left, right]) => self.folded(Arithmetic::Greatest, left, right, whole, scope),
+            ("int", [value]) => self.as_integer(value, scope),
             ("popcount", [value]) => self.folded(Arithmetic::CountOnes, value, value, whole, scope),
             (known, _) if !FUNCTIONS.iter().any(|(function, _)| *function == known) => {
                 let suggestion = crate::suggest::did_you_mean(
@@ -87,6 +89,18 @@ impl<'a> Checker<'a, '_> {
                 None
             }
         }
+    }
+
+    /// `int(A)`: what holds an enum's value, or a truth value, holds its integer.
+    fn as_integer(&mut self, value: &Expr<'a>, scope: Option<&Scope<'a>>) -> Option<Typed> {
+        let (expression, found) = self.typed(value, scope)?;
+        if let ValueType::Integer | ValueType::Bool | ValueType::Enum(_) = found {
+            return Some((expression, ValueType::Integer));
+        }
+        let found = self.shown(found);
+        self.report(value.span, format!("`int` does not take {found}"))
+            .label("expected an enum or a truth value");
+        None
     }
 
     fn script_call(

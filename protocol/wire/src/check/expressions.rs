@@ -28,6 +28,8 @@ pub(super) struct Scope<'a> {
     pub(super) structure: StructId,
     /// Innermost last.
     pub(super) visible: Vec<(&'a str, FieldId)>,
+    /// Those that every arm of a branch before declares. Nothing measures them.
+    pub(super) shared: Vec<(&'a str, FieldId)>,
     /// The repeated field whose element `item` is.
     pub(super) item: Option<FieldId>,
 }
@@ -67,6 +69,9 @@ impl<'a> Checker<'a, '_> {
             }
             ExprKind::Call(name, arguments) => self.typed_call(*name, arguments, expr, scope),
             ExprKind::Unary(operator, inner) => self.typed_unary(*operator, inner, expr, scope),
+            ExprKind::Choice(condition, then, otherwise) => {
+                self.typed_choice(condition, (then, otherwise), expr.span, scope)
+            }
             ExprKind::Binary(operator, left, right) => {
                 let left_typed = self.typed(left, scope);
                 let right_typed = self.typed(right, scope);
@@ -171,7 +176,7 @@ impl<'a> Checker<'a, '_> {
             return self.typed_field(scope.structure, item, path, span, true);
         }
         let field = scope.and_then(|scope| {
-            let mut visible = scope.visible.iter().rev();
+            let mut visible = scope.visible.iter().rev().chain(scope.shared.iter().rev());
             visible
                 .find(|(name, _)| *name == first.text)
                 .map(|(_, id)| (scope.structure, *id))
@@ -375,7 +380,8 @@ impl<'a> Checker<'a, '_> {
         let seen = self.seen_from(name.span);
         names.extend(self.constants.seen(seen));
         names.extend(self.enum_names.seen(seen));
-        let suggestion = crate::suggest::did_you_mean(name.text, names);
+        let suggestion = self.member_called(name);
+        let suggestion = suggestion.or_else(|| crate::suggest::did_you_mean(name.text, names));
         let report = self
             .report(name.span, format!("there is no `{}`", name.text))
             .label("expected a field before this one, a constant or an enum");

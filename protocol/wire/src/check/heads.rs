@@ -166,6 +166,7 @@ impl<'a> Checker<'a, '_> {
             ExprKind::Call(name, _) if matches!(name.text, "from_first" | "known") => {
                 Some(HeadKind::Bool)
             }
+            ExprKind::Choice(_, then, _) => self.kind_of(then, structure, before),
             ExprKind::Path(path) => self.kind_of_path(path, structure, before),
             _ => Some(HeadKind::Integer),
         }

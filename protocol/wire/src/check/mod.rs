@@ -4,6 +4,7 @@
 mod annotations;
 mod bodies;
 mod calls;
+mod choices;
 mod derived;
 mod enums;
 mod expressions;
@@ -17,6 +18,7 @@ mod names;
 mod nesting;
 mod parameters;
 mod protocols;
+mod rests;
 mod settings;
 mod state;
 mod tests;
@@ -75,6 +77,7 @@ pub(crate) fn check<'a>(
         state_uses: Vec::new(),
         keepers: Vec::new(),
         needed_later: BTreeSet::new(),
+        shared_fields: Vec::new(),
         kinds: Vec::new(),
         rules: Vec::new(),
     };
@@ -123,6 +126,8 @@ struct Checker<'a, 'c> {
     keepers: Vec<(StructId, Ident<'a>, Option<usize>)>,
     /// The same, and the fields that they are read through.
     needed_later: BTreeSet<(StructId, FieldId)>,
+    /// Fields that every arm of a branch declares, of each branch.
+    shared_fields: Vec<(StructId, Vec<FieldId>)>,
     kinds: Vec<Kind>,
     rules: Vec<Rules>,
 }
@@ -153,6 +158,7 @@ impl<'a> Checker<'a, '_> {
             &nesting.children_first,
             &mut enums,
         );
+        self.read_shared();
         for &(structure, field) in &self.reads {
             structs[structure.0 as usize].fields[field.0 as usize].read = true;
         }

@@ -44,6 +44,8 @@ pub(crate) struct Model {
 #[derive(Clone, Debug)]
 pub(crate) struct Protocol {
     pub(crate) name: Arc<str>,
+    /// The number of the file that it is in.
+    pub(crate) file: usize,
     pub(crate) version: Option<u32>,
     pub(crate) order: Order,
     pub(crate) root: StructId,
@@ -85,6 +87,9 @@ pub(crate) struct Test {
     pub(crate) part: Option<Json>,
     /// A place in [`Model::protocols`].
     pub(crate) protocol: Option<u16>,
+    /// The protocols of its file and of those that it imports, as places in [`Model::protocols`];
+    /// all, where these have none.
+    pub(crate) own: Vec<u16>,
     /// What the bytes are, where they are not a whole packet.
     pub(crate) root: Option<StructId>,
     /// Source and destination.
@@ -371,6 +376,10 @@ pub(crate) enum LayerArgument {
     },
 }
 
+/// Fields that every arm of a branch declares, so that what comes after can read them: for each the
+/// field of each arm, in order. The first one stands for all of them.
+pub(crate) type Shared = Vec<Vec<FieldId>>;
+
 /// A statement of a struct's body.
 #[derive(Debug)]
 pub(crate) enum Step {
@@ -379,6 +388,7 @@ pub(crate) enum Step {
         condition: Expression,
         then: Vec<Step>,
         otherwise: Vec<Step>,
+        shared: Shared,
     },
     Switch {
         on: Expression,
@@ -386,6 +396,7 @@ pub(crate) enum Step {
         text: Arc<str>,
         arms: Vec<(Vec<i128>, Vec<Step>)>,
         default: Option<Vec<Step>>,
+        shared: Shared,
     },
     /// `size (bytes) { ... }`
     Window {
@@ -482,6 +493,8 @@ pub(crate) enum Expression {
     Not(Box<Expression>),
     And(Box<Expression>, Box<Expression>),
     Or(Box<Expression>, Box<Expression>),
+    /// A condition, the value where it holds, the value where it does not.
+    Choice(Box<Expression>, Box<Expression>, Box<Expression>),
     Compare(Compare, Box<Expression>, Box<Expression>),
     /// With its text, for the diagnostic where it fails.
     Arithmetic(Arithmetic, Box<Expression>, Box<Expression>, Arc<str>),

@@ -97,6 +97,7 @@ impl<'a> Checker<'a, '_> {
         }
         Some(Protocol {
             name: block.name.text.into(),
+            file: self.file_of(block.name.span),
             version,
             order: Order {
                 bits: bits.unwrap_or_default(),
@@ -209,6 +210,7 @@ impl<'a> Checker<'a, '_> {
         let scope = Scope {
             structure: root?,
             visible: Vec::new(),
+            shared: Vec::new(),
             item: None,
         };
         self.condition(&setting.value, &scope)

@@ -98,11 +98,26 @@ impl<'a> Checker<'a, '_> {
             value,
             part,
             protocol,
+            own: self.own_protocols(self.file_of(test.span), protocols),
             root,
             ports: ports.flatten(),
             state,
             diagnostics: diagnostics.unwrap_or(0),
         })
+    }
+
+    /// The protocols that a file sees, or all.
+    fn own_protocols(&self, file: usize, protocols: &[Protocol]) -> Vec<u16> {
+        let sees = |of: usize| of == file || self.imported[file].contains(&of);
+        let all = || (0..).zip(protocols);
+        let own: Vec<u16> = all()
+            .filter(|(_, each)| sees(each.file))
+            .map(|(place, _)| place)
+            .collect();
+        match own.is_empty() {
+            true => all().map(|(place, _)| place).collect(),
+            false => own,
+        }
     }
 
     fn fields(&mut self, value: &Pattern<'a>) -> Option<Json> {

@@ -106,6 +106,7 @@ impl<'a> Checker<'a, '_> {
             }
             ("bytes", arguments) => match arguments.as_deref() {
                 Some([length]) if is_word(length, "rest") => Some(Type::BytesRest),
+                Some([length]) if is_type(length) => self.length_is_type(length),
                 Some([length]) => self.integer(length, scope, "a length").map(Type::Bytes),
                 _ => self.wrong_arguments(declared.span, "bytes(LENGTH)"),
             },
@@ -218,6 +219,17 @@ impl<'a> Checker<'a, '_> {
     pub(super) fn is_flags(&self, id: super::model::EnumId) -> bool {
         let declared = self.file.enums.get(id.0 as usize);
         declared.is_some_and(|declared| declared.is_flags)
+    }
+
+    /// A type where a number of bytes stands: texts have a length before them, bytes do not.
+    fn length_is_type(&mut self, length: &Expr<'a>) -> Option<Type> {
+        let spelled = length.span.text(self.text);
+        self.report(length.span, format!("`{spelled}` is a type, not a length"))
+            .label("expected a number of bytes: a field or a constant")
+            .help(format!(
+                "make the length a field of its own: `length: {spelled}; data: bytes(length);`"
+            ));
+        None
     }
 
     fn report_unknown_type(&mut self, name: &str, span: Span) {
@@ -352,6 +364,13 @@ impl<'a> Checker<'a, '_> {
 pub(super) fn is_word(argument: &Expr<'_>, word: &str) -> bool {
     match &argument.kind {
         ExprKind::Path(path) => path.len() == 1 && path.iter().all(|name| name.text == word),
+        _ => false,
+    }
+}
+
+fn is_type(argument: &Expr<'_>) -> bool {
+    match &argument.kind {
+        ExprKind::Path(path) => matches!(path[..], [name] if width_of(name.text).is_some()),
         _ => false,
     }
 }

@@ -52,7 +52,7 @@ impl Place {
 /// All words, in the order in which the reference lists them. `@rules` is two words: on a field it
 /// says that the field chooses the rules, on a member which rules the member stands for; and so is
 /// `@ack`.
-pub(super) const WORDS: [(&str, Word); 45] = [
+pub(super) const WORDS: [(&str, Word); 46] = [
     ("sequence", Word::Meaning(Meaning::Sequence)),
     ("ack", Word::Meaning(Meaning::Ack)),
     ("ack_bits", Word::Meaning(Meaning::AckBits)),
@@ -75,6 +75,10 @@ pub(super) const WORDS: [(&str, Word); 45] = [
     ("ordered_sequence", Word::Meaning(Meaning::OrderedSequence)),
     ("channel", Word::Meaning(Meaning::Channel)),
     ("acknowledges", Word::Meaning(Meaning::Acknowledges)),
+    (
+        "acknowledges_before",
+        Word::Meaning(Meaning::AcknowledgesBefore),
+    ),
     ("origin", Word::Meaning(Meaning::Origin)),
     ("object", Word::Meaning(Meaning::Object)),
     ("object_type", Word::Meaning(Meaning::ObjectType)),
@@ -139,7 +143,7 @@ impl Meaning {
             | Meaning::Nack
             | Meaning::Sender
             | Meaning::Rules => Subject::Packet,
-            Meaning::Tick | Meaning::Host => Subject::Either,
+            Meaning::Tick | Meaning::Host | Meaning::AcknowledgesBefore => Subject::Either,
             Meaning::AckFirst | Meaning::AckLast | Meaning::NackFirst | Meaning::NackLast => {
                 Subject::Range
             }

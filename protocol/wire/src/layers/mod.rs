@@ -5,6 +5,8 @@ mod cipher;
 mod compression;
 mod huffman;
 mod keys;
+#[cfg(feature = "lua")]
+mod sandbox;
 mod script;
 mod xor;
 mod xor_text;
@@ -14,7 +16,7 @@ use std::sync::Arc;
 
 pub(crate) use huffman::{CODE_BITS_MAX, CodeConflict, HuffmanTable, SYMBOLS_MAX};
 pub use keys::{Keys, KeysError};
-pub(crate) use script::{Script, begin_packet};
+pub(crate) use script::{Script, begin_packet, steps};
 
 use crate::layout::BitOrder;
 

@@ -112,6 +112,19 @@ impl Lowering<'_> {
                 })?;
                 Ok(Operand::Register(to))
             }
+            Expression::Choice(condition, then, otherwise) => {
+                let to = self.register()?;
+                let (other, end) = (self.assembler.label(), self.assembler.label());
+                self.unless(condition, other, bindings)?;
+                let from = self.value(then, bindings)?;
+                self.assembler.push(Operation::Copy { to, from })?;
+                self.assembler.jump(end)?;
+                self.assembler.place(other)?;
+                let from = self.value(otherwise, bindings)?;
+                self.assembler.push(Operation::Copy { to, from })?;
+                self.assembler.place(end)?;
+                Ok(Operand::Register(to))
+            }
             Expression::Not(_) | Expression::And(..) | Expression::Or(..) => {
                 let to = self.register()?;
                 let (yes, no) = (self.assembler.operand(1)?, self.assembler.operand(0)?);

@@ -2,13 +2,27 @@
 
 use std::sync::Arc;
 
+use super::expressions::bound;
 use super::skips;
 use super::windows::Confined;
 use super::{Binding, Bindings, FieldKey, Lowering, NotLowered, Sinks};
-use crate::check::model::{Field, FieldId, Length, Repeat, Step, StructId, Type};
+use crate::check::model::{Field, FieldId, Length, Repeat, Shared, Step, StructId, Type};
 use crate::operation::{Extent, Operand, Operation, Register};
 use crate::program::{FieldInfo, Padding, Shown};
 use crate::values::codec::Codec;
+
+/// Registers, and the fields of all arms whose value they get.
+type Joint = Vec<(Register, Vec<FieldId>)>;
+
+/// After a branch, the field of the first arm stands for those of all.
+fn bind(joint: &Joint, bindings: &mut Bindings) {
+    for (register, all) in joint {
+        if let Some(&first) = all.first() {
+            let binding = Binding::Register(*register);
+            bindings.fields.insert(first, binding);
+        }
+    }
+}
 
 impl Lowering<'_> {
     /// A struct that is not recursive, written out.
@@ -136,23 +150,28 @@ impl Lowering<'_> {
                     condition,
                     then,
                     otherwise,
+                    shared,
                 } => {
+                    let joint = self.joint(shared, structure)?;
                     let (no, end) = (self.assembler.label(), self.assembler.label());
                     self.unless(condition, no, bindings)?;
-                    self.branch(then, structure, bindings)?;
+                    self.arm(then, (0, &joint), structure, bindings)?;
                     if !otherwise.is_empty() {
                         self.assembler.jump(end)?;
                     }
                     self.assembler.place(no)?;
-                    self.branch(otherwise, structure, bindings)?;
+                    self.arm(otherwise, (1, &joint), structure, bindings)?;
                     self.assembler.place(end)?;
+                    bind(&joint, bindings);
                 }
                 Step::Switch {
                     on,
                     text,
                     arms,
                     default,
+                    shared,
                 } => {
+                    let joint = self.joint(shared, structure)?;
                     let on = self.value(on, bindings)?;
                     let text = self.text(text);
                     let end = self.assembler.label();
@@ -170,15 +189,50 @@ impl Lowering<'_> {
                     });
                     let table = self.assembler.switch_table(targets, default)?;
                     self.assembler.push(Operation::Switch { on, table, text })?;
-                    for (label, body) in bodies {
+                    for (place, (label, body)) in bodies.into_iter().enumerate() {
                         self.assembler.place(label)?;
-                        self.branch(body, structure, bindings)?;
+                        self.arm(body, (place, &joint), structure, bindings)?;
                         self.assembler.jump(end)?;
                     }
                     self.assembler.place(end)?;
+                    bind(&joint, bindings);
                 }
             }
         }
+        Ok(())
+    }
+
+    /// Registers for what every arm of a branch declares and something reads after it.
+    fn joint(&mut self, shared: &Shared, structure: StructId) -> Result<Joint, NotLowered> {
+        let structure = self.model.structure(structure);
+        let is_read = |all: &&Vec<FieldId>| all.iter().any(|&id| structure.field(id).read);
+        let mut joint = Vec::new();
+        for all in shared.iter().filter(is_read) {
+            joint.push((self.register()?, all.clone()));
+        }
+        Ok(joint)
+    }
+
+    /// An arm of a branch, which leaves in these registers what all arms declare.
+    fn arm(
+        &mut self,
+        steps: &[Step],
+        (place, joint): (usize, &Joint),
+        structure: StructId,
+        bindings: &mut Bindings,
+    ) -> Result<(), NotLowered> {
+        let before = self.next_register;
+        self.steps(steps, structure, bindings)?;
+        for (to, all) in joint {
+            let field = all.get(place).copied();
+            let from = field.map(|id| bound(&[id], bindings));
+            let (to, from) = (
+                *to,
+                from.ok_or(NotLowered::Unchecked("an arm without a shared field"))??,
+            );
+            self.assembler.push(Operation::Copy { to, from })?;
+        }
+        self.next_register = before;
         Ok(())
     }
 

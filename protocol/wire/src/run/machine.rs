@@ -11,7 +11,7 @@ use super::tape::Tape;
 use crate::bits::BitReader;
 use crate::context::Context;
 use crate::facts::PacketFacts;
-use crate::layers::begin_packet;
+use crate::layers::{begin_packet, steps};
 use crate::layout::StreamId;
 use crate::limits::{NODES_MAX, PACKET_BYTES_MAX};
 use crate::operation::{NO_REGISTER, Operand, Register};
@@ -31,6 +31,8 @@ pub(crate) enum Entry {
     JoinedMessage,
     /// A packet of which no protocol of the wire says that it is its own.
     Unclaimed,
+    /// A packet that is not read, because those before it have taken all the work that there may be.
+    Unread,
 }
 
 /// How many registers stand on the stack: of most plans, and of long ones. More are allocated, once a
@@ -49,7 +51,7 @@ pub(crate) fn read<S: Sink>(
     sink: &mut S,
 ) {
     clear(facts);
-    begin_packet();
+    begin_packet(packet.len());
     let looked_at = &packet[..packet.len().min(PACKET_BYTES_MAX)];
     let arena = Arena::default();
     let reader = BitReader::new(looked_at, program.dictionary.order);
@@ -81,6 +83,7 @@ pub(crate) fn read<S: Sink>(
     } else {
         machine.finish();
     }
+    facts.steps = steps();
 }
 
 pub(super) struct Machine<'p, 'r, T, S> {
@@ -235,6 +238,7 @@ impl<'p, 'r, T: Tape<'p>, S: Sink> Machine<'p, 'r, T, S> {
                 Some(start) => (start, self.program.message_weight),
                 None => return Err(Stop::here(Problem::NoMessages)),
             },
+            Entry::Unread => return Err(Stop::here(Problem::Unread)),
             Entry::Unclaimed => return Err(Stop::here(Problem::Unclaimed)),
         };
         self.nodes_left = NODES_MAX.saturating_sub(weight);

@@ -14,6 +14,7 @@ pub(super) fn clear(facts: &mut PacketFacts) {
         sequence,
         ack,
         ack_bits,
+        acknowledges_before,
         nack,
         ack_ranges,
         nack_ranges,
@@ -25,11 +26,13 @@ pub(super) fn clear(facts: &mut PacketFacts) {
         messages,
         contents,
         diagnostics,
+        steps,
     } = facts;
     (*protocol, *rules) = (None, None);
     (*sequence, *ack, *ack_bits, *nack) = (None, None, None, None);
     (*sender, *host, *tick) = (None, None, None);
-    (*range_bits, *diagnostics) = (0, 0);
+    *acknowledges_before = None;
+    (*range_bits, *diagnostics, *steps) = (0, 0, 0);
     ack_ranges.clear();
     nack_ranges.clear();
     messages.clear();
@@ -94,11 +97,20 @@ impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
             }
             Meaning::NackLast => end_range(&mut self.facts.nack_ranges, value),
             Meaning::Sender => self.facts.sender = fact,
-            Meaning::Reliable => self.message(|message| message.reliable = value != 0),
-            Meaning::ReliableSequence => self.message(|m| m.reliable_sequence = sequence),
+            Meaning::Reliable => self.message(|message| {
+                message.reliable = value != 0 || message.reliable_sequence.is_some();
+            }),
+            Meaning::ReliableSequence => self.message(|message| {
+                message.reliable_sequence = sequence;
+                message.reliable = true;
+            }),
             Meaning::OrderedSequence => self.message(|m| m.ordered_sequence = sequence),
             Meaning::Channel => self.message(|message| message.channel = fact),
             Meaning::Acknowledges => self.message(|message| message.acknowledges = sequence),
+            Meaning::AcknowledgesBefore if self.in_message => {
+                self.message(|message| message.acknowledges_before = sequence);
+            }
+            Meaning::AcknowledgesBefore => self.facts.acknowledges_before = sequence,
             Meaning::Origin => self.message(|message| message.origin = fact),
             Meaning::Object => self.message(|message| message.object = fact),
             Meaning::ObjectType => self.message(|message| message.object_type = fact),

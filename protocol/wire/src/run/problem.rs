@@ -116,6 +116,8 @@ pub(crate) enum Problem {
     },
     /// A packet of which no protocol of the wire says that it is its own.
     Unclaimed,
+    /// The packets before it have taken all the work that there may be.
+    Unread,
     /// A value that decides how to go on comes from a field of the connection's state that no packet
     /// has set.
     Unresolved {

@@ -105,7 +105,8 @@ fn write_once(
     settled: &[i128],
     state: &mut ConnectionState,
 ) -> Run {
-    begin_packet();
+    // How long it gets shows when it is there.
+    begin_packet(usize::MAX);
     let Source {
         root,
         rest,

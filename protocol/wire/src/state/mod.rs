@@ -2,6 +2,7 @@
 //! tables, split messages and byte streams under way.
 
 mod given;
+mod many;
 mod parts;
 mod stream;
 mod table;
@@ -10,6 +11,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::many::States;
 pub(crate) use self::parts::{BadPart, Parts};
 pub(crate) use self::stream::ByteStream;
 pub(crate) use self::table::Table;
@@ -102,9 +104,9 @@ impl ConnectionState {
         let of_slots = self.slots.iter().map(|slot| match slot {
             Slot::Integer(_) => 0,
             Slot::Content(content) => content.as_ref().map_or(0, |content| content.len()),
-            Slot::Integers(table) => table.iter().count() * size_of::<(i128, i128, u64)>(),
+            Slot::Integers(table) => table.len() * size_of::<(i128, i128, u64)>(),
             Slot::Contents(contents) => {
-                contents.bytes + contents.table.iter().count() * size_of::<(i128, u64, usize)>()
+                contents.bytes + contents.table.len() * size_of::<(i128, u64, usize)>()
             }
             Slot::Parts(parts) => parts.bytes(),
             Slot::Stream(stream) => stream.bytes(),

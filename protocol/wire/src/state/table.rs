@@ -36,6 +36,11 @@ impl<V> Table<V> {
             .map(|entry| &entry.value)
     }
 
+    /// How many entries there are.
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
     /// All entries, sorted by key.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (i128, &V)> {
         self.entries.iter().map(|entry| (entry.key, &entry.value))

@@ -358,6 +358,8 @@ pub(crate) enum ExprKind<'a> {
     /// `range(0, 3)`, where a type stands as an argument.
     Call(Ident<'a>, Vec<Expr<'a>>),
     Unary(Unary, Box<Expr<'a>>),
+    /// `if (CONDITION) VALUE else VALUE`
+    Choice(Box<Expr<'a>>, Box<Expr<'a>>, Box<Expr<'a>>),
     Binary(Binary, Box<Expr<'a>>, Box<Expr<'a>>),
 }
 

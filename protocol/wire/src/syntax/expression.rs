@@ -102,12 +102,31 @@ impl<'a> Parser<'a, '_> {
                     ExprKind::Bytes(Vec::new())
                 }
             },
+            TokenKind::Name if self.at_word("if") => return self.choice(start),
             TokenKind::Name => return self.named_operand(),
             TokenKind::Mark("(") => return self.parenthesised(start),
             _ => return Err(self.unexpected("a value: a number, a field or a constant")),
         };
         self.advance();
         Ok(Expr::new(kind, start))
+    }
+
+    /// `if (CONDITION) VALUE else VALUE`
+    fn choice(&mut self, start: Span) -> Result<Expr<'a>, Failed> {
+        self.advance();
+        self.expect_mark("(", "before the condition")?;
+        let condition = self.nested(|parser| parser.binary(0))?;
+        self.expect_mark(")", "after the condition")?;
+        let then = self.nested(|parser| parser.binary(0))?;
+        if !self.at_word("else") {
+            return Err(self.unexpected("`else` and the other value"));
+        }
+        self.advance();
+        let otherwise = self.nested(|parser| parser.binary(0))?;
+        let span = start.to(otherwise.span);
+        let boxed = |expr| Box::new(expr);
+        let kind = ExprKind::Choice(boxed(condition), boxed(then), boxed(otherwise));
+        Ok(Expr::new(kind, span))
     }
 
     fn parenthesised(&mut self, start: Span) -> Result<Expr<'a>, Failed> {

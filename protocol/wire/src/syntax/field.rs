@@ -36,6 +36,15 @@ impl<'a> Parser<'a, '_> {
         } else {
             None
         };
+        if through.is_some() && self.at_word("size") {
+            let failed = self.unexpected("`;` after the field");
+            if let Some(report) = self.reports.last_mut() {
+                report.help(
+                    "`size(...)` stands before `through`: it says how long the packed bytes are",
+                );
+            }
+            return Err(failed);
+        }
         let constant = if self.take_mark("=") {
             Some(self.expression()?)
         } else {

@@ -96,7 +96,10 @@ impl Lexer<'_> {
             let shown = first.escape_debug();
             let message = format!("the character `{shown}` has no meaning here");
             let report = self.report(start, message);
-            if first == '#' {
+            if first == '?' {
+                report.help("a choice between two values is `if (CONDITION) a else b`");
+                self.take_while(|c| !matches!(c, ';' | '\n'));
+            } else if first == '#' {
                 report.help("a comment starts with `//`");
                 self.take_while(|c| c != '\n');
             }

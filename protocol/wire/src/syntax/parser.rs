@@ -61,7 +61,11 @@ pub(super) struct Parser<'a, 'r> {
 impl<'a> Parser<'a, '_> {
     fn file(&mut self, file: &mut File<'a>) {
         while self.peek() != TokenKind::End {
+            let start = self.at;
             if self.item(file).is_err() {
+                if self.at == start {
+                    self.advance();
+                }
                 self.skip_to_item();
             }
         }
@@ -122,7 +126,12 @@ impl<'a> Parser<'a, '_> {
     /// A name that is not a word of the language.
     pub(super) fn new_name(&mut self, expected: &str) -> Result<Ident<'a>, Failed> {
         if RESERVED.iter().any(|word| self.at_word(word)) {
-            return Err(self.unexpected(expected));
+            let word = self.here().text(self.text);
+            let failed = self.unexpected(expected);
+            if let Some(report) = self.reports.last_mut() {
+                report.help(format!("`{word}` cannot be a name; `{word}_` can"));
+            }
+            return Err(failed);
         }
         self.any_name(expected)
     }
@@ -274,7 +283,6 @@ impl<'a> Parser<'a, '_> {
     /// After a mistake in an item: to a word that begins one at the start of a line.
     fn skip_to_item(&mut self) {
         loop {
-            self.advance();
             let here = self.here();
             let before = self.text.get(..here.start as usize).unwrap_or_default();
             let starts_line = before.is_empty() || before.ends_with('\n');
@@ -282,6 +290,7 @@ impl<'a> Parser<'a, '_> {
             if self.peek() == TokenKind::End || (starts_line && is_item) {
                 return;
             }
+            self.advance();
         }
     }
 }

@@ -17,13 +17,34 @@ impl<'a> Parser<'a, '_> {
                 }
                 return Err(failed);
             }
+            if self.is_at_item() {
+                // The body was never closed: what follows stands for itself.
+                let failed = self.unexpected("`}` before the next item");
+                if let Some(report) = self.reports.last_mut() {
+                    report.related(open, "this has no `}`");
+                }
+                return Err(failed);
+            }
             match self.statement() {
                 Ok(statement) => body.push(statement),
+                Err(Failed) if self.is_at_item() => return Err(Failed),
                 Err(Failed) => self.skip_to_statement()?,
             }
         }
         self.advance();
         Ok(body)
+    }
+
+    /// Whether what comes is an item at the start of a line, such as `struct NAME {`.
+    fn is_at_item(&self) -> bool {
+        let start = self.here().start as usize;
+        let before = self.text.get(..start).unwrap_or_default();
+        let names = [
+            "struct", "enum", "flags", "wire", "state", "rules", "layer", "test",
+        ];
+        (before.is_empty() || before.ends_with('\n'))
+            && names.iter().any(|word| self.at_word(word))
+            && matches!(self.peek_second(), TokenKind::Name | TokenKind::Text)
     }
 
     fn braced_body(&mut self, after: &str) -> Result<Vec<Statement<'a>>, Failed> {

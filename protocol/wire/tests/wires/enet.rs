@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use netreel_wire::{Decoded, Role, Wire};
+use netreel_wire::{Decoded, PacketFacts, Role, Wire};
 use rusty_enet::{Compressor, RangeCoder};
 
 use crate::explained::{check_explained, check_own_tests, number, small, wire};
@@ -184,4 +184,24 @@ fn by_hand(datagram: &[u8], has_checksum: bool) -> Vec<Command> {
         commands = &commands[fixed + length..];
     }
     found
+}
+
+#[test]
+fn random_datagrams_take_a_bounded_work() {
+    let wire = wire("enet.wire");
+    let mut seed = 7_u32;
+    let mut random = || {
+        seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (seed >> 24) as u8
+    };
+    let (mut steps, mut bytes) = (0, 0);
+    let mut facts = PacketFacts::default();
+    for length in (1..400).map(|nth| nth * 7 % 1400) {
+        let packet: Vec<u8> = (0..length).map(|_| random()).collect();
+        wire.facts(&packet, &mut facts);
+        assert!(facts.steps <= 1_000_000 + 2_500 * length as u64 + 20_000);
+        steps += facts.steps;
+        bytes += length as u64;
+    }
+    assert!(steps < 1_000 * bytes, "{} a byte", steps / bytes);
 }

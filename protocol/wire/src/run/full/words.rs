@@ -185,6 +185,11 @@ impl Full<'_> {
                 )
             }
             Problem::NotWritten => "it cannot be written".to_owned(),
+            Problem::Unread => {
+                "not read: the wire's scripts have taken all the steps that a file may \
+                take for the packets before"
+                    .to_owned()
+            }
             Problem::Unclaimed => "no protocol of this file claims the packet".to_owned(),
             Problem::NoMessages => "the wire has no `@message` struct".to_owned(),
         }

@@ -1,0 +1,126 @@
+//! Choices between values, and members of enums that were named without their enum.
+
+use super::Checker;
+use super::bodies::Body;
+use super::expressions::{Scope, Typed, ValueType};
+use super::heads::HeadKind;
+use super::model::{Expression, FieldId, Shared};
+use crate::report::Span;
+use crate::syntax::ast::{Expr, Ident};
+
+impl<'a> Checker<'a, '_> {
+    /// `if (CONDITION) VALUE else VALUE`: both values are of one type.
+    pub(super) fn typed_choice(
+        &mut self,
+        condition: &Expr<'a>,
+        (then, otherwise): (&Expr<'a>, &Expr<'a>),
+        span: Span,
+        scope: Option<&Scope<'a>>,
+    ) -> Option<Typed> {
+        let asked = self.typed(condition, scope);
+        let first = self.typed(then, scope);
+        let second = self.typed(otherwise, scope);
+        let ((asked, kind), (first, first_type), (second, second_type)) = (asked?, first?, second?);
+        if kind != ValueType::Bool {
+            let found = self.shown(kind);
+            self.report(
+                condition.span,
+                format!("a condition is a truth value, not {found}"),
+            )
+            .label("expected a comparison or a `bool`");
+            return None;
+        }
+        if first_type != second_type {
+            let (a, b) = (self.shown(first_type), self.shown(second_type));
+            self.report(span, format!("this is {a} or {b}"))
+                .label("expected two values of one type");
+            return None;
+        }
+        let is_number = matches!(
+            first_type,
+            ValueType::Integer | ValueType::Bool | ValueType::Enum(_)
+        );
+        if let Expression::Integer(holds) = asked {
+            let chosen = if holds != 0 { first } else { second };
+            return Some((chosen, first_type));
+        }
+        if !is_number {
+            let found = self.shown(first_type);
+            self.report(span, format!("a choice cannot give {found}"))
+                .label("expected integers, truth values or members of one enum");
+            return None;
+        }
+        let boxed = |value| Box::new(value);
+        let choice = Expression::Choice(boxed(asked), boxed(first), boxed(second));
+        Some((choice, first_type))
+    }
+
+    /// The fields that can be read at the end of every arm of a branch; what comes after can read them.
+    pub(super) fn shared(
+        &mut self,
+        arms: &[Vec<(&'a str, FieldId)>],
+        body: &mut Body<'a>,
+    ) -> Shared {
+        let mut shared: Shared = Vec::new();
+        let Some((first, others)) = arms.split_first() else {
+            return shared;
+        };
+        let structure = body.scope.structure;
+        let heads = self.heads[structure.0 as usize].as_slice();
+        let kind = |id: FieldId| {
+            let head = heads.get(id.0 as usize)?;
+            let is_plain = !head.repeated && !head.layered;
+            let is_value = matches!(
+                head.kind,
+                HeadKind::Integer | HeadKind::Bool | HeadKind::Enum(_) | HeadKind::Flags(_)
+            );
+            (is_plain && is_value).then_some(head.kind)
+        };
+        for &(name, id) in first {
+            let same = |arm: &Vec<(&'a str, FieldId)>| {
+                let found = arm.iter().find(|(other, _)| *other == name)?.1;
+                (kind(found) == kind(id)).then_some(found)
+            };
+            let Some(others) = others.iter().map(same).collect::<Option<Vec<_>>>() else {
+                continue;
+            };
+            if kind(id).is_some() && !others.is_empty() {
+                body.scope.shared.push((name, id));
+                let mut all = vec![id];
+                all.extend(others);
+                self.shared_fields.push((structure, all.clone()));
+                shared.push(all);
+            }
+        }
+        shared
+    }
+
+    /// Where the field that stands for others is read, those are.
+    pub(super) fn read_shared(&mut self) {
+        // A branch inside another one was noted before that.
+        for (structure, all) in self.shared_fields.iter().rev() {
+            let Some((first, others)) = all.split_first() else {
+                continue;
+            };
+            for id in others {
+                for known in [&mut self.reads, &mut self.needed_later] {
+                    if known.contains(&(*structure, *first)) {
+                        known.insert((*structure, *id));
+                    }
+                }
+            }
+        }
+    }
+
+    /// What to write where somebody named a member of an enum without the enum.
+    pub(super) fn member_called(&self, name: Ident<'a>) -> Option<String> {
+        let seen = self.seen_from(name.span);
+        let mut enums = self.enum_names.seen(seen).filter(|declared| {
+            let mut all = self.file.enums.iter();
+            let found = all.find(|each| each.name.text == *declared);
+            found.is_some_and(|each| each.members.iter().any(|it| it.name.text == name.text))
+        });
+        let declared = enums.next()?;
+        Some(format!("did you mean `{declared}.{}`?", name.text))
+    }
+}
