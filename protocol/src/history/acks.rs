@@ -158,11 +158,7 @@ impl Learning<'_> {
             let near = self.newest_messages.entry(stream).or_insert_with(first);
             let place = unwrap(sequence, *near);
             *near = place.max(*near);
-            let latest = self.streams.last_at(line, place, |copy| {
-                let carrier = self.session.carrier(copy);
-                carrier.is_some_and(|packet| had_been_sent(self.session, packet, stamp))
-            });
-            if let Some(carrier) = latest.and_then(|latest| self.session.carrier(latest)) {
+            if let Some(carrier) = last_carrier((session, self.streams), line, place, stamp) {
                 self.learnt.note(carrier, end);
             }
         }
@@ -182,11 +178,8 @@ impl Learning<'_> {
         let settled = self.all_before.entry(stream).or_insert(start);
         let places = line.from(*settled).take_while(|&(at, _)| at < place);
         for (at, _) in places {
-            let copies = self.streams.copies_at(line, at);
-            let carriers = copies.filter_map(|copy| self.session.carrier(copy));
-            let sent = carriers.take_while(|&packet| had_been_sent(self.session, packet, stamp));
-            if let Some(latest) = sent.last() {
-                self.learnt.note(latest, end);
+            if let Some(carrier) = last_carrier((self.session, self.streams), line, at, stamp) {
+                self.learnt.note(carrier, end);
             }
         }
         *settled = place.max(*settled);
@@ -260,6 +253,20 @@ fn learn(
     };
     learnt.note(latest, end);
     true
+}
+
+/// The packet that carried the message of a place last, as far as it had been sent by then.
+fn last_carrier(
+    (session, streams): (&Session, &Streams),
+    line: &Line,
+    place: i64,
+    stamp: Stamp,
+) -> Option<PacketId> {
+    let latest = streams.last_at(line, place, |copy| {
+        let carrier = session.carrier(copy);
+        carrier.is_some_and(|packet| had_been_sent(session, packet, stamp))
+    });
+    session.carrier(latest?)
 }
 
 /// Whether a packet had left its sender when that one was told something.
