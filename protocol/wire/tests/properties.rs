@@ -578,7 +578,7 @@ fn a_block_elsewhere_may_ask_what_comes() {
 #[test]
 fn a_layer_that_gives_nothing_leaves_no_hole() {
     let layer = Part::Layer("Lh", Some(5), vec![]);
-    let mut packet = vec![0; 39];
+    let mut packet = [0; 39];
     (packet[0], packet[36]) = (3, 0xb0);
     for length in [37, 38, 39] {
         let parts = [Part::Counted(vec![layer.clone(), Part::Plain("bool")])];
@@ -596,5 +596,9 @@ fn two_readers_of_the_same_bits_may_not_come_to_rest() {
             Part::Plain("bool"),
         ])]),
     ];
-    check_found(&parts, 0, &[0xa6, 0, 0x20, 0x90, 0xc0, 0x6a, 0x19, 0, 0, 0x4c]);
+    check_found(
+        &parts,
+        0,
+        &[0xa6, 0, 0x20, 0x90, 0xc0, 0x6a, 0x19, 0, 0, 0x4c],
+    );
 }
