@@ -166,3 +166,25 @@ fn the_steps_of_all_packets_are_bounded_together() {
         6 - said.iter().filter(|it| it.is_none()).count() as u64
     );
 }
+
+#[test]
+fn how_a_number_is_spelled_changes_no_packet() {
+    let wire = compiled(
+        "wire w { byte_order = little; bit_order = lsb; root = P; }
+         struct P { magic: u8 = 7; x: f32; kind: Kind; }
+         enum Kind : u8 { a = 1 }",
+    );
+    let line = |packet: Json| {
+        let mut line = json!({"from": "10.0.0.1:1", "to": "10.0.0.2:2", "bytes": "070000a04001"});
+        line["packet"] = packet;
+        Connections::new(&wire).encode(&line).expect("it fits")
+    };
+    for packet in [
+        json!({"magic": 7, "x": 5.0, "kind": {"raw": 1, "value": "a"}}),
+        json!({"x": 5, "kind": "a"}),
+    ] {
+        let encoded = line(packet);
+        assert!(!encoded.differs, "{:?}", encoded.line);
+    }
+    assert!(line(json!({"x": 6, "kind": "a"})).differs);
+}

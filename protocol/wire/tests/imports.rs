@@ -351,3 +351,21 @@ fn a_state_field_that_two_imported_files_declare_is_a_mistake_where_it_is_used()
         assert!(error.contains(twice), "{error}");
     }
 }
+
+#[test]
+fn tests_of_an_imported_file_are_of_the_protocols_that_it_sees() {
+    let inner = "wire inner { byte_order = little; bit_order = lsb; root = Inner; }
+        struct Inner { a: u16; }
+        test \"two bytes\" { bytes = x\"01 00\"; value = { a: 1 }; }
+        test \"a part\" { bytes = x\"01 00\"; root = Inner; value = { a: 1 }; }";
+    let main = "import \"inner.wire\";\n\
+        wire outer { byte_order = big; bit_order = msb; root = Outer; }\n\
+        struct Outer { b: u8; c: u8; }\n\
+        test \"of all\" { bytes = x\"01 02\"; value = { b: 1, c: 2 }; }";
+    let wire = compiled(main, &[("inner.wire", inner)]);
+    let results = wire.run_tests();
+    assert_eq!(results.len(), 3);
+    for result in results {
+        assert!(result.passed(), "{result:?}");
+    }
+}

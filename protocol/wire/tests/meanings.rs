@@ -136,3 +136,26 @@ fn the_data_of_all_fragments_may_be_the_games_own_bytes() {
         .collect();
     assert_eq!(paths, ["Payload", "first", "more", "more[0]", "more[1]"]);
 }
+
+#[test]
+fn a_message_with_a_reliable_sequence_is_reliable() {
+    let text = "struct Packet { messages: Message[until end]; }
+        struct Message @message { has: u8; if (has == 1) { number: u8 @reliable_sequence; } }";
+    let facts = facts(text, &[1, 7, 0]);
+    let reliable: Vec<bool> = facts.messages.iter().map(|it| it.reliable).collect();
+    assert_eq!(reliable, [true, false]);
+}
+
+#[test]
+fn a_cumulative_ack_is_of_a_message_or_of_the_packet() {
+    let text = "struct Packet { ack: u8 @acknowledges_before; messages: Message[until end]; }
+        struct Message @message { una: u16 @acknowledges_before; }";
+    let facts = facts(text, &[9, 1, 2]);
+    let (value, bits) = (9, 8);
+    assert_eq!(facts.acknowledges_before, Some(Sequence { value, bits }));
+    let (value, bits) = (0x201, 16);
+    assert_eq!(
+        facts.messages[0].acknowledges_before,
+        Some(Sequence { value, bits })
+    );
+}
