@@ -113,9 +113,13 @@ fn push(nodes: &mut [(Recorder, Pusher)], records: &[(usize, OwnedRecord)]) {
     std::thread::sleep(Duration::from_secs(1));
 }
 
+/// The nodes with their reels' headers, and all events in the order in which they happened, each
+/// with the place of its node.
+type Played = (Vec<(String, Header)>, Vec<(usize, OwnedRecord)>);
+
 /// Plays a simulated world until it has sent enough: its reels' names and headers, and all events
 /// in the order of time, each with its reel.
-fn play(packets: usize) -> (Vec<(String, Header)>, Vec<(usize, OwnedRecord)>) {
+fn play(packets: usize) -> Played {
     let script = Script::Boxes { ticks: u64::MAX };
     let mut start = SimWorldStart::new(1, Mode::Owner, Topology::PeerToPeer, script);
     start.faults = LinkFaults {
