@@ -30,7 +30,7 @@ const BYTES_MAX: [(&str, f64); 18] = [
     // Of what the wire says.
     ("facts", 29.3),
     ("first message", 1.4),
-    ("shapes", 0.1),
+    ("shapes", 0.15),
     ("events of connections", 0.0),
     // One packet in 32 carries a fragment, of 960 bytes on average.
     ("fragments", 33.0),
