@@ -77,10 +77,12 @@ fn spare(path: &Path, read: &[std::path::PathBuf]) -> Result<(), Failure> {
 /// Writes the story, and says what it wrote.
 fn write(arguments: &Export, story: &Story, out: &mut dyn Write) -> Result<String, Failure> {
     let query = open::query(arguments.filter.as_deref(), &story.session)?;
-    let mut keep = |id: PacketId| query.packet_with(&story.session, &|| story.history(), id);
+    let all = (0, story.session.packet_count());
+    let chosen = query.packets(&story.session, &|| story.history(), all);
     if arguments.format == ExportFormat::Pcapng {
         let options = options(arguments)?;
         let (session, history) = (&story.session, story.history());
+        let mut keep = |id: PacketId| chosen.binary_search(&id).is_ok();
         let summary = export::pcapng(session, history, options, &mut keep, out)?;
         for warning in &summary.warnings {
             anstream::eprintln!("netreel: {warning}");
@@ -96,10 +98,7 @@ fn write(arguments: &Export, story: &Story, out: &mut dyn Write) -> Result<Strin
         write!(out, "{}\r\n", export::CSV_COLUMNS)?;
     }
     let mut count = 0;
-    for id in (0..story.session.packet_count()).map(|place| PacketId(place as u32)) {
-        if !keep(id) {
-            continue;
-        }
+    for id in chosen {
         let Some(row) = export::packet(&story.session, story.history(), id) else {
             continue;
         };

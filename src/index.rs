@@ -29,16 +29,19 @@ impl Index {
         if packets.sum::<u64>() < PACKETS_MIN {
             return None;
         }
-        let mut stamps = Vec::new();
+        // Another build may read the same bytes otherwise.
+        let mut files = vec![std::env::current_exe().ok()?];
         for each in inputs {
-            for file in reel_files(&each.name).ok()? {
-                if is_recorded(&file) {
-                    return None;
-                }
-                let changed = std::fs::metadata(&file).and_then(|it| it.modified()).ok()?;
-                let since = changed.duration_since(UNIX_EPOCH).unwrap_or_default();
-                stamps.extend_from_slice(&since.as_nanos().to_le_bytes());
+            files.extend(reel_files(&each.name).ok()?);
+        }
+        let mut stamps = Vec::new();
+        for file in files {
+            if is_recorded(&file) {
+                return None;
             }
+            let changed = std::fs::metadata(&file).and_then(|it| it.modified()).ok()?;
+            let since = changed.duration_since(UNIX_EPOCH).unwrap_or_default();
+            stamps.extend_from_slice(&since.as_nanos().to_le_bytes());
         }
         let key = IndexKey::new(inputs, wire, &stamps).ok()?;
         let first = inputs.first()?;

@@ -118,15 +118,9 @@ fn a_console() {
     }
 }
 
+// The page draws a picture of the window.
 #[cfg(feature = "gui")]
 #[test]
-fn my_rust_engine() {
-    check("rust-engine.md");
-}
-
-#[cfg(not(feature = "gui"))]
-#[test]
-#[ignore = "the picture needs the window"]
 fn my_rust_engine() {
     check("rust-engine.md");
 }

@@ -53,22 +53,12 @@ impl Query {
 
     /// Whether a packet passes: one of its messages does, or it has none and passes without.
     pub fn packet(&self, session: &Session, history: &History, packet: PacketId) -> bool {
-        self.packet_with(session, &|| history, packet)
-    }
-
-    /// The same; `history` is asked for only where the filter speaks of it.
-    pub fn packet_with<'a>(
-        &self,
-        session: &'a Session,
-        history: &'a dyn Fn() -> &'a History,
-        packet: PacketId,
-    ) -> bool {
         let Some(found) = session.packet(packet) else {
             return false;
         };
         let subject = eval::Subject {
             session,
-            history,
+            history: &|| history,
             id: packet,
             packet: Some(&found),
             message: None,

@@ -35,7 +35,7 @@ pub struct IndexKey {
 
 impl IndexKey {
     /// The key of a session of these reels. `stamps` are bytes that are others when the files are
-    /// changed: their times.
+    /// changed (their times), or when another build of this program reads them.
     ///
     /// # Errors
     /// A reel cannot be read.
@@ -45,27 +45,16 @@ impl IndexKey {
         stamps: &[u8],
     ) -> Result<IndexKey, ReadError> {
         let mut told = env!("CARGO_PKG_VERSION").as_bytes().to_vec();
-        let mut tell = |bytes: &[u8]| {
-            told.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
-            told.extend_from_slice(bytes);
-        };
-        tell(wire.map_or("", Wire::text).as_bytes());
-        reels.iter().for_each(|each| tell(each.name.as_bytes()));
-        let name = hash(&told);
-        let mut tell = |bytes: &[u8]| {
-            told.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
-            told.extend_from_slice(bytes);
-        };
-        tell(stamps);
+        tell(&mut told, wire.map_or("", Wire::text).as_bytes());
         for each in reels {
-            each.reel.identify(&mut tell)?;
+            tell(&mut told, each.name.as_bytes());
         }
-        let mut key = [0; 16];
-        let (first, second) = key.split_at_mut(8);
-        first.copy_from_slice(&hash(&told).to_le_bytes());
-        // The hash of other bytes: these and what stands for them.
-        told.extend_from_slice(first);
-        second.copy_from_slice(&hash(&told).to_le_bytes());
+        let name = hash(&told);
+        tell(&mut told, stamps);
+        for each in reels {
+            each.reel.identify(|bytes| tell(&mut told, bytes))?;
+        }
+        let key = twox_hash::XxHash3_128::oneshot(&told).to_le_bytes();
         Ok(IndexKey { key, name })
     }
 
@@ -73,6 +62,12 @@ impl IndexKey {
     pub fn file_name(&self) -> String {
         format!(".netreel-{:016x}.index", self.name)
     }
+}
+
+/// Appends bytes with their length, so that no other bytes in a row look the same.
+fn tell(told: &mut Vec<u8>, bytes: &[u8]) {
+    told.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
+    told.extend_from_slice(bytes);
 }
 
 /// Why an index is not used.
