@@ -2,7 +2,7 @@
 
 mod wire;
 
-pub use wire::{Wire, WireCheck, WireDecode, WireEncode, WireTest};
+pub use wire::{Wire, WireCheck, WireDecode, WireEncode, WireFormat, WireLsp, WireTest};
 
 use std::path::PathBuf;
 

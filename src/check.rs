@@ -10,6 +10,7 @@ use netreel_protocol::session::Session;
 use netreel_protocol::verdict::{Judgement, Verdict};
 
 use crate::arguments::Check;
+use crate::misfits;
 use crate::open;
 use crate::outcome::{Answer, Failure};
 use crate::packets::json;
@@ -22,6 +23,7 @@ pub fn run(arguments: &Check, out: &mut dyn Write) -> Result<Answer, Failure> {
     let story = open::story(&arguments.filtered.read.source)?;
     let unread = story.unread.clone();
     let (session, mut history) = story.into_parts();
+    misfits::say(&session);
     if let Some(filter) = arguments.filtered.filter.as_deref() {
         let query = open::query(Some(filter), &session)?;
         let findings = history.findings.iter();

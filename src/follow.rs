@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use netreel_capture::{FollowEnd, Follower, reel_files, reels_at};
 use netreel_protocol::session::{Live, LiveEvent, LiveWhat, SessionTime};
+use netreel_wire::FILE_STEPS_MAX;
 use serde::Serialize;
 
 use crate::arguments::Read;
@@ -34,6 +35,7 @@ pub fn run(arguments: &Read, out: &mut dyn Write) -> Result<Answer, Failure> {
         recordings: BTreeSet::new(),
         start_utc_ns: None,
     };
+    let mut is_spent = false;
     let mut columns = Columns::default();
     loop {
         following.find(&source.paths)?;
@@ -50,6 +52,12 @@ pub fn run(arguments: &Read, out: &mut dyn Write) -> Result<Answer, Failure> {
             columns.print(&lines.collect::<Vec<_>>(), out)?;
         }
         out.flush()?;
+        if following.live.unread() > 0 && !std::mem::replace(&mut is_spent, true) {
+            anstream::eprintln!(
+                "netreel: the wire's scripts took all {FILE_STEPS_MAX} steps that they may take: \
+                 packets from here on are not read"
+            );
+        }
         if !events.is_empty() {
             continue;
         }

@@ -10,6 +10,7 @@ use netreel_protocol::session::{
 };
 
 use crate::arguments::Info;
+use crate::misfits;
 use crate::open;
 use crate::outcome::{Answer, Failure};
 use crate::packets::json;
@@ -22,6 +23,9 @@ pub fn run(arguments: &Info, out: &mut dyn Write) -> Result<Answer, Failure> {
     // What the wire says of very many packets takes a while, and is not what `info` is for.
     let is_whole = arguments.all || session.is_small();
     let history = is_whole.then(|| story.history());
+    if is_whole {
+        misfits::say(session);
+    }
     if arguments.read.json {
         let info = match history {
             Some(history) => export::info(session, history),
@@ -51,9 +55,13 @@ pub fn run(arguments: &Info, out: &mut dyn Write) -> Result<Answer, Failure> {
         number => format!("{unknown}, {number} of them acked"),
     };
     let lost = sum(&|link| link.fate(Fate::Lost));
+    let unread = match sum(&|link| link.fate(Fate::Unread)) {
+        0 => String::new(),
+        number => format!(", {number} unread"),
+    };
     writeln!(
         out,
-        "packets    {} of {}, {lost} lost{unknown}",
+        "packets    {} of {}, {lost} lost{unread}{unknown}",
         session.packet_count(),
         text::bytes(sum(&|link| link.bytes))
     )?;
@@ -131,8 +139,17 @@ impl Folded {
 }
 
 fn nodes(session: &Session, folded: &Folded, out: &mut dyn Write) -> Result<(), Failure> {
-    let heads = ["node", "from s", "to s", "endpoints", "reel"];
-    let mut rows = vec![heads.map(str::to_owned).to_vec()];
+    // Where all share one clock nothing is to be said of it.
+    let off = session.nodes.iter().map(|node| node.clock_error_ns);
+    let off = off.chain(session.observers.iter().map(|it| it.clock_error_ns));
+    let are_several = off.max().is_some_and(|off| off > 0);
+    let mut heads = vec!["node", "from s", "to s", "endpoints", "reel"];
+    let mut sides = vec![Left, Right, Right, Left, Left];
+    if are_several {
+        heads.insert(3, "clock");
+        sides.insert(3, Right);
+    }
+    let mut rows = vec![heads.into_iter().map(str::to_owned).collect::<Vec<_>>()];
     for (id, node) in (0..).map(NodeId).zip(&session.nodes) {
         if folded.nodes.contains(&id) {
             continue;
@@ -161,15 +178,19 @@ fn nodes(session: &Session, folded: &Folded, out: &mut dyn Write) -> Result<(), 
             }
         };
         let captured = if node.captured { ", of a capture" } else { "" };
-        rows.push(vec![
+        let mut row = vec![
             node.name.clone(),
             text::time(node.span.start),
             text::time(node.span.end),
             endpoints.join(" "),
             format!("{reel}{captured}"),
-        ]);
+        ];
+        if are_several {
+            let known = node.recorded.then(|| off_by(node.clock_error_ns));
+            row.insert(3, known.unwrap_or_default());
+        }
+        rows.push(row);
     }
-    let sides = [Left, Right, Right, Left, Left];
     table::print(&sides, &rows, out)?;
     if !folded.nodes.is_empty() {
         let nodes = folded.nodes.len();
@@ -180,6 +201,18 @@ fn nodes(session: &Session, folded: &Folded, out: &mut dyn Write) -> Result<(), 
         )?;
     }
     Ok(())
+}
+
+/// How far a clock may be off the session's.
+fn off_by(clock_error_ns: u64) -> String {
+    match clock_error_ns {
+        0 => "exact".to_owned(),
+        u64::MAX => "unknown".to_owned(),
+        error_ns => format!(
+            "\u{b1} {}",
+            text::duration(i64::try_from(error_ns).unwrap_or(i64::MAX))
+        ),
+    }
 }
 
 fn links(
@@ -253,6 +286,10 @@ fn observed(observer: &Observer, out: &mut dyn Write) -> Result<(), Failure> {
         text::time(observer.span.end),
         if observer.window { ", a window" } else { "" },
     )?;
+    if observer.clock_error_ns > 0 {
+        let off = off_by(observer.clock_error_ns);
+        writeln!(out, "           clock {off}")?;
+    }
     if observer.missed > 0 {
         writeln!(out, "           missed {}", observer.missed)?;
     }

@@ -14,6 +14,7 @@ mod index;
 mod info;
 #[cfg(feature = "gui")]
 mod inspect;
+mod misfits;
 mod objects;
 mod open;
 mod outcome;

@@ -240,6 +240,7 @@ pub fn fate(session: &Session, packet: &Packet) -> String {
         (Fate::Received, _, _) => "received; its send was not recorded".to_owned(),
         (Fate::Lost, _, _) => "lost".to_owned(),
         (Fate::SendFailed, _, _) => "send failed".to_owned(),
+        (Fate::Unread, _, _) => "unread".to_owned(),
         (Fate::Unknown, ..) if only_seen(packet) => "seen".to_owned(),
         (Fate::Unknown, _, _) if to_group => "unknown, sent to a group".to_owned(),
         (Fate::Unknown, _, _) => "unknown".to_owned(),

@@ -4,7 +4,7 @@ mod support;
 
 use support::netreel;
 
-const COMMANDS: [&str; 15] = [
+const COMMANDS: [&str; 17] = [
     "",
     "demo",
     "record",
@@ -20,6 +20,8 @@ const COMMANDS: [&str; 15] = [
     "wire",
     "wire check",
     "wire decode",
+    "wire format",
+    "wire lsp",
 ];
 
 fn page(command: &str) -> String {

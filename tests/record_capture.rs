@@ -318,7 +318,8 @@ fn a_session_of_godot_is_recorded_packet_for_packet() {
         let (role, seconds) = (format!("--role={role}"), format!("--seconds={seconds}"));
         network.record(&["godot3-server", "--path", project, &role, &seconds])
     };
-    let mut nodes = vec![node("server", "7")];
+    // On a busy machine clients take seconds to start; the server outlives them.
+    let mut nodes = vec![node("server", "14")];
     std::thread::sleep(Duration::from_secs(1));
     nodes.extend((0..3).map(|_| node("client", "4")));
     for node in &mut nodes {

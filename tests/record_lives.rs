@@ -27,13 +27,16 @@ fn start(bench: &Bench, flags: &[&str], command: &[&str]) -> Child {
 
 /// What is in a file of the bench, once `enough` says so.
 fn await_text(path: &Path, enough: impl Fn(&str) -> bool) -> String {
-    loop {
-        let text = std::fs::read_to_string(path).unwrap_or_default();
+    let mut text = String::new();
+    // What has not come after a minute and a half will not come.
+    for _ in 0..18_000 {
+        text = std::fs::read_to_string(path).unwrap_or_default();
         if enough(&text) {
             return text;
         }
         std::thread::sleep(Duration::from_millis(5));
     }
+    panic!("{} says no more than {text:?}", path.display());
 }
 
 /// The sum of a number in the status files of a process's threads.
@@ -124,6 +127,9 @@ fn a_program_whose_recorder_is_dead_does_not_wait_for_it() {
 
 #[test]
 fn signals_that_are_no_trigger_go_to_the_program_and_its_exit_code_comes_back() {
+    // A shell starts what runs behind it with SIGQUIT ignored, and who inherits that ignores it.
+    // SAFETY: no handler is set, and no other test of this file sends the signal.
+    unsafe { libc::signal(libc::SIGQUIT, libc::SIG_DFL) };
     for (flags, trigger) in [(&[][..], None), (&["--ring", "5"][..], Some(libc::SIGUSR1))] {
         let bench = Bench::new();
         let program = bench.compile("heeds");

@@ -356,8 +356,9 @@ fn closing_under_threads_that_record_is_told_to_them() {
         }
         assert_eq!(call!(it.api, close(it.recorder, null_mut())), OK);
         let taken = pushes.join().unwrap();
-        // What is pushed at the very moment of closing may be missing.
-        assert!(it.reel().len() > taken, "{taken}");
+        // One event is the recorder's own; what is pushed at the very moment of closing, one by one
+        // thread, may be missing.
+        assert!(it.reel().len() >= taken, "{taken}");
     });
 }
 

@@ -49,6 +49,7 @@ struct Migrate { counter: u8 @migration_counter; new_owner: u8 @new_owner; }
 const CREATE: u8 = 0;
 const MIGRATE: u8 = 1;
 const DESTROY: u8 = 2;
+const UPDATE: u8 = 3;
 const HOST_MODE: u8 = 0;
 const OWNER_MODE: u8 = 1;
 
@@ -84,7 +85,7 @@ fn play(mode: u8, story: &[Sent]) -> (Session, History) {
         let (kind, owner, counter) = each.says;
         let place = &mut places[usize::from(each.from)][usize::from(each.to)];
         let mut bytes = vec![mode, each.from, *place, kind, 1, *place, 5, counter];
-        if kind != DESTROY {
+        if kind != DESTROY && kind != UPDATE {
             bytes.push(owner);
         }
         *place += 1;
@@ -296,4 +297,88 @@ fn what_was_sent_and_never_arrived_is_undelivered() {
         panic!("{:?}", history.undelivered)
     };
     assert_eq!(session.kind(undelivered).unwrap().name, "destroy");
+}
+
+/// The rules that find something.
+fn rules(mode: u8, story: &[Sent]) -> Vec<&'static str> {
+    let (_, history) = play(mode, story);
+    history
+        .findings
+        .iter()
+        .map(|finding| finding.rule)
+        .collect()
+}
+
+#[test]
+fn a_create_that_is_older_than_destroy_makes_a_zombie() {
+    let story = [
+        say(0, 1, 10, Some(20), (CREATE, 0, 0)),
+        say(0, 2, 10, Some(5_000), (CREATE, 0, 0)),
+        say(1, 2, 40, Some(90), (DESTROY, 0, 0)),
+    ];
+    assert_eq!(rules(HOST_MODE, &story), ["zombie-object"]);
+}
+
+#[test]
+fn an_id_that_is_used_again_makes_no_zombie() {
+    let both = |at: u64, says| {
+        let to = |peer| say(0, peer, at, Some(at + 10), says);
+        [to(1), to(2)]
+    };
+    let first = [both(10, (CREATE, 0, 0)), both(30, (DESTROY, 0, 0))];
+    let again = [both(50, (CREATE, 0, 0))];
+    let story: Vec<Sent> = first.into_iter().chain(again).flatten().collect();
+    assert_eq!(rules(HOST_MODE, &story), [""; 0]);
+    // By another node, too.
+    let again = [
+        say(1, 0, 50, Some(60), (CREATE, 1, 0)),
+        say(1, 2, 50, Some(60), (CREATE, 1, 0)),
+    ];
+    let first = [both(10, (CREATE, 0, 0)), both(30, (DESTROY, 0, 0))];
+    let story: Vec<Sent> = first.into_iter().flatten().chain(again).collect();
+    assert_eq!(rules(HOST_MODE, &story), [""; 0]);
+}
+
+#[test]
+fn create_twice_of_what_lives_is_told_twice() {
+    let create = |at| say(0, 1, at, Some(at + 10), (CREATE, 0, 0));
+    let destroy = say(0, 1, 30, Some(40), (DESTROY, 0, 0));
+    assert_eq!(rules(HOST_MODE, &[create(10), create(50)]), ["told-twice"]);
+    let apart = [create(10), destroy, create(50)];
+    assert_eq!(rules(HOST_MODE, &apart), [""; 0]);
+}
+
+#[test]
+fn update_before_ones_own_create_is_dropped() {
+    let update = |from| say(from, 1, 10, Some(20), (UPDATE, 0, 0));
+    let create = || say(0, 1, 30, Some(40), (CREATE, 0, 0));
+    let story = [update(0), create()];
+    assert_eq!(rules(HOST_MODE, &story), ["update-before-create"]);
+    // Another one cannot know what B knows.
+    assert_eq!(rules(HOST_MODE, &[update(2), create()]), [""; 0]);
+}
+
+/// A creates for B and C and destroys for B alone, at a moment; then perhaps for C.
+fn destroyed_for_b(at: u64, for_c: Option<Sent>) -> Vec<Sent> {
+    let mut story = vec![
+        say(0, 1, 10, Some(20), (CREATE, 0, 0)),
+        say(0, 2, 10, Some(20), (CREATE, 0, 0)),
+        say(2, 0, 30, Some(40), (UPDATE, 0, 0)),
+        say(0, 1, at, Some(at + 10), (DESTROY, 0, 0)),
+    ];
+    story.extend(for_c);
+    story
+}
+
+#[test]
+fn who_is_not_told_of_destroy_differs_at_rest() {
+    let story = destroyed_for_b(50, None);
+    assert_eq!(rules(HOST_MODE, &story), ["objects-differ-at-rest"]);
+    // DESTROY is on its way, or may still come.
+    let lost = say(0, 2, 50, None, (DESTROY, 0, 0));
+    assert_eq!(rules(HOST_MODE, &destroyed_for_b(50, Some(lost))), [""; 0]);
+    let late = destroyed_for_b(9_500_000_000, None);
+    assert_eq!(rules(HOST_MODE, &late), [""; 0]);
+    let told = say(0, 2, 50, Some(70), (DESTROY, 0, 0));
+    assert_eq!(rules(HOST_MODE, &destroyed_for_b(50, Some(told))), [""; 0]);
 }

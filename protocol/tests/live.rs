@@ -103,3 +103,32 @@ fn two_sockets_of_one_node_at_one_endpoint_are_that_node_until_both_are_closed()
     followed.take(0, 5, Event::SocketClosed { socket: SOCKET });
     assert_eq!(followed.receive(2, 6, at(7)), "other -> client");
 }
+
+/// The work of a wire's scripts is bounded for all nodes together, and what comes after is told.
+#[test]
+fn scripts_take_so_many_steps_for_all_that_is_followed() {
+    let text = "wire a { byte_order = big; bit_order = msb; root = Packet; }
+struct Packet { n: u8; let sum: u32 = lua(\"sum\", n); rest: bytes(rest); }
+lua \"\"\"
+function sum(n)
+  local all = 0
+  for i = 1, 1000 do all = all + n end
+  return all
+end
+\"\"\"
+";
+    let wire = netreel_wire::Wire::compile("a.wire", text).expect("a wire");
+    let live = Live::new(Some(std::sync::Arc::new(wire))).with_steps(50_000);
+    let mut followed = Followed {
+        live,
+        numbers: vec![0; 2],
+    };
+    for name in ["A", "B"] {
+        followed.live.add(&Header::default(), name);
+    }
+    for second in 0..8 {
+        followed.receive(second as usize % 2, second, at(9));
+    }
+    let unread = followed.live.unread();
+    assert!((4..8).contains(&unread), "{unread} of 8 were not read");
+}

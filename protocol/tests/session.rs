@@ -330,6 +330,34 @@ fn clocks_of_two_machines_are_aligned_by_packets_both_ways() {
 }
 
 #[test]
+fn a_boot_id_that_was_copied_is_named_and_its_clocks_are_aligned() {
+    // The second clock is 10 ms behind, and a packet takes 1 ms.
+    let behind = 10_000_000;
+    let (first, second) = (SECOND, 2 * SECOND);
+    let a = Tape::new("A", "boot").sent(first, 2, &[1, 0, 0]).received(
+        second + 1_000_000,
+        2,
+        &[2, 0, 0],
+    );
+    let b = Tape::new("B", "boot")
+        .received(first + 1_000_000 - behind, 1, &[1, 0, 0])
+        .sent(second - behind, 1, &[2, 0, 0]);
+    let session = session(vec![a.on(1), b.on(2)]);
+    warns(
+        &session,
+        "one.reel and two.reel have the same boot id, and yet 1 packet from A to B would arrive up \
+         to 9.000 ms before they were sent: the id must be a copy",
+    );
+    for at in 0..2 {
+        let packet = packet(&session, at);
+        assert!(packet.sent.unwrap().time <= packet.received.unwrap().time);
+    }
+    // Half of the round, and what drift may do in a second.
+    let bound = node(&session, "B").clock_error_ns;
+    assert!((1_000_000..1_510_000).contains(&bound), "{bound}");
+}
+
+#[test]
 fn a_packet_that_seems_to_arrive_before_it_was_sent_is_a_finding() {
     let a = Tape::new("A", "boot").sent(100, 2, &[1, 0, 0]);
     let b = Tape::new("B", "boot").received(40, 1, &[1, 0, 0]);

@@ -14,6 +14,11 @@ pub enum Wire {
     Encode(WireEncode),
     /// Runs the `test` blocks of wire files. Exits 1 when one fails.
     Test(WireTest),
+    /// Writes wire files in the one way that all are written. Exits 1 with `--check` where one is
+    /// not.
+    Format(WireFormat),
+    /// A language server for editors, on the standard input and output (docs/editor.md).
+    Lsp(WireLsp),
 }
 
 #[derive(Debug, Args)]
@@ -37,6 +42,27 @@ pub struct WireTest {
     /// Print JSON (docs/json.md).
     #[arg(long)]
     pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct WireFormat {
+    /// Wire files; each is changed in its place. `-` is the standard input, which goes to the
+    /// standard output.
+    #[arg(required = true, value_name = "FILE.wire")]
+    pub files: Vec<PathBuf>,
+    /// Change nothing: name the files that would be.
+    #[arg(long)]
+    pub check: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct WireLsp {
+    /// A recording whose values hovers tell: a folder of reels, a reel, or a capture.
+    #[arg(long, value_name = "PATH")]
+    pub capture: Option<PathBuf>,
+    /// The standard input and output, which is all there is: editors say so.
+    #[arg(long, hide = true)]
+    pub stdio: bool,
 }
 
 #[derive(Debug, Args)]

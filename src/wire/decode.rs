@@ -3,10 +3,11 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use netreel_wire::{Connections, Decoded, Diagnostic, FILE_STEPS_MAX, PacketFacts, Spent, States};
+use netreel_wire::{
+    Connections, Decoded, Diagnostic, FILE_STEPS_MAX, Misfits, PacketFacts, Spent, States,
+};
 use serde_json::{Value as Json, json};
 
-use super::misfits::Misfits;
 use super::packets::{Given, each_packet};
 use super::source::Source;
 use crate::arguments::WireDecode;
@@ -49,7 +50,7 @@ pub fn run(arguments: &WireDecode, out: &mut dyn Write) -> Result<Answer, Failur
             }
         };
         clean &= decoded.diagnostics.is_empty();
-        misfits.take(number, &decoded);
+        misfits.take(number, &decoded.diagnostics);
         if arguments.json {
             let json = json.unwrap_or_else(|| decoded.to_json());
             packets::json(&with_diagnostics(json, &decoded), out)?;

@@ -3,7 +3,8 @@
 mod check;
 mod decode;
 mod encode;
-mod misfits;
+mod format;
+mod lsp;
 mod packets;
 mod source;
 mod test;
@@ -21,5 +22,7 @@ pub fn run(command: &Wire, out: &mut dyn Write) -> Result<Answer, Failure> {
         Wire::Decode(arguments) => decode::run(arguments, out),
         Wire::Encode(arguments) => encode::run(arguments, out),
         Wire::Test(arguments) => test::run(arguments, out),
+        Wire::Format(arguments) => format::run(arguments, out),
+        Wire::Lsp(arguments) => lsp::run(arguments),
     }
 }

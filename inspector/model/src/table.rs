@@ -299,6 +299,7 @@ pub(crate) fn fate(packet: &Packet) -> String {
         Fate::Received => "received".to_owned(),
         Fate::Lost => "lost".to_owned(),
         Fate::SendFailed => "send failed".to_owned(),
+        Fate::Unread => "unread".to_owned(),
         Fate::Unknown if packet.sent.is_none() && !packet.seen.is_empty() => "seen".to_owned(),
         // One capture saw it once, at both ends.
         Fate::Unknown if packet.received.is_some() => "seen".to_owned(),

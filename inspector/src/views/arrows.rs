@@ -48,6 +48,7 @@ pub fn line(arrow: &Arrow, start: Pos2, receiver: Pos2) -> Line {
         Fate::Received => 1.0,
         Fate::Lost => 0.66,
         Fate::SendFailed => 0.12,
+        Fate::Unread => 0.9,
         Fate::Unknown => 0.4,
     };
     Line {
@@ -101,7 +102,7 @@ pub fn draw(
     }
     match arrow.fate {
         Fate::Received => head(painter, line, if strength > 0.6 { 7.0 } else { 5.0 }, shade),
-        Fate::Lost | Fate::SendFailed => {
+        Fate::Lost | Fate::SendFailed | Fate::Unread => {
             let strength = match (arrow.matches, quiet) {
                 (false, _) => 0.2,
                 (true, true) if !arrow.evidence && !arrow.selected => 0.6,

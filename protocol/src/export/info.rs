@@ -166,6 +166,7 @@ pub struct Fates {
     pub received: u64,
     pub lost: u64,
     pub send_failed: u64,
+    pub unread: u64,
     pub unknown: u64,
 }
 
@@ -241,6 +242,7 @@ pub fn info_of_packets(session: &Session) -> Info {
             received: count(Fate::Received),
             lost: count(Fate::Lost),
             send_failed: count(Fate::SendFailed),
+            unread: count(Fate::Unread),
             unknown: count(Fate::Unknown),
         },
         kinds: None,

@@ -143,6 +143,7 @@ pub fn packet(session: &Session, history: &History, id: PacketId) -> Option<Pack
             Fate::Received => "received",
             Fate::Lost => "lost",
             Fate::SendFailed => "send-failed",
+            Fate::Unread => "unread",
             Fate::Unknown => "unknown",
         },
         doubtful: packet.doubtful,

@@ -8,13 +8,18 @@ use netreel_wire::{MessageFacts, Sequence};
 use super::line::Line;
 use super::sequence::{span, unwrap};
 use super::streams::{Stream, Streams, reliable};
-use crate::session::{EndId, NodeId, PacketId, Session, Stamp, Way, parallel};
+use crate::session::{
+    EndId, MessageId, NodeId, PacketId, Session, SessionTime, Stamp, Way, parallel,
+};
 
 /// What senders learnt.
 pub(super) struct Acks {
     /// For each packet the receipt that told its sender of its arrival; of a sender that was not
     /// recorded, the sighting of it.
     pub acked: Column,
+    /// Those of them of which an ack may mean an earlier copy (Karn and Partridge 1987): nobody can
+    /// say how long it took. In order.
+    pub ambiguous: Vec<PacketId>,
 }
 
 impl Acks {
@@ -41,6 +46,9 @@ impl Acks {
             learning.learnt
         });
         let mut acked = vec![0; session.packet_count()];
+        let ambiguous = told.iter().flat_map(|learnt| &learnt.ambiguous);
+        let mut ambiguous: Vec<PacketId> = ambiguous.copied().collect();
+        ambiguous.sort_unstable();
         for (packet, end) in told.into_iter().flat_map(|learnt| learnt.acked) {
             if let Some(slot) = acked.get_mut(packet.0 as usize) {
                 *slot = end.0 + 1;
@@ -48,7 +56,7 @@ impl Acks {
         }
         let mut acked: Column = acked.into_iter().map(u64::from).collect();
         acked.shrink();
-        Acks { acked }
+        Acks { acked, ambiguous }
     }
 }
 
@@ -57,7 +65,7 @@ struct Learning<'a> {
     session: &'a Session,
     streams: &'a Streams,
     node: NodeId,
-    acks: BTreeMap<NodeId, Acked>,
+    acks: BTreeMap<(NodeId, u16), Acked>,
     newest_messages: BTreeMap<Stream, i64>,
     /// All messages before this place are known to have arrived.
     all_before: BTreeMap<Stream, i64>,
@@ -79,6 +87,8 @@ struct Acked {
 struct Learnt {
     acked: Vec<(PacketId, EndId)>,
     known: super::bits::Bits,
+    /// See [`Acks::ambiguous`].
+    ambiguous: Vec<PacketId>,
 }
 
 impl Learnt {
@@ -86,6 +96,14 @@ impl Learnt {
         if self.known.insert(packet.0) {
             self.acked.push((packet, end));
         }
+    }
+
+    /// The same of the ack of a message that it carried, and whether another copy may be meant.
+    fn note_message(&mut self, (packet, is_ambiguous): (PacketId, bool), end: EndId) {
+        if is_ambiguous && !self.known.contains(packet.0) {
+            self.ambiguous.push(packet);
+        }
+        self.note(packet, end);
     }
 }
 
@@ -98,7 +116,8 @@ impl Learning<'_> {
         if self.streams.acknowledges {
             self.hears_of_messages(id, from, end, stamp);
         }
-        let Some(line) = self.streams.packets.get(&(self.node, from)) else {
+        let at = self.streams.session_at((self.node, from), id);
+        let Some(line) = self.streams.packets.get(&(self.node, from, at)) else {
             return;
         };
         let Some(said) = self.session.said(id) else {
@@ -107,7 +126,7 @@ impl Learning<'_> {
         if said.ack.is_none() && said.ack_ranges.is_empty() {
             return;
         }
-        let acks = self.acks.entry(from).or_insert_with(|| Acked {
+        let acks = self.acks.entry((from, at)).or_insert_with(|| Acked {
             near: line.start().unwrap_or(0),
             last: i64::MIN,
             settled: 0,
@@ -139,18 +158,20 @@ impl Learning<'_> {
     fn hears_of_messages(&mut self, id: PacketId, from: NodeId, end: EndId, stamp: Stamp) {
         let session = self.session;
         let said = session.said(id);
+        let link = (self.node, from);
+        let at = self.streams.session_at(link, id);
         if let Some(before) = said.and_then(|said| said.acknowledges_before) {
             let facts = MessageFacts::default();
-            self.hears_of_all_before(reliable((self.node, from), &facts), before, end, stamp);
+            self.hears_of_all_before(reliable(link, at, &facts), before, end, stamp);
         }
         for (_, facts) in session.messages_of(id) {
             if let Some(before) = facts.acknowledges_before {
-                self.hears_of_all_before(reliable((self.node, from), &facts), before, end, stamp);
+                self.hears_of_all_before(reliable(link, at, &facts), before, end, stamp);
             }
             let Some(sequence) = facts.acknowledges else {
                 continue;
             };
-            let stream = reliable((self.node, from), &facts);
+            let stream = reliable(link, at, &facts);
             let Some(line) = self.streams.links.get(&stream) else {
                 continue;
             };
@@ -158,8 +179,8 @@ impl Learning<'_> {
             let near = self.newest_messages.entry(stream).or_insert_with(first);
             let place = unwrap(sequence, *near);
             *near = place.max(*near);
-            if let Some(carrier) = last_carrier((session, self.streams), line, place, stamp) {
-                self.learnt.note(carrier, end);
+            if let Some(told) = carrier((session, self.streams), line, place, stamp) {
+                self.learnt.note_message(told, end);
             }
         }
     }
@@ -178,8 +199,8 @@ impl Learning<'_> {
         let settled = self.all_before.entry(stream).or_insert(start);
         let places = line.from(*settled).take_while(|&(at, _)| at < place);
         for (at, _) in places {
-            if let Some(carrier) = last_carrier((self.session, self.streams), line, at, stamp) {
-                self.learnt.note(carrier, end);
+            if let Some(told) = carrier((self.session, self.streams), line, at, stamp) {
+                self.learnt.note_message(told, end);
             }
         }
         *settled = place.max(*settled);
@@ -255,18 +276,41 @@ fn learn(
     true
 }
 
-/// The packet that carried the message of a place last, as far as it had been sent by then.
-fn last_carrier(
+/// So many copies of a message are held against an ack of it.
+const COPIES: usize = 8;
+
+/// The packet whose arrival the ack of a message tells, and whether it may as well be another: of
+/// the copies that had been sent by then the one that arrived first, or where nobody knows that,
+/// the one that was sent last.
+fn carrier(
     (session, streams): (&Session, &Streams),
     line: &Line,
     place: i64,
     stamp: Stamp,
-) -> Option<PacketId> {
-    let latest = streams.last_at(line, place, |copy| {
+) -> Option<(PacketId, bool)> {
+    let sent = |copy: MessageId| {
         let carrier = session.carrier(copy);
         carrier.is_some_and(|packet| had_been_sent(session, packet, stamp))
-    });
-    session.carrier(latest?)
+    };
+    // What was sent very often is looked at where it was sent last.
+    let copies = streams.all_at(line, place, sent).rev().take(COPIES);
+    let mut copies = copies.filter_map(|copy| session.carrier(copy));
+    let last = copies.next()?;
+    let mut arrived: Option<(SessionTime, PacketId)> = None;
+    let mut is_alone = true;
+    for packet in copies.chain([last]) {
+        is_alone &= packet == last;
+        if is_alone {
+            continue;
+        }
+        let received = session.packet(packet).and_then(|packet| packet.received);
+        let received = received.map(|received| (received.time, packet));
+        arrived = arrived.into_iter().chain(received).min();
+    }
+    Some(match arrived {
+        Some((_, packet)) => (packet, false),
+        None => (last, !is_alone),
+    })
 }
 
 /// Whether a packet had left its sender when that one was told something.

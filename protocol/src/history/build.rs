@@ -6,6 +6,7 @@ use netreel_table::Column;
 use netreel_wire::MessageFacts;
 
 use super::acks::Acks;
+use super::claims::Claims;
 use super::delivered::Deliveries;
 use super::join::Joins;
 use super::nodes::{Facts, NodeHistory};
@@ -46,16 +47,24 @@ impl History {
         let joined_of = joins.of_messages(session, &streams);
         let mut history = History {
             acked: acks.acked,
+            ambiguous: acks.ambiguous,
             joined: joins.joined,
             joined_of,
             undelivered,
             parting_messages: std::mem::take(&mut streams.partings),
             ..History::default()
         };
-        history.resends = streams.into_resends();
         lanes::merge(nodes, &mut history);
         lanes::orphan(session, &mut history);
-        let found = finding::all(session, &history).into_iter();
+        let claims = Claims::new(session, &streams, workers);
+        let case = finding::Case {
+            session,
+            history: &history,
+            streams: &streams,
+            claims: &claims,
+        };
+        let found = finding::all(&case).into_iter();
+        history.resends = streams.into_resends();
         (history.findings, history.fixed) = found.map(|it| (it.finding, it.fixed)).unzip();
         history.proofs = proofs(&history.findings);
         history

@@ -51,6 +51,12 @@ impl Line {
         self.more.get(&place).map_or(&[], Vec::as_slice)
     }
 
+    /// The places with several, in order, each with all but the first.
+    pub fn shared(&self) -> impl Iterator<Item = (i64, &[u32])> + '_ {
+        let more = self.more.iter();
+        more.map(|(&place, others)| (place, others.as_slice()))
+    }
+
     /// All that stands at a place, in order.
     pub fn at(&self, place: i64) -> impl Iterator<Item = u32> + '_ {
         let first = self.first(place);

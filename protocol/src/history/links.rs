@@ -23,6 +23,7 @@ pub(super) fn links(session: &Session, history: &History) -> BTreeMap<(NodeId, N
     let mut rounds: BTreeMap<(NodeId, NodeId), Vec<i64>> = BTreeMap::new();
     for id in (0..session.packet_count()).map(|place| PacketId(place as u32)) {
         if let Some(acked) = history.acked(session, id)
+            && history.ambiguous.binary_search(&id).is_err()
             && let (Some(link), Some((_, departed))) = (session.link(id), session.departed(id))
         {
             let round = acked.time.0.saturating_sub(departed.time.0);

@@ -6,6 +6,7 @@ mod belief;
 mod bits;
 mod build;
 mod certain;
+mod claims;
 mod delivered;
 mod finding;
 mod join;
@@ -40,6 +41,8 @@ use crate::session::{MessageId, NodeId, PacketId, SessionTime, Stamp};
 pub struct History {
     /// For each packet the end that told its sender of its arrival.
     acked: Column,
+    /// Packets whose ack may mean an earlier copy, in order.
+    ambiguous: Vec<PacketId>,
     /// Messages that repeat an earlier one, each with that one, in order.
     resends: Vec<(MessageId, MessageId)>,
     /// What each node's engine was handed and did itself, ordered by time, then node, then number.

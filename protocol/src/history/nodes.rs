@@ -202,7 +202,7 @@ impl Walk<'_> {
                 message,
                 facts,
             };
-            let (stream, place) = match self.facts.streams.turn(sent) {
+            let (stream, place) = match self.facts.streams.turn(self.facts.session, sent) {
                 Turn::Now => {
                     self.hand_over(sent, id, stamp);
                     continue;

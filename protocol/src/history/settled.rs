@@ -2,9 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use super::History;
 use super::lanes::awaited;
+use super::{History, Object};
 use crate::session::{NodeId, PacketId, Session};
+
+/// A node that was told something passes it on, or answers, in less time than this and a few ways.
+const ANSWER_NS: i64 = 1_000_000_000;
 
 /// See [`Settlement::of`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,6 +65,38 @@ impl<'a> Settlement<'a> {
                 self.session.name(node)
             )),
             None => Settled::Yes,
+        }
+    }
+
+    /// The same of all nodes, and whether the story of the object is over: nobody is still to be
+    /// told, who would tell the others then, and nothing happened to it before the end for so long
+    /// that whoever was told has told the others.
+    pub fn at_rest(&self, id: u64, object: &Object, nodes: &[NodeId]) -> Settled {
+        let settled = self.of(id, nodes);
+        if settled != Settled::Yes {
+            return settled;
+        }
+        if let Some((node, _)) = self.awaited.iter().find(|&&(_, about)| about == id) {
+            return Settled::Unknown(format!(
+                "a message about it to {} was not delivered before the reels end",
+                self.session.name(*node)
+            ));
+        }
+        let ends = nodes.iter().filter_map(|node| {
+            let node = self.session.nodes.get(usize::from(node.0));
+            node.map(|node| node.span.end)
+        });
+        let last = object.lanes.values().filter_map(|lane| lane.last());
+        let last = last.map(|span| span.time.start).max();
+        let ways = self.session.traffic().values();
+        let way_ns = ways.filter_map(|it| it.latency_ns).map(|it| it.2).max();
+        let answer_ns = way_ns.unwrap_or(0).max(0).saturating_mul(4);
+        let answer_ns = answer_ns.saturating_add(ANSWER_NS);
+        match ends.min().zip(last) {
+            Some((end, last)) if end.0.saturating_sub(last.0) < answer_ns => {
+                Settled::Unknown("the reels end too soon after the last word about it".to_owned())
+            }
+            _ => Settled::Yes,
         }
     }
 }

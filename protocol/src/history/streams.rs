@@ -16,6 +16,8 @@ use crate::session::{MessageId, NodeId, PacketId, Session, SessionTime};
 pub(super) struct Stream {
     pub from: NodeId,
     pub to: NodeId,
+    /// How often these two had connected anew: numbering begins again.
+    pub session: u16,
     /// Where each channel counts for itself.
     pub channel: Option<u64>,
     /// Whether the numbers are those of `@ordered_sequence`.
@@ -41,6 +43,9 @@ pub(super) struct Sent<'a> {
     pub facts: &'a MessageFacts,
 }
 
+/// From whom to whom packets go, and how often these two had connected anew.
+pub(super) type Way = (NodeId, NodeId, u16);
+
 /// All streams of a session, and what else one pass over all messages tells.
 #[derive(Default)]
 pub(super) struct Streams {
@@ -52,8 +57,10 @@ pub(super) struct Streams {
     copies: Vec<(MessageId, MessageId)>,
     /// For each packet its place on its link's line of sequence numbers.
     packet_places: Column,
-    /// For each link its packets by that place.
-    pub packets: BTreeMap<(NodeId, NodeId), Line>,
+    /// For each link and session its packets by that place.
+    pub packets: BTreeMap<Way, Line>,
+    /// For each two nodes, the lower one first, the packets with which they connected anew.
+    restarts: BTreeMap<(NodeId, NodeId), Vec<PacketId>>,
     /// For each message its place in the stream of its reliable sequence, laid out on one line.
     places: Column,
     /// For each message its place in the order of its channel, where that is apart.
@@ -72,25 +79,42 @@ pub(super) struct Streams {
     pub acknowledges: bool,
 }
 
+/// What is known of nodes that part and meet again.
+#[derive(Default)]
+struct Restarting {
+    /// Of which two nodes one said that it leaves, the lower one first.
+    parted: BTreeSet<(NodeId, NodeId)>,
+}
+
 impl Streams {
     pub fn new(session: &Session) -> Streams {
         let mut streams = Streams::default();
         let mut newest: BTreeMap<Stream, i64> = BTreeMap::new();
-        let mut newest_packets: BTreeMap<(NodeId, NodeId), i64> = BTreeMap::new();
+        let mut newest_packets: BTreeMap<Way, i64> = BTreeMap::new();
+        let has = |role: Role| {
+            let kinds = session.wire.as_ref().map_or(&[][..], |wire| wire.kinds());
+            kinds.iter().any(|kind| kind.role == role)
+        };
+        let mut restarting =
+            (has(Role::Connect) && has(Role::Disconnect)).then(Restarting::default);
         for packet in (0..session.packet_count()).map(|place| PacketId(place as u32)) {
             let Some((link, first, said, messages)) = session.spoken(packet) else {
                 continue;
             };
             streams.acknowledges |= said.acknowledges_before.is_some();
-            streams.take_packet(packet, link, said.sequence, &mut newest_packets);
             for (message, facts) in messages {
                 let facts = &facts;
+                if let Some(restarting) = &mut restarting {
+                    streams.restart(session, (packet, link), facts, &newest, restarting);
+                }
+                let at = streams.session_at(link, packet);
                 streams.take(
                     Sent {
                         link,
                         message,
                         facts,
                     },
+                    at,
                     &mut newest,
                 );
                 if let Some(object) = facts.object {
@@ -102,6 +126,7 @@ impl Streams {
                 streams.acknowledges |=
                     facts.acknowledges.is_some() || facts.acknowledges_before.is_some();
             }
+            streams.take_packet(packet, link, said.sequence, &mut newest_packets);
         }
         for column in [
             &mut streams.places,
@@ -127,26 +152,78 @@ impl Streams {
         get(&self.packet_places, packet.0 as usize)
     }
 
+    /// Whether two nodes that had parted connect anew with this packet: what it says in the first
+    /// place would be a copy of what was said before they parted.
+    fn restart(
+        &mut self,
+        session: &Session,
+        (packet, link): (PacketId, (NodeId, NodeId)),
+        facts: &MessageFacts,
+        newest: &BTreeMap<Stream, i64>,
+        restarting: &mut Restarting,
+    ) {
+        let pair = (link.0.min(link.1), link.0.max(link.1));
+        let peer = |node: NodeId| session.nodes.get(usize::from(node.0))?.peer;
+        let of_them = [peer(link.0), peer(link.1)];
+        if facts.origin.is_some() && !of_them.contains(&facts.origin) {
+            // They speak of somebody else.
+            return;
+        }
+        match session.role(facts) {
+            Role::Disconnect => {
+                restarting.parted.insert(pair);
+            }
+            Role::Connect if restarting.parted.contains(&pair) => {
+                let stream = reliable(link, self.session_at(link, packet), facts);
+                let known = newest.get(&stream).zip(facts.reliable_sequence);
+                let place = known.map(|(&near, sequence)| unwrap(sequence, near));
+                let line = self.links.get(&stream);
+                if place.is_some_and(|at| line.is_some_and(|line| line.first(at).is_some())) {
+                    self.restarts.entry(pair).or_default().push(packet);
+                    restarting.parted.remove(&pair);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// How often two nodes had connected anew when a packet left.
+    pub fn session_at(&self, (from, to): (NodeId, NodeId), packet: PacketId) -> u16 {
+        if self.restarts.is_empty() {
+            return 0;
+        }
+        let restarts = self.restarts.get(&(from.min(to), from.max(to)));
+        let before = restarts.map_or(0, |packets| packets.partition_point(|&it| it <= packet));
+        u16::try_from(before).unwrap_or(u16::MAX)
+    }
+
+    /// The same of the packet of a message.
+    fn session_of(&self, session: &Session, sent: Sent<'_>) -> u16 {
+        if self.restarts.is_empty() {
+            return 0;
+        }
+        let packet = session.carrier(sent.message);
+        packet.map_or(0, |packet| self.session_at(sent.link, packet))
+    }
+
     fn take_packet(
         &mut self,
         packet: PacketId,
         link: (NodeId, NodeId),
         sequence: Option<Sequence>,
-        newest: &mut BTreeMap<(NodeId, NodeId), i64>,
+        newest: &mut BTreeMap<Way, i64>,
     ) {
         let Some(sequence) = sequence else {
             self.packet_places.push(0);
             return;
         };
-        let place = lay_out(newest, link, sequence);
+        let way = (link.0, link.1, self.session_at(link, packet));
+        let place = lay_out(newest, way, sequence);
         self.packet_places.push(put(place));
-        self.packets
-            .entry(link)
-            .or_default()
-            .append(place, packet.0);
+        self.packets.entry(way).or_default().append(place, packet.0);
     }
 
-    fn take(&mut self, sent: Sent<'_>, newest: &mut BTreeMap<Stream, i64>) {
+    fn take(&mut self, sent: Sent<'_>, at: u16, newest: &mut BTreeMap<Stream, i64>) {
         let Sent {
             link,
             message,
@@ -157,7 +234,7 @@ impl Streams {
             self.orders.push(0);
             return;
         };
-        let stream = reliable(link, facts);
+        let stream = reliable(link, at, facts);
         let place = lay_out(newest, stream, sequence);
         self.places.push(put(place));
         let earlier = self.links.entry(stream).or_default().put(place, message.0);
@@ -171,7 +248,7 @@ impl Streams {
             return;
         };
         self.unordered.insert(stream);
-        let stream = in_order(link, facts);
+        let stream = in_order(link, at, facts);
         let place = lay_out(newest, stream, sequence);
         self.orders.push(put(place));
         if earlier.is_none() {
@@ -183,15 +260,17 @@ impl Streams {
     }
 
     /// When the engine is handed a message.
-    pub fn turn(&self, sent: Sent<'_>) -> Turn {
+    pub fn turn(&self, session: &Session, sent: Sent<'_>) -> Turn {
         let row = sent.message.0 as usize;
         if let Some(place) = get(&self.orders, row) {
-            return Turn::InOrder(in_order(sent.link, sent.facts), place);
+            let at = self.session_of(session, sent);
+            return Turn::InOrder(in_order(sent.link, at, sent.facts), place);
         }
         let Some(place) = get(&self.places, row) else {
             return Turn::Now;
         };
-        let stream = reliable(sent.link, sent.facts);
+        let at = self.session_of(session, sent);
+        let stream = reliable(sent.link, at, sent.facts);
         match !self.unordered.is_empty() && self.unordered.contains(&stream) {
             true => Turn::Once,
             false => Turn::InOrder(stream, place),
@@ -224,23 +303,28 @@ impl Streams {
         self.resends
     }
 
-    /// A message of a stream at a place for which this holds, the last one; it holds for those that
-    /// were sent first, if for any.
-    pub fn last_at(
+    /// The messages of a stream at a place for which this holds, in the order in which they were
+    /// sent; it holds for those that were sent first, if for any.
+    pub fn all_at(
         &self,
         stream: &Line,
         place: i64,
         holds: impl Fn(MessageId) -> bool,
-    ) -> Option<MessageId> {
-        let first = stream.first(place).map(MessageId).filter(|it| holds(*it))?;
-        let copies = self.copies_of(first);
-        let after = copies.partition_point(|&(_, copy)| holds(copy));
-        let last = after.checked_sub(1).and_then(|last| copies.get(last));
-        Some(last.map_or(first, |&(_, copy)| copy))
+    ) -> impl DoubleEndedIterator<Item = MessageId> {
+        let first = stream.first(place).map(MessageId).filter(|it| holds(*it));
+        let copies = first.map_or(&[][..], |first| self.copies_of(first));
+        let count = copies.partition_point(|&(_, copy)| holds(copy));
+        let copies = copies.iter().take(count).map(|&(_, copy)| copy);
+        first.into_iter().chain(copies)
+    }
+
+    /// The messages that were sent again, each with its copies in the order in which they were sent.
+    pub fn resent(&self) -> impl Iterator<Item = &[(MessageId, MessageId)]> {
+        self.copies.chunk_by(|one, other| one.0 == other.0)
     }
 
     /// The copies of a message, each with it, in the order in which they were sent.
-    fn copies_of(&self, first: MessageId) -> &[(MessageId, MessageId)] {
+    pub fn copies_of(&self, first: MessageId) -> &[(MessageId, MessageId)] {
         let start = self.copies.partition_point(|&(each, _)| each < first);
         let copies = self.copies.get(start..).unwrap_or(&[]);
         let count = copies.partition_point(|&(each, _)| each == first);
@@ -278,7 +362,7 @@ impl Streams {
 
 /// The stream of a reliable sequence. Where the order has numbers of its own, the reliable ones are
 /// those of the whole link; otherwise each channel has its own.
-pub(super) fn reliable((from, to): (NodeId, NodeId), facts: &MessageFacts) -> Stream {
+pub(super) fn reliable((from, to): (NodeId, NodeId), session: u16, facts: &MessageFacts) -> Stream {
     let channel = match facts.ordered_sequence {
         Some(_) => None,
         None => facts.channel,
@@ -286,16 +370,18 @@ pub(super) fn reliable((from, to): (NodeId, NodeId), facts: &MessageFacts) -> St
     Stream {
         from,
         to,
+        session,
         channel,
         ordered: false,
     }
 }
 
 /// The stream of an ordered sequence.
-fn in_order((from, to): (NodeId, NodeId), facts: &MessageFacts) -> Stream {
+fn in_order((from, to): (NodeId, NodeId), session: u16, facts: &MessageFacts) -> Stream {
     Stream {
         from,
         to,
+        session,
         channel: facts.channel,
         ordered: true,
     }

@@ -59,6 +59,7 @@ impl<'h> Subject<'_, 'h> {
             Word::Received => self.has_fate(Fate::Received),
             Word::Unknown => self.has_fate(Fate::Unknown),
             Word::Failed => self.has_fate(Fate::SendFailed),
+            Word::Unread => self.has_fate(Fate::Unread),
             Word::Duplicated => self
                 .packet
                 .is_some_and(|packet| !packet.duplicates.is_empty()),

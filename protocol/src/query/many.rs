@@ -152,6 +152,7 @@ impl Expr {
                     Word::Received => fate(Fate::Received),
                     Word::Unknown => fate(Fate::Unknown),
                     Word::Failed => fate(Fate::SendFailed),
+                    Word::Unread => fate(Fate::Unread),
                     Word::Duplicated => Known::each(some, |place| some.is_duplicated(place)),
                     Word::Doubtful => Known::each(some, |place| some.is_doubtful(place)),
                     _ => OPEN,

@@ -18,7 +18,7 @@
 //! | `level` | `error`, `warning`, `info`, in this order | the packet is a finding's evidence |
 //! | `effect` | `created`, `stale`, ... | the message did that somewhere |
 //!
-//! Alone, a field is true where it has a value; `lost`, `received`, `unknown`, `failed`,
+//! Alone, a field is true where it has a value; `lost`, `received`, `unknown`, `failed`, `unread`,
 //! `duplicated`, `doubtful`, `acked`, `reliable`, `unreliable`, `resent`, `undecodable` and `finding` are words
 //! of their own. A comparison with a field that has no value is false, whatever it compares. A
 //! packet passes where one of its messages does, or where it has none and passes without; a finding
@@ -207,6 +207,7 @@ enum Word {
     Received,
     Unknown,
     Failed,
+    Unread,
     Duplicated,
     Doubtful,
     Acked,
@@ -315,11 +316,12 @@ impl Field {
 }
 
 impl Word {
-    const ALL: [(&'static str, Word); 12] = [
+    const ALL: [(&'static str, Word); 13] = [
         ("lost", Word::Lost),
         ("received", Word::Received),
         ("unknown", Word::Unknown),
         ("failed", Word::Failed),
+        ("unread", Word::Unread),
         ("duplicated", Word::Duplicated),
         ("doubtful", Word::Doubtful),
         ("acked", Word::Acked),

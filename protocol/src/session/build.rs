@@ -9,7 +9,9 @@ use std::sync::{Arc, OnceLock};
 use netreel_reel::{Header, Time};
 use netreel_wire::{Keys, PacketFacts, Wire};
 
-use super::clock::{Alignment, align, is_one_clock};
+use super::clock::copied::Copies;
+use super::clock::pieces::epochs;
+use super::clock::{Aligned, Alignment, align, is_one_clock, readings};
 use super::facts::told::Told;
 use super::growing::Growing;
 use super::read::cut::trim;
@@ -99,28 +101,60 @@ impl Session {
         let mut roads = Roads::new(&cast, &headers, &scans);
         roads.trim(trim(&roads, &sources));
         let anchors: Vec<_> = headers.iter().map(|header| &header.clock).collect();
-        let samples = match is_one_clock(&anchors) {
-            true => Vec::new(),
-            false => samples(&roads, &places, workers),
+        let aligned = |copies: &Copies| {
+            let those: Vec<&Scan> = scans.iter().collect();
+            let epochs = parallel::map(those, workers, epochs);
+            let readings = readings(&anchors, epochs, |boot| copies.has(boot));
+            align(&readings, |pieces| {
+                samples(&roads, &places, pieces, workers)
+            })
         };
-        let clocks = align(&anchors, &samples);
-        let zero_ns = zero_ns(&scans, &clocks);
+        let is_one = is_one_clock(&anchors);
+        let clocks = match is_one {
+            true => Aligned::one(scans.len()),
+            false => aligned(&Copies::default()),
+        };
+        let zero = zero_ns(&scans, &clocks.clocks);
+        let clocks = clocks.with_zero(zero);
         let strays = Strays {
             wire: wire.as_deref(),
             sources: &sources,
             scans: &scans,
             places: &places,
         };
-        let weaver = Weaver {
-            roads: &roads,
-            sources: &sources,
-            places: &places,
-            clocks: &clocks,
-            zero_ns,
-            workers,
-            join: &|ends| strays.are_numbered(ends),
+        let weave = |clocks: &[Alignment]| {
+            let weaver = Weaver {
+                roads: &roads,
+                sources: &sources,
+                places: &places,
+                clocks,
+                workers,
+                join: &|ends| strays.are_numbered(ends),
+            };
+            weaver.weave()
         };
-        let mut woven = weaver.weave();
+        let mut woven = weave(&clocks.clocks);
+        let copies = Copies::find(&anchors, &scans, &places, &woven);
+        let is_one = is_one && copies.is_empty();
+        let (clocks, zero_ns) = match copies.is_empty() {
+            true => (clocks, zero),
+            false => {
+                let own = aligned(&copies);
+                let zero = zero_ns(&scans, &own.clocks);
+                let own = own.with_zero(zero);
+                woven = weave(&own.clocks);
+                (own, zero)
+            }
+        };
+        copies.warn(&sources, &mut warnings);
+        if clocks.is_unexplained {
+            warnings.push(
+                "the packets fit no clocks that drift evenly, nor such that were set here and \
+                 there: the clocks are placed so that packets arrive as little before they were \
+                 sent as can be had, and may be far off"
+                    .to_owned(),
+            );
+        }
         woven.met.extend(proxied(&sources));
         // Hashes have told what they can, and take more memory than all else.
         let known = roads.into_known();
@@ -130,18 +164,19 @@ impl Session {
         let roads = Roads::with(known, &cast, &headers, &scans);
         one_meeting(&sources, &scans, &woven.met, &mut warnings)?;
 
-        let mut builder = Builder::new(&sources, &scans, &cast, &clocks, zero_ns, wire);
+        let mut builder = Builder::new(&sources, &scans, &cast, &clocks.clocks, zero_ns, wire);
         builder.out_of_time(&mut warnings);
+        builder.set_clocks(&mut warnings);
         let is_direct = proxies.is_empty();
         builder.session.proxies = proxies;
         builder.session.workers = workers;
         builder.nodes();
         let ordered = builder.order(&roads, &places, woven)?;
-        let (mut session, tracks) = builder.finish(ordered, warnings);
+        let (mut session, tracks) = builder.finish(ordered, warnings, !clocks.is_unexplained);
         // With several clocks, or where it shows at the other end alone whose a packet is, what was
         // told of packets may be told otherwise when more of them are known.
         let from_start = scans.iter().all(|scan| scan.observer || scan.from_start);
-        let stays = is_one_clock(&anchors) && from_start && !roads.is_shared() && is_direct;
+        let stays = is_one && from_start && !roads.is_shared() && is_direct;
         drop(roads);
         let known = session.rows.tracks.iter_mut();
         for ((track, source), scan) in known.zip(&sources).zip(&mut scans) {
@@ -164,8 +199,8 @@ impl Session {
 /// The session's zero on the clock of the first reel.
 fn zero_ns(scans: &[Scan], clocks: &[Alignment]) -> i128 {
     let first = scans.iter().zip(clocks).filter_map(|(scan, clock)| {
-        scan.span
-            .map(|(first, _)| i128::from(first.0) + clock.offset_ns)
+        let (first, last) = scan.span?;
+        Some(clock.map.span_ns(first, last).0)
     });
     first.min().unwrap_or(0)
 }
@@ -220,7 +255,6 @@ struct Builder<'a> {
     scans: &'a [Scan],
     cast: &'a Cast,
     clocks: &'a [Alignment],
-    zero_ns: i128,
     /// For each member its node.
     node_of: Vec<NodeId>,
     session: Session,
@@ -250,7 +284,6 @@ impl<'a> Builder<'a> {
             scans,
             cast,
             clocks,
-            zero_ns,
             node_of: Vec::new(),
             session,
         }
@@ -272,14 +305,38 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// What is added to a reel's times.
-    fn shift_ns(&self, reel: usize) -> i128 {
-        let offset_ns = self.clocks.get(reel).map_or(0, |clock| clock.offset_ns);
-        offset_ns - self.zero_ns
+    /// Says where clocks were set.
+    fn set_clocks(&self, warnings: &mut Vec<String>) {
+        for (reel, (source, clock)) in self.sources.iter().zip(self.clocks).enumerate() {
+            for step in &clock.steps {
+                let (way, by_ns) = match step.by_ns < 0 {
+                    true => ("back", -step.by_ns),
+                    false => ("forward", step.by_ns),
+                };
+                let at = |time: Time| self.time(reel, time).0 as f64 / 1e9;
+                warnings.push(format!(
+                    "the clock of {} was set {way} by {:.6} s between {:.6} s and {:.6} s of the \
+                     session: where it was in between is known to that alone",
+                    source.node,
+                    by_ns as f64 / 1e9,
+                    at(step.last),
+                    at(step.first),
+                ));
+            }
+        }
     }
 
+    /// The session's time of what is known by its time alone.
     fn time(&self, reel: usize, time: Time) -> SessionTime {
-        SessionTime::of(time, self.shift_ns(reel))
+        let clock = self.clocks.get(reel);
+        clock.map_or(SessionTime::of(time, 0), |clock| clock.map.time_alone(time))
+    }
+
+    /// From when to when a reel reaches.
+    fn span(&self, reel: usize, (first, last): (Time, Time)) -> Range<SessionTime> {
+        let clock = self.clocks.get(reel).map(|clock| &clock.map);
+        let (first, last) = clock.map_or((0, 0), |clock| clock.span_ns(first, last));
+        SessionTime::of_ns(first)..SessionTime::of_ns(last)
     }
 
     /// Puts all packets in order.
@@ -289,16 +346,23 @@ impl<'a> Builder<'a> {
         places: &Places,
         woven: Woven,
     ) -> Result<Ordered, SessionError> {
-        let shifts_ns: Vec<i128> = (0..self.sources.len())
-            .map(|it| self.shift_ns(it))
-            .collect();
+        let mut unread = vec![BTreeMap::new(); self.session.nodes.len()];
+        for (reel, node) in self.recorded().filter(|_| !roads.is_shared()) {
+            if let (Some(scan), Some(ports)) =
+                (self.scans.get(reel), unread.get_mut(usize::from(node.0)))
+            {
+                let closed = scan.unread.iter();
+                ports.extend(closed.map(|(&port, &at)| (port, self.time(reel, at))));
+            }
+        }
         let order = Order {
+            unread: &unread,
             roads,
             sources: self.sources,
             places,
             node_of: &self.node_of,
             nodes: &self.session.nodes,
-            shifts_ns: &shifts_ns,
+            clocks: self.clocks,
             from_start: &self.recorded_from_start(),
             workers: self.session.workers,
         };
@@ -327,7 +391,12 @@ impl<'a> Builder<'a> {
     }
 
     /// The session, and each node's track.
-    fn finish(mut self, ordered: Ordered, warnings: Vec<String>) -> (Session, Vec<Option<usize>>) {
+    fn finish(
+        mut self,
+        ordered: Ordered,
+        warnings: Vec<String>,
+        is_explained: bool,
+    ) -> (Session, Vec<Option<usize>>) {
         let mut tracks = vec![None; self.session.nodes.len()];
         for (reel, node) in self.recorded() {
             if let Some(slot) = tracks.get_mut(usize::from(node.0)) {
@@ -346,7 +415,7 @@ impl<'a> Builder<'a> {
         self.session.wait_ns = Some(wait_ns);
         self.session.early = !early.is_empty();
         self.session.warnings.before = warnings;
-        self.doubts(&strays, &early);
+        self.doubts(&strays, &early, is_explained);
         (self.session, tracks)
     }
 
@@ -355,11 +424,12 @@ impl<'a> Builder<'a> {
         &mut self,
         strays: &[((NodeId, NodeId), SessionTime)],
         early: &BTreeMap<(NodeId, NodeId), (u64, i64)>,
+        is_explained: bool,
     ) {
         let session = &mut self.session;
         let before = &mut session.warnings.before;
         for node in &session.nodes {
-            if node.recorded && node.clock_error_ns == u64::MAX {
+            if node.recorded && node.clock_error_ns == u64::MAX && is_explained {
                 before.push(format!(
                     "no packets both ways tie the clock of {} to the others: it is placed by the \
                      calendar and may be far off",

@@ -17,13 +17,17 @@ use super::read::pass::Pass;
 use super::who::present::Present;
 
 /// The nodes that are followed.
-#[derive(Default)]
 pub struct Live {
     wire: Option<Arc<Wire>>,
     nodes: Vec<LiveNode>,
     present: Present,
     /// For each boot, added to a monotonic time it gives nanoseconds since 1970.
     clocks: BTreeMap<String, i128>,
+    /// How many steps the wire's scripts took for the packets of all nodes.
+    steps: u64,
+    /// How many they may take.
+    steps_max: u64,
+    unread: u64,
 }
 
 struct LiveNode {
@@ -105,8 +109,24 @@ impl Live {
     pub fn new(wire: Option<Arc<Wire>>) -> Live {
         Live {
             wire,
-            ..Live::default()
+            nodes: Vec::new(),
+            present: Present::default(),
+            clocks: BTreeMap::new(),
+            steps: 0,
+            steps_max: CHECKPOINTS.budget.steps,
+            unread: 0,
         }
+    }
+
+    /// The same, whose wire's scripts may take so many steps for all packets.
+    pub fn with_steps(self, steps_max: u64) -> Live {
+        Live { steps_max, ..self }
+    }
+
+    /// How many packets were not read, because the wire's scripts had taken all steps that they may
+    /// take for those before.
+    pub fn unread(&self) -> u64 {
+        self.unread
     }
 
     /// The wire that packets are read by.
@@ -152,7 +172,14 @@ impl Live {
         let own = self.nodes.get_mut(node)?;
         let utc_ns = i128::from(record.time.0) + own.utc_offset_ns;
         own.latest_ns = own.latest_ns.max(utc_ns);
+        // The work is that of all nodes together, as in a session.
+        let before = own.asking.steps();
+        let left = self.steps_max.saturating_sub(self.steps);
+        own.asking.allow(before.saturating_add(left));
         let facts = own.take(self.wire.as_deref(), record);
+        self.steps = self.steps.saturating_add(own.asking.steps() - before);
+        let is_packet = payload(&record.event).is_some();
+        self.unread += u64::from(left == 0 && is_packet && self.wire.is_some());
         let own_name = || self.name(node).to_owned();
         let who = |endpoint| self.who(endpoint, utc_ns);
         let ends = match record.event {

@@ -2,7 +2,7 @@
 
 mod ask;
 mod build;
-mod clock;
+pub(crate) mod clock;
 mod error;
 mod facts;
 mod growing;
@@ -73,8 +73,12 @@ impl SessionTime {
 
     /// A reel's time, which is `shift_ns` before the session's.
     pub(crate) fn of(time: Time, shift_ns: i128) -> SessionTime {
+        SessionTime::of_ns(i128::from(time.0) + shift_ns)
+    }
+
+    /// A time on the session's clock, as far as it can be told.
+    pub(crate) fn of_ns(nanos: i128) -> SessionTime {
         let max = i128::from(SessionTime::MAX.0);
-        let nanos = i128::from(time.0) + shift_ns;
         SessionTime(nanos.clamp(-max, max) as i64)
     }
 }
@@ -372,6 +376,9 @@ pub enum Fate {
     Lost,
     /// The send call failed.
     SendFailed,
+    /// Nothing of the link was received since, and the receiver closed its socket with packets in
+    /// the buffer that its program had not read.
+    Unread,
     /// Nobody can say: the receiver has no reel, or its reel ends too early or has a
     /// hole there. Or the reels of both ends were made of one capture, which saw it once: then it
     /// has a receipt, at the time of its send.

@@ -1,6 +1,7 @@
 //! A session is a table of many rows: it is the same on any number of processors, its rows take few
 //! bytes, and equal payloads are matched in time that grows as their number does.
 
+mod anew;
 mod growing;
 mod index;
 mod matching;

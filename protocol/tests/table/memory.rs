@@ -16,7 +16,7 @@ const BYTES_MAX: [(&str, f64); 18] = [
     ("link", 0.72),
     ("told", 2.2),
     ("receipt", 2.4),
-    ("state", 0.55),
+    ("state", 0.62),
     ("odd", 0.76),
     ("passing", 0.0),
     // Of ends.

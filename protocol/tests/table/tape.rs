@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use netreel_protocol::session::ReelInput;
 use netreel_reel::{
-    ClockAnchor, Endpoint, Event, Header, Record, Reel, ReelWriter, SocketId, ThreadId, Time,
-    WireText,
+    CallId, ClockAnchor, Endpoint, Event, Header, Record, Reel, ReelWriter, SocketId, ThreadId,
+    Time, WireText,
 };
 
 /// A reel under way. All of them have one clock, which begins at 0.
@@ -79,6 +79,22 @@ impl Tape {
     pub fn seen(&mut self, time: u64, (from, to): (u16, u16), payload: &[u8]) {
         let (from, to) = (at(from), at(to));
         self.push(time, Event::Seen { from, to, payload });
+    }
+
+    /// The socket was closed, with so many bytes in its buffer that nobody had read.
+    pub fn closed(&mut self, time: u64, left: u32) {
+        let mut details = vec![0; 22];
+        details[10..14].copy_from_slice(&left.to_le_bytes());
+        let (call, result) = (CallId::CLOSE, 0);
+        let details = details.as_slice();
+        self.push(
+            time,
+            Event::Called {
+                call,
+                result,
+                details,
+            },
+        );
     }
 
     /// A block of the reel ends here.

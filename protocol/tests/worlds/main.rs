@@ -2,6 +2,7 @@
 
 mod alone;
 mod beliefs;
+mod clean;
 mod counts;
 mod cut;
 mod damaged;
@@ -11,4 +12,5 @@ mod filters;
 mod newer;
 mod outcomes;
 mod owners;
+mod planted;
 mod played;

@@ -37,6 +37,16 @@ impl BitWriter {
         }
     }
 
+    /// An empty one that writes as this one does.
+    pub(crate) fn without_bytes(&self) -> BitWriter {
+        BitWriter::new(self.order).coded(self.coding.clone())
+    }
+
+    /// What whole bytes are written as.
+    pub(crate) fn coding(&self) -> Option<&Arc<HuffmanTable>> {
+        self.coding.as_ref()
+    }
+
     /// See [`BitReader::coded`].
     pub(crate) fn coded(self, coding: Option<Arc<HuffmanTable>>) -> BitWriter {
         BitWriter { coding, ..self }
@@ -44,6 +54,11 @@ impl BitWriter {
 
     pub(crate) fn order(&self) -> Order {
         self.order
+    }
+
+    /// What comes is in this order.
+    pub(crate) fn set_byte_order(&mut self, order: ByteOrder) {
+        self.order.bytes = order;
     }
 
     /// What was written, to be read.
@@ -76,11 +91,6 @@ impl BitWriter {
         self.elsewhere.append(&mut writer.elsewhere);
         self.uncoded = self.uncoded.or(writer.uncoded);
         self.elsewhere.push((start, writer));
-    }
-
-    /// What is there so far; a last part of a byte is filled up with zeros.
-    pub(crate) fn bytes(&self) -> &[u8] {
-        &self.bytes
     }
 
     /// What was written; a last part of a byte is filled up with zeros.

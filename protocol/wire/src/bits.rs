@@ -74,6 +74,11 @@ impl<'a> BitReader<'a> {
         self.order
     }
 
+    /// What comes is in this order.
+    pub(crate) fn set_byte_order(&mut self, order: ByteOrder) {
+        self.order.bytes = order;
+    }
+
     pub(crate) fn end(&self) -> u32 {
         self.end
     }

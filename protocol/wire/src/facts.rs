@@ -84,6 +84,8 @@ pub(crate) enum Meaning {
     NewOwner,
     MigrationCounter,
     Tick,
+    SentTime,
+    EchoesTime,
     RpcName,
     FragmentId,
     FragmentIndex,
@@ -203,6 +205,10 @@ pub struct PacketFacts {
     pub host: Option<u64>,
     /// `@tick` outside messages.
     pub tick: Option<u64>,
+    /// `@sent_time`: when the sender sent it, by the sender's clock.
+    pub sent_time: Option<Sequence>,
+    /// `@echoes_time`, in messages and outside: times of the other side that came back, in wire order.
+    pub echoed_times: Vec<Sequence>,
     /// `@rules`: the rules that the sender goes by.
     pub rules: Option<RulesId>,
     /// In wire order.

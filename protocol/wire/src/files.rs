@@ -199,6 +199,19 @@ impl Files {
         (&section.shown, text)
     }
 
+    /// The path of a file from the folder of the first.
+    pub(crate) fn path(&self, place: usize) -> &str {
+        &self.sections[place.min(self.sections.len() - 1)].path
+    }
+
+    /// The file that an import names, if it is there.
+    pub(crate) fn imported(&self, import: &Import<'_>) -> Option<usize> {
+        let importer = self.at(import.span.start as usize);
+        let path = resolve(&self.sections.get(importer)?.path, import.path)?;
+        let mut sections = self.sections.iter();
+        sections.position(|section| section.path == path)
+    }
+
     /// Where a file begins in the text.
     pub(crate) fn start(&self, place: usize) -> usize {
         self.sections[place.min(self.sections.len() - 1)]

@@ -1,4 +1,4 @@
-//! The TextMate grammar `docs/netreel.tmLanguage.json` is made from the language's own tables, so
+//! The TextMate grammar `docs/vscode/netreel.tmLanguage.json` is made from the language's own tables, so
 //! that an editor colours what the compiler knows.
 
 use std::collections::BTreeSet;
@@ -9,7 +9,7 @@ use serde_json::{Value as Json, json};
 use crate::check::words;
 use crate::syntax::{ITEMS, RESERVED};
 
-const FILE: &str = "docs/netreel.tmLanguage.json";
+const FILE: &str = "docs/vscode/netreel.tmLanguage.json";
 
 /// Words with a meaning inside an item: those that the parser compares with.
 fn words_of_the_parser() -> BTreeSet<String> {
@@ -81,7 +81,11 @@ fn grammar() -> Json {
                   "contentName": "meta.embedded.block.lua source.lua",
                   "patterns": [{ "include": "source.lua" }] },
                 pattern("constant.other.bytes", "\\bx\"[^\"\\n]*\"?".to_owned()),
-                pattern("string.quoted.double", "\"[^\"\\n]*\"?".to_owned()),
+                { "name": "string.quoted.double.netreel", "begin": "\"", "end": "\"|$",
+                  "patterns": [
+                      pattern("constant.character.escape", "\\\\(?:[nrt0\"\\\\]|x[0-7][0-9a-fA-F]|u\\{[0-9a-fA-F]{1,6}\\})".to_owned()),
+                      pattern("invalid.illegal.escape", "\\\\.".to_owned()),
+                  ] },
             ] },
             "annotations": { "patterns": [
                 pattern("storage.modifier.annotation", format!("@{}", any_of(words::annotations()))),

@@ -40,14 +40,18 @@ mod encode;
 mod error;
 mod facts;
 mod files;
+mod format;
 #[cfg(test)]
 mod highlighting;
 mod json;
 mod layers;
 mod layout;
+mod lexemes;
 mod limits;
 mod lower;
+mod misfits;
 mod operation;
+mod outline;
 mod program;
 mod report;
 mod run;
@@ -69,9 +73,16 @@ pub use facts::{
     ProtocolId, Role, Rules, RulesId, Sequence, StaleRule, UnknownDestroy, UnknownMigrate,
     UnknownUpdate, UpdateFrom,
 };
+pub use format::format;
 pub use layers::{Keys, KeysError};
 pub use layout::StreamId;
+pub use lexemes::{Lexeme, LexemeKind, lexemes};
 pub use limits::FILE_STEPS_MAX;
+pub use misfits::{Misfit, Misfits};
+pub use outline::{
+    FilePlace, Help, HelpKind, ImportPlace, Outline, OutlineFile, Symbol, SymbolId, SymbolKind,
+    help, help_of,
+};
 pub use report::{Related, Report};
 pub use state::{ConnectionState, States};
 pub use testing::{TestFailure, TestResult};

@@ -262,6 +262,11 @@ pub(crate) enum Operation {
         to: Register,
         from: Operand,
     },
+    /// What comes is in the big byte order where this is not 0; `before` keeps whether it was.
+    ByteOrder {
+        big: Operand,
+        before: Register,
+    },
     /// Where the tape stands.
     Mark {
         to: Register,

@@ -38,6 +38,8 @@ pub(crate) struct Program {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Dictionary {
     pub(crate) order: Order,
+    /// Packets say in which order some of their bytes are.
+    pub(crate) reorders: bool,
     /// The protocol's name, where the wire has several.
     pub(crate) protocol: Option<Arc<str>>,
     pub(crate) fields: Vec<FieldInfo>,

@@ -51,8 +51,8 @@ impl Wire {
         // Programs do not know what tests need; the text does.
         let mut reports = Vec::new();
         let files = Files::of_text(self.file(), self.text(), &mut reports);
-        let file = files.parse(&mut reports);
-        let Some(model) = crate::check::check(&files, &file, &mut reports) else {
+        let mut file = files.parse(&mut reports);
+        let Some(model) = crate::check::check(&files, &mut file, &mut reports) else {
             return Vec::new();
         };
         let run = |test: &Test| TestResult {

@@ -89,11 +89,11 @@ impl Wire {
 
     fn of_files(name: &str, files: Files, mut reports: Vec<Report>) -> Result<Wire, CompileError> {
         let failed = |files: &Files, reports| CompileError::new(name, files, reports);
-        let file = files.parse(&mut reports);
+        let mut file = files.parse(&mut reports);
         if !reports.is_empty() {
             return Err(failed(&files, reports));
         }
-        let model = check(&files, &file, &mut reports);
+        let model = check(&files, &mut file, &mut reports);
         let Some(model) = model.filter(|_| reports.is_empty()) else {
             return Err(failed(&files, reports));
         };
@@ -391,7 +391,7 @@ impl Wire {
 }
 
 /// Refuses a text that nobody wrote by hand.
-fn short_enough(name: &str, text: &str) -> Result<(), CompileError> {
+pub(crate) fn short_enough(name: &str, text: &str) -> Result<(), CompileError> {
     if text.len() <= TEXT_BYTES_MAX {
         return Ok(());
     }

@@ -2,7 +2,7 @@
 
 mod reading;
 
-use netreel_wire::{PacketFacts, Wire};
+use netreel_wire::{Context, PacketFacts, Wire};
 use reading::{between, check, check_told, decode, encode, lines, wire, wire_in};
 use serde_json::json;
 
@@ -438,4 +438,113 @@ fn what_one_arm_lacks_cannot_be_read_after_the_branch() {
         let error = Wire::compile("w.wire", &text).expect_err(arms).to_string();
         assert!(error.contains("`a` is not always there"), "{error}");
     }
+}
+
+#[test]
+fn an_element_is_told_its_index() {
+    check(
+        "struct P { count: u8; slots: Slot(index)[count]; tail: u8; }
+        struct Slot(number: int) {
+            let slot = number * 10;
+            if (number % 2 == 1) { more: u8; }
+            pairs: Pair(index + number)[2];
+        }
+        struct Pair(sum: int) { a: u8; let b = a + sum; }",
+        &[2, 5, 6, 7, 8, 9, 77],
+        &[
+            "count = 2",
+            "slots[0].slot = 0",
+            "slots[0].pairs[0].a = 5",
+            "slots[0].pairs[0].b = 5",
+            "slots[0].pairs[1].a = 6",
+            "slots[0].pairs[1].b = 7",
+            "slots[1].slot = 10",
+            "slots[1].more = 7",
+            "slots[1].pairs[0].a = 8",
+            "slots[1].pairs[0].b = 9",
+            "slots[1].pairs[1].a = 9",
+            "slots[1].pairs[1].b = 11",
+            "tail = 77",
+        ],
+    );
+}
+
+#[test]
+fn an_index_says_how_long_an_element_is_and_which_is_the_last() {
+    check(
+        "struct P { rows: bytes(index + 1)[3]; n: u8[until index == 1 || item == 9]; last: u8; }",
+        &[1, 2, 2, 3, 3, 3, 4, 5, 6],
+        &[
+            "rows[0] = 01 (1 byte)",
+            "rows[1] = 02 02 (2 bytes)",
+            "rows[2] = 03 03 03 (3 bytes)",
+            "n[0] = 4",
+            "n[1] = 5",
+            "last = 6",
+        ],
+    );
+}
+
+#[test]
+fn an_index_reaches_a_struct_that_holds_itself_and_a_table_of_the_state() {
+    check(
+        "struct P { nodes: Node(index)[2]; }
+        struct Node(place: int) { let at = place; more: u8; if (more != 0) { inner: Node(place + 5)[more]; } }",
+        &[1, 0, 0],
+        &[
+            "nodes[0].at = 0",
+            "nodes[0].more = 1",
+            "nodes[0].inner[0].at = 5",
+            "nodes[0].inner[0].more = 0",
+            "nodes[1].at = 1",
+            "nodes[1].more = 0",
+        ],
+    );
+    // The newest value of each slot.
+    let text = "wire t { byte_order = little; bit_order = lsb; root = P; state = S; }
+        state S { slots: u8[4]; }
+        struct P { slots: Slot(index)[2]; }
+        struct Slot(number: int) {
+            if (known(state.slots[number])) {
+                value: delta(i8, state.slots[number]);
+                set state.slots[number] = value;
+            } else {
+                value: u8;
+                set state.slots[number] = value;
+            }
+        }";
+    let wire = Wire::compile("t.wire", text).unwrap_or_else(|error| panic!("{error}"));
+    let (mut state, context) = (wire.new_state(), Context::default());
+    let _ = wire.decode_in(&context, &mut state, &[10, 20]);
+    let decoded = wire.decode_in(&context, &mut state, &[1, 0xff]);
+    assert_eq!(
+        lines(&decoded),
+        ["slots[0].value = 11 (+1)", "slots[1].value = 19 (-1)"]
+    );
+}
+
+#[test]
+fn a_field_called_index_hides_it_and_outside_repeats_there_is_none() {
+    check(
+        "struct P { index: u8; rows: bytes(index)[2]; }",
+        &[1, 7, 8],
+        &[
+            "index = 1",
+            "rows[0] = 07 (1 byte)",
+            "rows[1] = 08 (1 byte)",
+        ],
+    );
+    let refused = |fields: &str| {
+        let text = format!(
+            "wire t {{ byte_order = little; bit_order = lsb; root = P; }} struct P {{ {fields} }}"
+        );
+        let error = Wire::compile("t.wire", &text).expect_err("it is refused");
+        let shown = error.to_string();
+        assert!(shown.contains("no element has this `index`"), "{shown}");
+        assert!(shown.contains("`moves: Move(index)[count];`"), "{shown}");
+    };
+    refused("a: bytes(index);");
+    refused("a: u8[index];");
+    refused("a: u8[2] size(index);");
+    refused("let a = index;");
 }

@@ -249,3 +249,36 @@ fn what_cannot_be_unpacked_is_told_once() {
     assert_eq!(told.len(), 1, "{told:?}");
     assert_eq!(told[0].path, "body");
 }
+
+#[test]
+fn the_size_of_a_text_is_all_that_it_takes() {
+    let wire = wire(
+        "struct P {
+            a: u8 derived size(prefixed);
+            b: u8 derived size(ended);
+            c: u8 derived size(padded);
+            d: u8 derived size(all);
+            n: u8 derived count(all);
+            prefixed: string(u8, utf8);
+            ended: string(zero, utf8);
+            padded: string(4, utf8, padded);
+            all: u16[n];
+            let again = size(prefixed) * 100 + size(ended) * 10 + size(padded);
+        }",
+    );
+    let fields = serde_json::json!({
+        "packet": { "prefixed": "hi", "ended": "é", "padded": "x", "all": [1, 2, 3] }
+    });
+    let encoded = wire
+        .encode(&fields)
+        .unwrap_or_else(|error| panic!("{error}"));
+    let expected = [
+        &[3, 3, 4, 6, 3, 2][..],
+        b"hi\xc3\xa9\0x\0\0\0",
+        &[0, 1, 0, 2, 0, 3],
+    ];
+    assert_eq!(encoded.bytes, expected.concat());
+    let decoded = wire.decode(&encoded.bytes);
+    assert_eq!(decoded.diagnostics, []);
+    assert_eq!(decoded.to_json()["packet"]["again"], 334);
+}

@@ -369,3 +369,46 @@ fn tests_of_an_imported_file_are_of_the_protocols_that_it_sees() {
         assert!(result.passed(), "{result:?}");
     }
 }
+
+#[test]
+fn an_import_brings_all_that_has_a_name() {
+    let common = "const WIDTH = 2;
+        type Short = bytes(WIDTH);
+        enum Kind : u8 { one = 1 }
+        flags Bits : u8 { low = 1 }
+        c_struct(packed) Point { uint8_t x; }
+        huffman table { codes = [\"0\", \"1\"]; }
+        layer Coded { coding = huffman(table); }
+        layer Shifted { transform = lua(\"same\", \"same\"); }
+        lua \"\"\"
+        function same(bytes) return bytes end
+        function double(a) return a * 2 end
+        \"\"\"
+        state Kept { last: u8; }
+        rules plain {
+            unknown_migrate = drop; unknown_update = drop; unknown_destroy = drop;
+            create = always; stale = never; update_from = anyone;
+        }
+        test \"runs here\" { bytes = x\"07\"; root = Point; value = { x: 7 }; }";
+    let main = "import \"common.wire\";
+        wire w { byte_order = little; bit_order = lsb; root = Packet; state = Kept; }
+        enum Mode : u8 { plain = 0 @rules(plain) }
+        layer Own { coding = huffman(table); }
+        struct Packet {
+            mode: Mode @rules;
+            a: Short; kind: Kind; bits: Bits; point: Point;
+            let twice = lua(\"double\", point.x);
+            set state.last = point.x;
+            one: Point size(1) through Shifted;
+            two: Empty size(1) through Coded;
+            three: Empty size(1) through Own;
+        }
+        struct Empty { a: u8; }";
+    let wire = compiled(main, &[("common.wire", common)]);
+    let decoded = wire.decode(&[0, 1, 2, 1, 1, 9, 5, 0, 0]);
+    let text = decoded.to_json()["packet"].to_string();
+    assert!(text.contains("\"twice\":18"), "{text}");
+    let results = wire.run_tests();
+    assert_eq!(results.len(), 1);
+    assert_eq!(results[0].failures, []);
+}

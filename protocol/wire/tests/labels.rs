@@ -138,3 +138,85 @@ fn it_works_at_any_bit_in_every_order() {
         );
     }
 }
+
+#[test]
+fn what_is_asked_of_bytes_that_stand_elsewhere_follows_an_edit_there() {
+    let wire = wire(
+        "struct P {
+            if (peek(u8, 16) == 1) { kind: u8 = 3; } else { kind: u8 = 9; }
+            a: u8; b: u8; at (16) { v: u8; }
+        }",
+    );
+    let packet = [3, 6, 1];
+    check_round_trip(&wire, &packet);
+    let mut json = wire.decode(&packet).to_json();
+    json["packet"]["v"] = json!(2);
+    let fields = json["packet"].as_object_mut().expect("an object");
+    fields.remove("kind");
+    let encoded = wire.encode(&json).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(encoded.bytes, [9, 6, 2], "the other way is taken");
+}
+
+#[test]
+fn a_block_elsewhere_that_asks_goes_the_way_of_what_stands_there() {
+    let wire = wire(
+        "struct P {
+            at (16) { if (peek(u8) == 7) { seven: u8; } else { other: u16; } let after = left(); }
+            a: u16; b: u8; c: u8;
+        }",
+    );
+    check_round_trip(&wire, &[1, 2, 7, 4]);
+    check_round_trip(&wire, &[1, 2, 8, 4]);
+    // The block says 7, and a field over it 8: what stands last is what is asked.
+    let mut json = wire.decode(&[1, 2, 7, 4]).to_json();
+    json["packet"]["b"] = json!(8);
+    let encoded = wire.encode(&json).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(encoded.bytes, [1, 2, 7, 4]);
+}
+
+#[test]
+fn what_blocks_elsewhere_have_read_is_not_left() {
+    let heap = "struct P { count: u8; entries: Entry[count]; }
+        struct Entry { offset: u8; at (8 * offset) { name: string(u8, ascii); } }";
+    let wire = wire(heap);
+    let decoded = wire.decode(&PACKET);
+    assert_eq!(decoded.diagnostics, []);
+    let names: Vec<String> = decoded
+        .tree
+        .roots()
+        .map(|id| decoded.tree.path(id))
+        .collect();
+    assert_eq!(names, ["P"], "and no `rest`");
+    check_round_trip(&wire, &PACKET);
+    // Longer names take their bytes with them.
+    let mut json = decoded.to_json();
+    json["packet"]["entries"][0]["name"] = json!("yours");
+    let encoded = wire.encode(&json).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(
+        encoded.bytes,
+        [&[2, 6, 3, 2, b'h', b'i', 5][..], b"yours"].concat()
+    );
+    // One byte that nobody has read is left, with all that follows.
+    let mut longer = PACKET.to_vec();
+    longer.push(0);
+    let decoded = wire.decode(&longer);
+    assert_eq!(
+        decoded.diagnostics[0].message,
+        "56 bits are left after the last field"
+    );
+    check_round_trip(&wire, &longer);
+}
+
+#[test]
+fn a_stream_inside_knows_what_was_read_of_itself() {
+    let wire = wire(
+        "layer Plain { transform = xor(1); }
+        struct P { body: Body size(3) through Plain; tail: u8; at (16) { again: u8; } }
+        struct Body { a: u8; at (8) { b: u16; } }",
+    );
+    let packet = [3, 4, 5, 6];
+    assert_eq!(wire.decode(&packet).diagnostics, []);
+    check_round_trip(&wire, &packet);
+    let told = wire.decode(&[3, 4, 5, 6, 7]).diagnostics;
+    assert_eq!(told[0].message, "8 bits are left after the last field");
+}

@@ -159,3 +159,41 @@ fn a_cumulative_ack_is_of_a_message_or_of_the_packet() {
         Some(Sequence { value, bits })
     );
 }
+
+#[test]
+fn a_packet_says_when_it_was_sent_and_which_time_came_back() {
+    let text =
+        "struct Packet { sent: u16 @sent_time; echo: u32 @echoes_time; acks: Ack[until end]; }
+        struct Ack @message { has: u8; if (has == 1) { echo: u16 @echoes_time; } }";
+    let facts = facts(text, &[1, 2, 3, 0, 0, 0, 1, 9, 0, 0]);
+    let time = |value, bits| Some(Sequence { value, bits });
+    assert_eq!(facts.sent_time, time(0x201, 16));
+    let echoed: Vec<Option<Sequence>> = facts.echoed_times.into_iter().map(Some).collect();
+    assert_eq!(echoed, [time(3, 32), time(9, 16)]);
+    // What the packet before said is not said again.
+    let wire = "wire w { byte_order = little; bit_order = lsb; root = Packet; }
+        struct Packet { has: u8; if (has == 1) { sent: u8 @sent_time; echo: u8 @echoes_time; } }";
+    let wire = Wire::compile("times.wire", wire).expect("it compiles");
+    let mut facts = PacketFacts::default();
+    wire.facts(&[1, 5, 6], &mut facts);
+    assert_eq!((facts.sent_time, facts.echoed_times.len()), (time(5, 8), 1));
+    wire.facts(&[0], &mut facts);
+    assert_eq!((facts.sent_time, facts.echoed_times.len()), (None, 0));
+}
+
+#[test]
+fn a_time_of_sending_is_the_packets_and_an_integer() {
+    let refused = |text: &str, part: &str| {
+        let text = format!("wire w {{ byte_order = little; bit_order = lsb; root = P; }} {text}");
+        let error = Wire::compile("times.wire", &text).expect_err("it is refused");
+        assert!(error.to_string().contains(part), "{error}");
+    };
+    refused(
+        "struct P { m: M; } struct M @message { a: u8 @sent_time; }",
+        "`@sent_time`",
+    );
+    refused(
+        "struct P { a: f32 @echoes_time; }",
+        "an unsigned integer, such as `u16` or `leb128`",
+    );
+}

@@ -77,6 +77,8 @@ fn every_annotation_is_in_the_reference() {
         "new_owner",
         "migration_counter",
         "tick",
+        "sent_time",
+        "echoes_time",
         "rpc_name",
         "fragment_index",
         "fragment_count",
@@ -116,6 +118,69 @@ fn the_tests_of_the_worked_example_pass_and_fail_as_the_text_says() {
         .collect();
     assert_eq!(told, ["messages[0].y: expected 2.0, found -2"]);
     assert!(REFERENCE.contains(&told[0]), "the page says so too");
+}
+
+/// The code block that begins after this heading.
+fn block_after(heading: &str) -> &'static str {
+    let after = REFERENCE.split_once(heading).expect("the heading").1;
+    after
+        .split("```")
+        .nth(1)
+        .expect("a code block")
+        .trim_start()
+}
+
+const HEAD: &str = "wire t { byte_order = little; bit_order = lsb; root = Packet; }\n";
+
+#[test]
+fn the_example_of_type_names_compiles() {
+    let example = block_after("\n### `type`\n");
+    let wire = compile(&format!(
+        "{HEAD}{example} struct Packet {{ player: Player; }}"
+    ));
+    let decoded = wire.decode(&[2, b'h', b'i', 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff]);
+    assert_eq!(decoded.diagnostics, []);
+}
+
+#[test]
+fn the_example_of_c_structs_is_laid_out_as_the_text_says() {
+    let wire = compile(&format!("{HEAD}{}", block_after("\n### `c_struct`\n")));
+    let decoded = wire.decode(&[0; 2 + 32 + 16]);
+    assert_eq!(decoded.diagnostics, []);
+    let sizes = |path: &str| {
+        let found = decoded
+            .tree
+            .iter()
+            .find(|node| decoded.tree.path(node.id()) == path);
+        found.map(|node| node.bits().len() / 8)
+    };
+    assert_eq!(sizes("state.padding"), Some(3));
+    assert_eq!(sizes("state.padding_2"), Some(2));
+    assert_eq!(sizes("state.items[3].padding"), Some(1));
+}
+
+#[test]
+fn the_example_of_a_byte_order_reads_either() {
+    let wire = compile(&format!(
+        "{HEAD}{} struct Body {{ a: u16; }} struct Packet {{ all: Submessage[until end]; }}",
+        block_after("\n### `byte_order`\n")
+    ));
+    let decoded = wire.decode(&[0, 1, 2, 0, 7, 0, 0, 0, 0, 2, 0, 7]);
+    assert_eq!(decoded.diagnostics, []);
+    let last = decoded.tree.iter().last().expect("a field");
+    assert_eq!(last.value().to_string(), "7");
+}
+
+#[test]
+fn the_example_of_an_index_compiles() {
+    let example = block_after("a field called `index` hides it.");
+    let head = HEAD.replace("root", "state = Kept; root");
+    let wire = compile(&format!(
+        "{head} state Kept {{ health: i16[8]; }} {example}"
+    ));
+    let objects = wire.decode(&[2, 1, 2]).facts.messages;
+    let objects: Vec<Option<u64>> = objects.iter().map(|message| message.object).collect();
+    assert_eq!(objects, [Some(0), Some(1)]);
 }
 
 /// The name by which a link within the page finds a heading.

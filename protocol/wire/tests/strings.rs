@@ -2,6 +2,7 @@
 
 mod reading;
 
+use netreel_wire::Wire;
 use reading::{check, check_told, decode, encode, lines, wire};
 use serde_json::json;
 
@@ -100,5 +101,84 @@ fn utf16_counts_bytes_and_ends_with_two_zeros() {
         "struct P { a: string(rest, utf16le); }",
         &[0x41, 0, 0x41],
         ("a", 0, "the text is not UTF-16"),
+    );
+}
+
+#[track_caller]
+fn refused(body: &str, expected: &str) {
+    let text = format!("wire t {{ byte_order = little; bit_order = lsb; root = P; }}\n{body}");
+    let error = Wire::compile("t.wire", &text).expect_err("it is refused");
+    assert_eq!(error.to_string().trim(), expected.trim());
+}
+
+#[test]
+fn escapes_stand_for_characters() {
+    let text = r#"wire t { byte_order = little; bit_order = lsb; root = P; magic = "\x01\n"; }
+        const LINE = "a\"\\\tz";
+        struct P {
+            magic: bytes(2) = x"01 0a";
+            line: string(5, ascii) = LINE;
+            accent: string(2, utf8) = "\u{e9}";
+            wide: string(1, latin1) = "\u{E9}";
+            end: string(2, ascii) = "\r\0";
+        }
+        test "all of it" {
+            bytes = x"01 0a 61 22 5c 09 7a c3 a9 e9 0d 00";
+            value = { line: "a\"\\\tz", accent: "é", wide: "\u{e9}", end: "\r\x00" };
+        }"#;
+    let wire = Wire::compile("t.wire", text).unwrap_or_else(|error| panic!("{error}"));
+    for result in wire.run_tests() {
+        assert_eq!(result.failures, [], "{}", result.name);
+    }
+    assert_eq!(wire.tests(), 1);
+}
+
+#[test]
+fn what_is_no_escape_is_refused_where_it_stands() {
+    refused(
+        r#"struct P { a: string(2, ascii) = "é\q"; }"#,
+        r#"
+error: this escape means nothing
+ --> t.wire:2:36
+  |
+2 | struct P { a: string(2, ascii) = "é\q"; }
+  |                                    ^^ expected `\n`, `\r`, `\t`, `\0`, `\"`, `\\`, `\x41` or `\u{e9}`
+  |
+  = help: a backslash is written `\\`"#,
+    );
+    refused(
+        r#"struct P { a: string(1, latin1) = "\xff"; }"#,
+        r#"
+error: this byte is no character
+ --> t.wire:2:36
+  |
+2 | struct P { a: string(1, latin1) = "\xff"; }
+  |                                    ^^ expected `\x00` to `\x7f`
+  |
+  = help: bytes are written `x"ff 0a"`, and the character U+00FF is `\u{ff}`"#,
+    );
+    for wrong in [
+        r"\u{}",
+        r"\u{110000}",
+        r"\u{d800}",
+        r"\u41",
+        r"\x4",
+        r"\x+1",
+    ] {
+        let text = format!(
+            "wire t {{ byte_order = little; bit_order = lsb; root = P; }} const A = \"{wrong}\"; struct P {{}}"
+        );
+        let error = Wire::compile("t.wire", &text).expect_err(wrong);
+        assert!(
+            error.to_string().contains("this is no character"),
+            "{wrong}: {error}"
+        );
+    }
+    let text =
+        r#"wire t { byte_order = little; bit_order = lsb; root = P; } const A = "a\"; struct P {}"#;
+    let error = Wire::compile("t.wire", text).expect_err("the text goes on");
+    assert!(
+        error.to_string().contains("this text has no end"),
+        "{error}"
     );
 }

@@ -26,6 +26,7 @@
 mod bits;
 mod call;
 mod event;
+mod fault;
 mod game;
 mod layer;
 mod link;
@@ -41,6 +42,7 @@ mod world;
 pub use bits::Malformed;
 pub use call::Call;
 pub use event::{EndReason, Event, IgnoreReason, ObjectMessage, Refusal};
+pub use fault::Fault;
 pub use game::{Boxes, Demonstration, Game, Hands, Idle, play_tick};
 pub use layer::{NetLayer, PROTOCOL_VERSION};
 pub use message::{Argument, Body, Counter, Message, Migration, ObjectId, Peer, State};

@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use netreel_transport::{Transport, mix};
 
 use crate::bits::BitWriter;
+use crate::fault::Fault;
 use crate::message::{Message, ObjectId, Peer};
 use crate::packet::{FRAME_BITS_MAX, MESSAGES_MAX, PacketHeader, write_packet};
 use crate::sequence::{FIRST, Received, unwrap_near};
@@ -37,7 +38,11 @@ pub struct Link {
     pub unreliable: VecDeque<(u64, BitWriter)>,
     /// When the last packet of the peer came.
     pub heard_at: Option<u64>,
+    /// What this end does wrong on purpose.
+    pub fault: Option<Fault>,
     next_packet: Option<u64>,
+    /// The number of the last packet.
+    last_packet: Option<u64>,
     sent: BTreeMap<u64, SentPacket>,
     /// The newest packet that the peer has acked.
     acked_newest: Option<u64>,
@@ -112,7 +117,9 @@ impl Link {
             is_expelled: false,
             unreliable: VecDeque::new(),
             heard_at: None,
+            fault: None,
             next_packet: None,
+            last_packet: None,
             sent: BTreeMap::new(),
             acked_newest: None,
             received: Received::default(),
@@ -134,7 +141,9 @@ impl Link {
 
     /// Takes note of a packet that was read and is not refused.
     pub fn take_packet(&mut self, number: u64, now_ns: u64, carries_messages: bool) {
-        self.received.insert(number);
+        if self.fault != Some(Fault::ForgetAck) || number % 8 != 3 {
+            self.received.insert(number);
+        }
         self.heard_at = Some(now_ns);
         self.owes_ack |= carries_messages || self.is_expelled;
     }
@@ -183,7 +192,10 @@ impl Link {
     /// Judges packets lost that have not been acked for too long.
     pub fn judge(&mut self, now_ns: u64, tuning: &Tuning) -> Vec<Fate> {
         let round_trips = 2 * self.round_trip_ns.unwrap_or(0);
-        let patience = tuning.resend_delay_ns.saturating_add(round_trips);
+        let patience = match self.fault {
+            Some(Fault::ResendEveryTick) => 1,
+            _ => tuning.resend_delay_ns.saturating_add(round_trips),
+        };
         let late: Vec<u64> = self
             .sent
             .iter()
@@ -231,7 +243,10 @@ impl Link {
         io: &mut dyn Transport,
     ) {
         let packet = self.next_packet();
-        let ack = self.received.ack();
+        let ack = match (self.received.ack(), self.fault) {
+            (Some((newest, _)), Some(Fault::AckUnreceived)) => Some((newest, u32::MAX)),
+            (ack, _) => ack,
+        };
         let header = PacketHeader {
             mode,
             sender,
@@ -253,7 +268,9 @@ impl Link {
                 cargo,
             },
         );
-        self.next_packet = Some(packet + 1);
+        let is_second = self.last_packet.replace(packet) == Some(packet);
+        let repeats = self.fault == Some(Fault::SequenceTwice) && packet % 16 == 7 && !is_second;
+        self.next_packet = Some(if repeats { packet } else { packet + 1 });
         self.owes_ack = false;
         self.sent_at = Some(now_ns);
     }
@@ -276,10 +293,10 @@ impl Link {
             return (None, sent);
         }
         sent.judged_lost = true;
-        sent.cargo
-            .reliable
-            .iter()
-            .for_each(|&place| self.out.lost(place, packet));
+        if self.fault != Some(Fault::NeverResend) {
+            let reliable = sent.cargo.reliable.iter();
+            reliable.for_each(|&place| self.out.lost(place, packet));
+        }
         let tickets = std::mem::take(&mut sent.cargo.tickets);
         let updates = sent.cargo.updates.clone();
         (

@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use netreel_transport::Time;
 use serde::{Deserialize, Serialize};
 
+use crate::fault::Fault;
 use crate::message::Peer;
 use crate::packet::PACKET_BYTES_MAX;
 use crate::types::{BOXES, Types, TypesError};
@@ -26,6 +27,9 @@ pub struct Start {
     pub tick_ns: u64,
     /// The declaration of the object types, as text.
     pub types: String,
+    /// What the layer does wrong on purpose.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fault: Option<Fault>,
     /// The constants of the layer.
     pub tuning: Tuning,
     /// Every peer of the session, this one included; HOST is the first. 2 to 16.
@@ -123,6 +127,7 @@ impl Start {
             time_outs: true,
             tick_ns: 16_666_667,
             types: BOXES.to_owned(),
+            fault: None,
             tuning: Tuning::default(),
             peers,
         }
@@ -200,6 +205,7 @@ mod tests {
         odd.tuning.resend_delay_ns = 1;
         odd.time_outs = false;
         odd.topology = Topology::ClientServer;
+        odd.fault = Some(Fault::SequenceTwice);
         for start in [start(), odd] {
             assert_eq!(Start::decode(&start.encode()), Ok(start));
         }

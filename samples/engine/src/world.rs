@@ -8,6 +8,7 @@ use netreel_transport::{Faults, Gates, LinkFaults, SimClock, SimNet, SimTranspor
 
 use crate::call::Call;
 use crate::event::Event;
+use crate::fault::Fault;
 use crate::game::{Boxes, Demonstration, Game, Hands, Idle, link_end, play_tick, tell_events};
 use crate::layer::NetLayer;
 use crate::message::{Counter, ObjectId, Peer, State};
@@ -39,6 +40,8 @@ pub struct SimWorldStart {
     pub clock_offsets: BTreeMap<Peer, Duration>,
     /// The constants of the layers.
     pub tuning: Tuning,
+    /// What the layers of some nodes do wrong on purpose.
+    pub planted: BTreeMap<Peer, Fault>,
 }
 
 /// What the players of a simulated session do.
@@ -127,6 +130,7 @@ impl SimWorldStart {
             without_time_outs: BTreeSet::new(),
             clock_offsets: BTreeMap::new(),
             tuning: Tuning::default(),
+            planted: BTreeMap::new(),
         }
     }
 
@@ -139,6 +143,7 @@ impl SimWorldStart {
         let peers = (0..self.nodes).map(peer).collect();
         let mut start = Start::new(own, peers, self.topology, self.mode);
         start.tuning = self.tuning;
+        start.fault = self.planted.get(&own).copied();
         start.time_outs = !self.without_time_outs.contains(&own);
         start
     }

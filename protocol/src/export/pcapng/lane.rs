@@ -11,6 +11,7 @@ use netreel_reel::{
 
 use super::extra;
 use super::proxies::Proxies;
+use crate::session::clock::map::ClockMap;
 use crate::session::{
     Crossing, Interfaces, NodeId, ObserverId, PacketId, Session, SessionTime, Stamp, Way,
 };
@@ -69,8 +70,8 @@ pub(super) struct Lane<'a> {
     pub whose: Whose,
     reel: &'a Reel,
     crossings: Peekable<Box<dyn Iterator<Item = (Crossing, Stamp)> + 'a>>,
-    /// Added to the reel's time.
-    offset_ns: i128,
+    /// Makes the session's time of the reel's.
+    clock: Option<&'a ClockMap>,
     extra: bool,
     sockets: BTreeMap<SocketId, Endpoint>,
     /// The first port that the reel tells of each socket: its first send may be what binds it.
@@ -112,7 +113,7 @@ impl<'a> Lane<'a> {
                 whose,
                 reel,
                 crossings: crossings(session, proxies, whose).peekable(),
-                offset_ns: offset(session, proxies, whose, reel),
+                clock: clock(session, proxies, whose),
                 extra,
                 sockets: BTreeMap::new(),
                 ports: ports(reel),
@@ -234,7 +235,7 @@ impl<'a> Lane<'a> {
                 if self.extra
                     && let Some(words) = extra::words(&event)
                 {
-                    let time = self.time(record.time);
+                    let time = self.time(record.number, record.time);
                     self.push(record.number, time, What::Words, None, words.as_bytes());
                 }
                 return;
@@ -254,7 +255,7 @@ impl<'a> Lane<'a> {
         }
         let time = match known {
             Some((_, stamp)) => stamp.time,
-            None => self.time(record.time),
+            None => self.time(record.number, record.time),
         };
         let crossing = known.map(|(crossing, _)| crossing);
         self.push(record.number, time, what, crossing, payload);
@@ -317,10 +318,9 @@ impl<'a> Lane<'a> {
         None
     }
 
-    fn time(&self, time: Time) -> SessionTime {
-        let nanos = i128::from(time.0) + self.offset_ns;
-        let max = i128::from(SessionTime::MAX.0);
-        SessionTime(nanos.clamp(-max, max) as i64)
+    fn time(&self, number: EventNumber, time: Time) -> SessionTime {
+        let clock = self.clock.map(|clock| clock.time(time, || number));
+        clock.unwrap_or_default()
     }
 }
 
@@ -370,22 +370,10 @@ fn crossings<'a>(
 }
 
 /// What brings a reel's clock onto the session's.
-fn offset(session: &Session, proxies: &Proxies<'_>, whose: Whose, reel: &Reel) -> i128 {
-    let crossing = crossings(session, proxies, whose).next();
-    let by_packet = crossing.and_then(|(crossing, stamp)| {
-        let time = reel.record(crossing.number)?.as_record().time;
-        Some(i128::from(stamp.time.0) - i128::from(time.0))
-    });
-    let by_span = || {
-        let start = match whose {
-            Whose::Node(node) => session.nodes.get(usize::from(node.0))?.span.start,
-            Whose::Proxy(place) => {
-                let end = *proxies.get(place)?.ends.first()?;
-                session.nodes.get(usize::from(end.0))?.span.start
-            }
-            Whose::Observer(id) => session.observers.get(usize::from(id.0))?.span.start,
-        };
-        Some(i128::from(start.0) - i128::from(reel.span()?.0.0))
-    };
-    by_packet.or_else(by_span).unwrap_or(0)
+fn clock<'a>(session: &'a Session, proxies: &Proxies<'_>, whose: Whose) -> Option<&'a ClockMap> {
+    match whose {
+        Whose::Node(node) => session.clock(node),
+        Whose::Proxy(place) => session.clock(*proxies.get(place)?.ends.first()?),
+        Whose::Observer(id) => session.clock_of_observer(id),
+    }
 }

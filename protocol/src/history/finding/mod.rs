@@ -1,29 +1,56 @@
 //! The rules that say what went wrong. Each has its own file.
 
+mod ack_of_unreceived;
 mod clock_disagreement;
+mod duplicate_sequence;
 mod incomplete_reel;
 mod migrate_before_create;
+mod never_acked;
+mod objects_differ_at_rest;
+mod reliable_not_delivered;
+mod resend_storm;
 mod stale_message_ignored;
+mod told_twice;
 mod two_owners;
 mod undecodable_packet;
+mod update_before_create;
 mod words;
 mod zombie_object;
 
 pub(crate) use words::length;
 
+use super::claims::Claims;
+use super::streams::Streams;
 use super::{Finding, History, Level};
 use crate::session::{PacketId, Session, SessionTime};
 
 /// The ids of all rules.
-pub const RULES: [&str; 7] = [
+pub const RULES: [&str; 15] = [
+    ack_of_unreceived::RULE,
     clock_disagreement::RULE,
+    duplicate_sequence::RULE,
     incomplete_reel::RULE,
     migrate_before_create::RULE,
+    never_acked::RULE,
+    objects_differ_at_rest::RULE,
+    reliable_not_delivered::RULE,
+    resend_storm::RULE,
     stale_message_ignored::RULE,
+    told_twice::RULE,
     two_owners::RULE,
     undecodable_packet::RULE,
+    update_before_create::RULE,
     zombie_object::RULE,
 ];
+
+/// What the rules go by.
+#[derive(Clone, Copy)]
+pub(super) struct Case<'a> {
+    pub session: &'a Session,
+    pub history: &'a History,
+    pub streams: &'a Streams,
+    pub claims: &'a Claims,
+}
 
 /// What a rule found.
 pub(super) struct Found {
@@ -41,7 +68,10 @@ impl From<Finding> for Found {
 }
 
 /// All findings, ordered by time, then node, then rule.
-pub(super) fn all(session: &Session, history: &History) -> Vec<Found> {
+pub(super) fn all(case: &Case<'_>) -> Vec<Found> {
+    let Case {
+        session, history, ..
+    } = *case;
     let rules = [
         clock_disagreement::find,
         incomplete_reel::find,
@@ -49,18 +79,42 @@ pub(super) fn all(session: &Session, history: &History) -> Vec<Found> {
         stale_message_ignored::find,
         two_owners::find,
         undecodable_packet::find,
-        zombie_object::find,
     ];
     let mut all: Vec<Found> = rules
         .iter()
         .flat_map(|rule| rule(session, history))
         .collect();
+    let rules = [
+        ack_of_unreceived::find,
+        duplicate_sequence::find,
+        never_acked::find,
+        reliable_not_delivered::find,
+        resend_storm::find,
+        told_twice::find,
+        update_before_create::find,
+        zombie_object::find,
+    ];
+    all.extend(rules.iter().flat_map(|rule| rule(case)));
+    let explained = explained(&all);
+    all.extend(objects_differ_at_rest::find(case, &explained));
     for found in &mut all {
         doubt(session, &mut found.finding);
         at_the_wire(session, &mut found.finding);
     }
     all.sort_by_key(|Found { finding, .. }| (finding.time, finding.node, finding.rule));
     all
+}
+
+/// The objects about which nodes disagree because of what other rules found.
+fn explained(all: &[Found]) -> std::collections::BTreeSet<u64> {
+    let rules = [
+        migrate_before_create::RULE,
+        zombie_object::RULE,
+        two_owners::RULE,
+    ];
+    let findings = all.iter().map(|found| &found.finding);
+    let telling = findings.filter(|it| it.level > Level::Info && rules.contains(&it.rule));
+    telling.filter_map(|it| it.object).collect()
 }
 
 /// What a node made of its messages rests on its having read them, which a capture cannot tell.

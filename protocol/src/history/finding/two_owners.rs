@@ -2,7 +2,7 @@
 //!
 //! While the newer MIGRATE is on its way to the older owner this must happen: info. It is an error
 //! where both hold the same counter, and where it outlasts everything that is on its way. A MIGRATE
-//! is on its way for as long as its sender sends it again. Once the sender has dropped the older
+//! is on its way for as long as its sender sends it again, also to a third node that is to pass it on. Once the sender has dropped the older
 //! owner, nothing is on its way. So it goes with a node that HOST alone cannot hear and that plays on:
 //! HOST tells the others that the node left and gives its objects away, and nobody tells the node,
 //! neither HOST nor, in a protocol where the new owner speaks for itself, the heir, which was told of
@@ -30,7 +30,9 @@ pub(super) fn find(session: &Session, history: &History) -> Vec<Found> {
                     break;
                 }
                 if one.node != other.node {
-                    findings.extend(finding(session, history, &settlement, id, (*one, *other)));
+                    let found =
+                        finding(session, history, &settlement, (id, object), (*one, *other));
+                    findings.extend(found);
                 }
             }
         }
@@ -89,7 +91,7 @@ fn finding(
     session: &Session,
     history: &History,
     settlement: &Settlement<'_>,
-    id: u64,
+    (id, object): (u64, &Object),
     (one, other): (Claim<'_>, Claim<'_>),
 ) -> Option<Found> {
     let (older, newer) = match (one.span.counter, other.span.counter) {
@@ -108,7 +110,7 @@ fn finding(
         let counter = older.span.counter.unwrap_or_default();
         (Level::Error, format!("both at counter {counter}"))
     } else if both_last {
-        match settlement.of(id, &[older.node, newer.node]) {
+        match settlement.at_rest(id, object, &[older.node, newer.node]) {
             Settled::Yes => (Level::Error, "still so when all is delivered".to_owned()),
             Settled::Unknown(why) => (Level::Info, format!("until the reels end; {why}")),
         }

@@ -3,7 +3,7 @@
 use netreel_wire::Role;
 
 use crate::history::{Delivery, Effect, Evidence, History};
-use crate::session::{NodeId, PacketId, Session};
+use crate::session::{MessageId, NodeId, PacketId, Session, Stamp};
 
 /// A delivery about an object, with what the rules ask of it.
 #[derive(Clone, Copy)]
@@ -92,6 +92,45 @@ impl Told {
     /// `packet 881`.
     pub fn packet_words(&self) -> String {
         format!("packet {}", self.packet.0)
+    }
+}
+
+/// A packet's send as a piece of a finding's proof.
+pub(super) fn sent(session: &Session, packet: PacketId, what: &str) -> Option<Evidence> {
+    let (_, at) = session.departed(packet)?;
+    let (from, _) = session.link(packet)?;
+    Some(crossing(session, packet, (from, at), what))
+}
+
+/// A packet's receipt as a piece of a finding's proof.
+pub(super) fn came(session: &Session, packet: PacketId, what: &str) -> Option<Evidence> {
+    let at = session.packet(packet)?.received?;
+    let (_, to) = session.link(packet)?;
+    Some(crossing(session, packet, (to, at), what))
+}
+
+fn crossing(
+    session: &Session,
+    packet: PacketId,
+    (node, at): (NodeId, Stamp),
+    what: &str,
+) -> Evidence {
+    let said = session.said(packet).unwrap_or_default();
+    Evidence {
+        what: what.to_owned(),
+        message: MessageId(said.messages.start),
+        packet,
+        node,
+        number: at.number,
+        time: at.time,
+    }
+}
+
+/// `; so with 3 more`, where there are more than the one that is told.
+pub(super) fn and_more(count: u64) -> String {
+    match count {
+        0 | 1 => String::new(),
+        count => format!("; so with {} more", count - 1),
     }
 }
 

@@ -1,16 +1,22 @@
 //! `zombie-object`: a node was told that an object ended, created it later, and keeps it.
+//!
+//! The CREATE is older than the DESTROY: what was created after the end is another object, to which
+//! the game gave the same id.
 
 use netreel_wire::Role;
 
-use super::Found;
 use super::words::{Told, told_of};
+use super::{Case, Found};
 use crate::history::settled::{Settled, Settlement};
-use crate::history::{Belief, Effect, Finding, History, Level, Object};
-use crate::session::{NodeId, Session};
+use crate::history::{Belief, Effect, Finding, Level, Object};
+use crate::session::{NodeId, SessionTime};
 
 pub(super) const RULE: &str = "zombie-object";
 
-pub(super) fn find(session: &Session, history: &History) -> Vec<Found> {
+pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
+    let Case {
+        session, history, ..
+    } = *case;
     let settlement = Settlement::new(session, history);
     let mut findings = Vec::new();
     for (&id, object) in &history.objects {
@@ -19,7 +25,7 @@ pub(super) fn find(session: &Session, history: &History) -> Vec<Found> {
                 .last()
                 .is_some_and(|span| matches!(span.belief, Belief::Owned(_) | Belief::Orphaned(_)));
             if alive {
-                let found = at_node(session, history, &settlement, id, object, node);
+                let found = at_node(case, &settlement, id, object, node);
                 findings.extend(found.map(Found::from));
             }
         }
@@ -28,13 +34,15 @@ pub(super) fn find(session: &Session, history: &History) -> Vec<Found> {
 }
 
 fn at_node(
-    session: &Session,
-    history: &History,
+    case: &Case<'_>,
     settlement: &Settlement<'_>,
     id: u64,
     object: &Object,
     node: NodeId,
 ) -> Option<Finding> {
+    let Case {
+        session, history, ..
+    } = *case;
     let mut destroy: Option<Told> = None;
     let mut create: Option<Told> = None;
     for told in told_of(session, history, object, node) {
@@ -49,6 +57,11 @@ fn at_node(
         }
     }
     let (destroy, create) = (destroy?, create?);
+    let said = |told: &Told| said(case, object, told);
+    let times = said(&create).zip(said(&destroy));
+    if create.delivery.local || times.is_some_and(|(created, ended)| created >= ended) {
+        return None;
+    }
     let name = session.name(node);
     let after = match destroy.delivery.effect {
         Effect::IgnoredUnknown => ", which it had dropped because it did not know the object",
@@ -86,4 +99,28 @@ fn at_node(
         sentence,
         evidence,
     })
+}
+
+/// When a message was first said: what its first speaker did, or else when it was sent.
+fn said(case: &Case<'_>, object: &Object, told: &Told) -> Option<SessionTime> {
+    let Case {
+        session,
+        history,
+        streams,
+        ..
+    } = *case;
+    if told.delivery.local {
+        return Some(told.delivery.at.time);
+    }
+    let first = streams.first_copy(told.delivery.message);
+    let (_, sent) = session.departed(session.carrier(first)?)?;
+    let speaker = session.node_of_peer(told.speaker?);
+    let deliveries = object.deliveries.iter();
+    let acts = deliveries.filter_map(|&place| {
+        let act = history.deliveries.get(place as usize)?;
+        let is_his = act.local && Some(act.node) == speaker && act.at.time <= sent.time;
+        let facts = is_his.then(|| history.facts(session, act.message))??;
+        (session.role(&facts) == told.role).then_some(act.at.time)
+    });
+    Some(acts.max().unwrap_or(sent.time))
 }

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use netreel_reel::{EventNumber, OwnedRecord, Reel, Time};
+use netreel_reel::{EventNumber, OwnedRecord, Reel};
 use netreel_wire::{ConnectionState, Context, Decoded, Kind, MessageFacts, PacketFacts, Role};
 
 use super::traffic::{self, Traffic};
+use crate::session::clock::map::ClockMap;
 use crate::session::facts::shape::{Messages, Said};
 use crate::session::facts::told::Told;
 use crate::session::read::connections::{Connection, payload};
@@ -120,15 +121,39 @@ impl Session {
         self.rows.stamp(end)
     }
 
+    /// What makes the session's times of those in a node's reel.
+    pub(crate) fn clock(&self, node: NodeId) -> Option<&ClockMap> {
+        let track = self.rows.tracks.get(self.track(node)?)?;
+        Some(&track.clock)
+    }
+
+    /// The same of an observer's.
+    pub(crate) fn clock_of_observer(&self, observer: ObserverId) -> Option<&ClockMap> {
+        let mut tracks = self.rows.tracks.iter();
+        let track = tracks.find(|track| track.observer == Some(observer))?;
+        Some(&track.clock)
+    }
+
+    /// How far a node's clock may be off the session's when it sent or received with an event;
+    /// [`u64::MAX`] where nothing tells. `None` where the event is none of these.
+    ///
+    /// [`Node::clock_error_ns`] is the most that this is, but around a moment when the clock was
+    /// set.
+    pub fn clock_error_at(&self, node: NodeId, number: EventNumber) -> Option<u64> {
+        let track = self.rows.tracks.get(self.track(node)?)?;
+        [Side::Send, Side::Receive].into_iter().find_map(|side| {
+            let ends = track.side(side);
+            let time = ends.time(ends.find(number)?);
+            Some(track.clock_error_ns(number, time))
+        })
+    }
+
     /// When a node sent, in the order of its events.
     pub(crate) fn sent_times(&self, node: NodeId) -> impl Iterator<Item = SessionTime> + '_ {
         let track = self
             .track(node)
             .and_then(|track| self.rows.tracks.get(track));
-        let times = track.map(|track| {
-            let times = track.side(Side::Send).times();
-            times.map(|time| track.time(time))
-        });
+        let times = track.map(|track| track.times(Side::Send));
         times.into_iter().flatten()
     }
 
@@ -137,9 +162,8 @@ impl Session {
         let track = self.rows.tracks.get(self.track(node)?)?;
         let sends = track.side(Side::Send);
         // Times are in order but for a moment here and there.
-        let first = i128::from(time.0) - track.shift_ns;
-        let place = sends.first_at(Time(u64::try_from(first).unwrap_or(0)));
-        let mut times = (place..sends.len()).map(|place| track.time(sends.time(place)));
+        let place = track.clock.place_of(sends, time);
+        let mut times = (place..sends.len()).map(|place| track.time(Side::Send, place));
         times.find(|&at| at > time)
     }
 
@@ -150,7 +174,7 @@ impl Session {
         let track = self.rows.tracks.get(self.track(node)?)?;
         let before = [Side::Send, Side::Receive].into_iter().filter_map(|side| {
             let place = track.side(side).lower_bound(turn.begins).checked_sub(1)?;
-            Some(track.time(track.side(side).time(place)))
+            Some(track.time(side, place))
         });
         let asked = turn.asked.map(|asked| asked.time);
         asked.or(before.max()).or(Some(SessionTime(i64::MIN)))
@@ -191,7 +215,7 @@ impl Session {
     }
 
     /// The packets that do not fit the wire, in order.
-    pub(crate) fn unfit_packets(&self) -> impl Iterator<Item = PacketId> + '_ {
+    pub fn unfit_packets(&self) -> impl Iterator<Item = PacketId> + '_ {
         self.told().unfit().iter().map(|&packet| PacketId(packet))
     }
 
@@ -505,7 +529,7 @@ impl Session {
         let (begins, asked) = track.ticks.at(number)?;
         let asked = asked.map(|(number, time)| Stamp {
             number,
-            time: track.time(time),
+            time: track.time_of(number, time),
         });
         Some(Turn { begins, asked })
     }

@@ -1,7 +1,6 @@
 //! When a node sent and received.
 
-use netreel_reel::Time;
-
+use crate::session::clock::map::ClockMap;
 use crate::session::read::ends::{Ends, Side};
 use crate::session::{NodeId, Session, SessionTime, Way};
 
@@ -9,8 +8,7 @@ use crate::session::{NodeId, Session, SessionTime, Way};
 #[derive(Clone, Copy)]
 pub struct Moments<'a> {
     ends: &'a Ends,
-    /// Added to the reel's time it gives the session's.
-    shift_ns: i128,
+    clock: &'a ClockMap,
 }
 
 impl Session {
@@ -24,7 +22,7 @@ impl Session {
         };
         Some(Moments {
             ends: track.side(side),
-            shift_ns: track.shift_ns,
+            clock: &track.clock,
         })
     }
 }
@@ -43,35 +41,23 @@ impl<'a> Moments<'a> {
     /// The one at a place.
     pub fn get(&self, place: usize) -> Option<SessionTime> {
         let time = (place < self.len()).then(|| self.ends.time(place))?;
-        Some(SessionTime::of(time, self.shift_ns))
+        Some(self.clock.time(time, || self.ends.number(place)))
     }
 
     /// All of them.
     pub fn iter(self) -> impl Iterator<Item = SessionTime> + 'a {
-        let times = self.ends.times();
-        times.map(move |time| SessionTime::of(time, self.shift_ns))
+        self.clock.times(self.ends)
     }
 
     /// The place of the first that is not before `time`, where they are in the order of time.
     pub fn place(&self, time: SessionTime) -> usize {
-        if time > SessionTime::MAX {
-            return self.len();
-        }
-        if time.0 <= -SessionTime::MAX.0 {
-            return 0;
-        }
-        match u64::try_from(i128::from(time.0) - self.shift_ns) {
-            Ok(nanos) => self.ends.place_of(Time(nanos)),
-            // Before the zero of the reel's clock, or after all that it can tell.
-            Err(_) if i128::from(time.0) < self.shift_ns => 0,
-            Err(_) => self.len(),
-        }
+        self.clock.place_of(self.ends, time)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use netreel_reel::EventNumber;
+    use netreel_reel::{EventNumber, Time};
 
     use super::*;
     use crate::session::read::ends::RawEnd;
@@ -101,7 +87,8 @@ mod tests {
             -i128::from(u64::MAX),
             1 << 80,
         ] {
-            let moments = Moments { ends, shift_ns };
+            let clock = &ClockMap::Shift(shift_ns);
+            let moments = Moments { ends, clock };
             let all: Vec<SessionTime> = moments.iter().collect();
             let got: Vec<SessionTime> = (0..9).map_while(|place| moments.get(place)).collect();
             assert_eq!(all, got);

@@ -52,7 +52,7 @@ impl Packets<'_> {
 
     /// What became of one.
     pub fn fate(&self, place: usize) -> Fate {
-        Fate::ALL[(self.state(place) % ODD) as usize]
+        Fate::of_state(self.state(place))
     }
 
     /// See [`Packet::doubtful`](crate::session::Packet).
@@ -98,9 +98,7 @@ impl Packets<'_> {
     pub fn time(&self, place: usize) -> SessionTime {
         let (track, side, at) = self.told(place);
         let track = self.rows.tracks.get(track);
-        track.map_or(SessionTime::default(), |track| {
-            track.time(track.side(side).time(at))
-        })
+        track.map_or(SessionTime::default(), |track| track.time(side, at))
     }
 
     /// When it was sent.
@@ -116,6 +114,6 @@ impl Packets<'_> {
         let receipt = self.row(&self.receipts, &self.rows.receipt, place);
         let (track, side, at) = self.rows.places.find(EndId(receipt.checked_sub(1)? as u32));
         let track = self.rows.tracks.get(track)?;
-        Some(track.time(track.side(side).time(at)))
+        Some(track.time(side, at))
     }
 }

@@ -88,7 +88,7 @@ fn count(rows: &Rows, start: usize, links: &mut [(Traffic, Lengths)]) {
             continue;
         };
         let ends = track.side(side);
-        let fate = Fate::ALL[(state % ODD) as usize];
+        let fate = Fate::of_state(state);
         traffic.packets += 1;
         traffic.bytes += u64::from(ends.whole(place, ends.length(place)));
         traffic.fates[fate as usize] += 1;
@@ -103,13 +103,14 @@ fn count(rows: &Rows, start: usize, links: &mut [(Traffic, Lengths)]) {
             && let Some(received) = receipt.checked_sub(1)
             && let Some(received) = rows.stamp(EndId(received as u32))
         {
-            let sent = track.time(ends.time(place));
+            let sent = track.time(side, place);
             lengths.push(received.time.0.saturating_sub(sent.0));
         }
     }
 }
 
-/// How many packets of each link arrived first after one that was sent later.
+/// How many packets of each link arrived first after one that was sent later between the same
+/// sockets.
 fn reordered(rows: &Rows, workers: usize) -> BTreeMap<(NodeId, NodeId), u64> {
     let tracks: Vec<usize> = (0..rows.tracks.len()).collect();
     let counted = parallel::map(tracks, workers, |at| {
@@ -139,7 +140,8 @@ fn reordered(rows: &Rows, workers: usize) -> BTreeMap<(NodeId, NodeId), u64> {
             let Some(&link) = rows.links.get(rows.link.get(row) as usize) else {
                 continue;
             };
-            let newest = newest.entry(link.0).or_insert(sent);
+            let connection = track.side(Side::Receive).connection(place);
+            let newest = newest.entry((from, connection)).or_insert(sent);
             if sent < *newest {
                 *counts.entry(link).or_default() += 1;
             }

@@ -78,7 +78,7 @@ impl Builder<'_> {
         let closed = is_closed(&self.sources[reel].reel);
         node.complete = closed && !scan.open_end && !scan.damaged;
         node.span = match scan.span {
-            Some((first, last)) => self.time(reel, first)..self.time(reel, last),
+            Some(span) => self.span(reel, span),
             None => SessionTime(0)..SessionTime(0),
         };
         node.clock_error_ns = self.clocks[reel].error_ns;

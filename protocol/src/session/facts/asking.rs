@@ -94,6 +94,16 @@ impl Asking {
         }
     }
 
+    /// How many steps the wire's scripts took so far.
+    pub fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    /// So many steps may be taken in all.
+    pub fn allow(&mut self, steps: u64) {
+        self.checkpoints.budget.steps = steps;
+    }
+
     /// The place of the next end of a side.
     pub fn next(&self, side: Side) -> usize {
         let side = side as usize;

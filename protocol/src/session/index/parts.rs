@@ -219,7 +219,7 @@ fn put_rows(
     put_list(tracks, to, |track, to| {
         let Track {
             reel,
-            shift_ns,
+            clock,
             sides,
             packets,
             connections,
@@ -227,7 +227,7 @@ fn put_rows(
             observer,
             ticks,
         } = track;
-        put_plain(&(place(reel)?, shift_ns, connections, faults, observer), to)?;
+        put_plain(&(place(reel)?, clock, connections, faults, observer), to)?;
         sides.iter().try_for_each(|ends| ends.put(to))?;
         packets.iter().try_for_each(|column| to.column(column))?;
         ticks.put(to)
@@ -247,10 +247,10 @@ fn take_rows(reels: &[ReelInput], from: &mut Taking) -> Result<Rows, Misfit> {
         state: from.column()?,
         passing: take_list(from, Taking::column)?,
         tracks: take_list(from, |from| {
-            let (place, shift_ns, connections, faults, observer) = take_plain(from)?;
+            let (place, clock, connections, faults, observer) = take_plain(from)?;
             Ok(Track {
                 reel: reel(place, reels)?,
-                shift_ns,
+                clock,
                 connections,
                 faults,
                 observer,

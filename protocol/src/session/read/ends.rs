@@ -237,11 +237,6 @@ impl Ends {
         self.numbers.find(number.0)
     }
 
-    /// The first end that is not before this time, where times are in order.
-    pub fn first_at(&self, time: Time) -> usize {
-        self.times.lower_bound(time.0)
-    }
-
     /// The first end that is not before this event.
     pub fn lower_bound(&self, number: EventNumber) -> usize {
         self.numbers.lower_bound(number.0)

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use netreel_reel::{
-    Endpoint, Event, EventNumber, Header, LIMIT_NOTE, Record, Reel, SendOutcome, SocketId,
+    CallId, Endpoint, Event, EventNumber, Header, LIMIT_NOTE, Record, Reel, SendOutcome, SocketId,
     ThreadId, Time, Walk,
 };
 
@@ -91,6 +91,24 @@ impl Pass {
         stays
     }
 
+    /// A call that tells what was left in a socket's receive buffer: behind the descriptor the
+    /// socket, the packets that were dropped, and the bytes that nobody read.
+    fn called(&mut self, call: CallId, details: &[u8], time: Time) {
+        let told = match call {
+            CallId::CLOSE => details.get(4..),
+            CallId::RECEIVE_QUEUE => Some(details),
+            _ => None,
+        };
+        let Some([a, b, _, _, _, _, left @ ..]) = told else {
+            return;
+        };
+        let is_left = left.iter().take(4).any(|&byte| byte != 0);
+        let socket = SocketId(u16::from_le_bytes([*a, *b]));
+        if let Some(local) = self.scan.sockets.get(&socket).filter(|_| is_left) {
+            self.scan.unread.insert(local.port(), time);
+        }
+    }
+
     /// Takes the next event; the end of a packet that it is.
     pub fn take(&mut self, record: &Record<'_>) -> Option<(Side, RawEnd)> {
         let mut taken = None;
@@ -147,6 +165,7 @@ impl Pass {
                 taken = Some((Side::Receive, end(record, connection, true, payload)));
                 self.captured(record.thread);
             }
+            Event::Called { call, details, .. } => self.called(call, details, time),
             Event::ReceiveFailed { socket, code } => {
                 let failed = self.scan.receives_failed.entry((socket, code));
                 *failed.or_default() += 1;

@@ -28,6 +28,8 @@ pub(crate) struct Scan {
     pub faults: BTreeMap<EventNumber, Vec<ProxyFault>>,
     /// How often a receive failed at which socket with which error code.
     pub receives_failed: BTreeMap<(SocketId, i32), u64>,
+    /// The ports of sockets that were closed with packets in their buffers, and when.
+    pub unread: BTreeMap<u16, Time>,
     /// In the reel's order.
     pub sends: Ends,
     /// In the reel's order.

@@ -7,6 +7,9 @@ use crate::session::{Fate, Node, NodeId, SessionTime};
 /// A receiver that recorded for less than this after a send may still have got the packet.
 pub(crate) const WAIT_NS_MIN: i64 = 100_000_000;
 
+/// The same where nothing arrived on the link at all: nobody knows how slow it is.
+const FIRST_WAIT_NS: i64 = 800_000_000;
+
 /// What is known of all packets, of which some were received: how long a packet of each link may
 /// be on its way, and which is the last that arrived.
 ///
@@ -38,6 +41,8 @@ pub(crate) struct Missing {
     /// Whether nobody has its send, and who saw it has its first bytes: it may be a packet that was
     /// received and could not be told from others.
     pub doubtful: bool,
+    /// Whether the receiver closed its socket after the send and left packets in its buffer.
+    pub unread: bool,
 }
 
 impl Fates {
@@ -60,7 +65,7 @@ impl Fates {
     /// How long a packet of any link may take.
     pub fn wait_ns(&self) -> i64 {
         let links = self.links.values().map(|arrivals| arrivals.wait_ns);
-        links.fold(WAIT_NS_MIN, i64::max)
+        links.fold(FIRST_WAIT_NS, i64::max)
     }
 
     /// What became of a packet; asked once all that arrived is known. `from_start` tells of each
@@ -76,8 +81,11 @@ impl Fates {
         };
         let from_start = from_start.get(place).copied().unwrap_or(false);
         let arrivals = self.links.get(&packet.link);
-        let wait_ns = arrivals.map_or(WAIT_NS_MIN, |arrivals| arrivals.wait_ns);
+        let wait_ns = arrivals.map_or(FIRST_WAIT_NS, |arrivals| arrivals.wait_ns);
         let sent = packet.departed;
+        if packet.unread && arrivals.is_none_or(|arrivals| arrivals.last < sent) {
+            return Fate::Unread;
+        }
         let until = SessionTime(sent.0.saturating_add(wait_ns));
         let began = from_start || receiver.span.start <= sent;
         let holds = |hole: &crate::session::Hole| hole.time.start <= until && sent <= hole.time.end;
@@ -136,6 +144,7 @@ mod tests {
             departed: packets[0].sent,
             dropped: false,
             doubtful: false,
+            unread: false,
         };
         let nodes = [Node::default(), receiver];
         assert_eq!(fates.of(&missing, &nodes, &[true, from_start]), expected);
@@ -154,6 +163,12 @@ mod tests {
             false,
             Fate::Unknown,
         );
+    }
+
+    #[test]
+    fn a_link_on_which_nothing_arrived_may_be_a_slow_one() {
+        let soon = receiver(0, SECOND / 3);
+        check(vec![packet(0)], soon, false, Fate::Unknown);
     }
 
     #[test]

@@ -1,9 +1,13 @@
 //! Which receipt belongs to which send.
 //!
 //! On each directed link, equal payloads of equal length are one group; of one that a capture cut,
-//! the bytes that are known ([`crate::session::read::cut`]). Within a group the oldest send that is not
-//! taken gets the next receipt; a receipt with no send left is a further receipt of the last one.
+//! the bytes that are known ([`crate::session::read::cut`]). A receipt of the only send of a group leaves
+//! no doubt; of several sends [`super::explain`] tells which one it is of.
 
+use std::collections::BTreeSet;
+
+use super::explain::Payload;
+use super::neighbours::Neighbours;
 use crate::session::read::ends::{RawEnd, Side};
 use crate::session::read::scan::Scan;
 
@@ -110,47 +114,64 @@ const ENDS_MAX: usize = 16;
 
 /// Matches one group. `time` places an end on the session's clock; clocks may be off each other by
 /// `tolerance_ns`. With `lacks_sends` what was received before every send is of one that no reel
-/// holds. A send that `dropped` says a proxy dropped has no receipt.
+/// holds. A send that `dropped` says a proxy dropped has no receipt. `neighbours` tells what arrived
+/// next to a receipt.
 pub(crate) fn assign(
     group: &[End],
     tolerance_ns: i64,
     lacks_sends: bool,
     time: impl Fn(&End) -> i64,
     dropped: impl Fn(&End) -> bool,
+    neighbours: impl Fn(&End) -> Neighbours,
     matched: &mut Vec<Matched>,
 ) {
     let split = group.partition_point(|end| end.side == Side::Send);
     let (sends, receives) = group.split_at(split);
-    let (dropped, sends): (Vec<End>, Vec<End>) = sends.iter().copied().partition(dropped);
+    let (dropped, mut sends): (Vec<End>, Vec<End>) = sends.iter().copied().partition(dropped);
     matched.extend(dropped.into_iter().map(|send| Matched {
         sent: Some(send),
         ..Matched::default()
     }));
     let base = matched.len();
+    if let ([send], false) = (sends.as_slice(), lacks_sends) {
+        // By far the most frequent group: one send.
+        return matched.push(Matched {
+            sent: Some(*send),
+            received: receives.to_vec(),
+            ..Matched::default()
+        });
+    }
+    sends.sort_by_key(&time);
     matched.extend(sends.iter().map(|&send| Matched {
         sent: Some(send),
         ..Matched::default()
     }));
-    if let ([_], false) = (sends.as_slice(), lacks_sends) {
-        // By far the most frequent group: one send.
-        matched[base].received = receives.to_vec();
-        return;
+    let mut receives = receives.to_vec();
+    receives.sort_by_key(&time);
+    let [send_times, receipt_times] =
+        [&sends, &receives].map(|ends| ends.iter().map(&time).collect::<Vec<i64>>());
+    let neighbours: Vec<Neighbours> = receives.iter().map(neighbours).collect();
+    let payload = Payload {
+        sends: &send_times,
+        receipts: &receipt_times,
+        neighbours: &neighbours,
+        tolerance_ns,
+        lacks_sends,
+        goes_on: false,
+    };
+    let explained = payload.explain();
+    for send in explained.doubtful {
+        if let Some(packet) = matched.get_mut(base + send) {
+            packet.doubtful = true;
+        }
     }
-    let mut taken = 0;
-    for &receive in receives {
-        let latest_ns = time(&receive).saturating_add(tolerance_ns);
-        let possible = sends.partition_point(|send| time(send) <= latest_ns);
-        let least = usize::from(taken == 0 && !lacks_sends);
-        if taken < possible.max(least).min(sends.len()) {
-            matched[base + taken].received.push(receive);
-            taken += 1;
-        } else if taken > 0 {
-            matched[base + taken - 1].received.push(receive);
-        } else {
-            matched.push(Matched {
+    for (receive, send) in receives.into_iter().zip(explained.pairs) {
+        match send.and_then(|send| matched.get_mut(base + send)) {
+            Some(packet) => packet.received.push(receive),
+            None => matched.push(Matched {
                 received: vec![receive],
                 ..Matched::default()
-            });
+            }),
         }
     }
 }
@@ -159,36 +180,96 @@ pub(crate) fn assign(
 const OVERTAKEN_NS: i64 = 1_000_000_000;
 
 /// Marks the packets of one payload, in the order of their sends, whose receipt may as well be that
-/// of another: of one that was sent while they were on their way, or of one that was sent shortly
-/// before and that nobody received.
-pub(crate) fn doubt(matched: &mut [Matched], tolerance_ns: i64, time: impl Fn(&End) -> i64) {
-    let ends: Vec<Option<(i64, Option<i64>)>> = matched
-        .iter()
-        .map(|each| Some((time(&each.sent?), each.received.first().map(&time))))
-        .collect();
-    let mut lost: Option<(usize, i64)> = None;
+/// of another: of one that was sent while they were on their way, or of those that were sent shortly
+/// before and that nobody received, unless that one would have overtaken what arrived next to it.
+pub(crate) fn doubt(
+    matched: &mut [Matched],
+    tolerance_ns: i64,
+    time: impl Fn(&End) -> i64,
+    neighbours: impl Fn(&End) -> Neighbours,
+) {
+    let ends: Vec<Option<Ends>> = matched.iter().map(|each| Ends::new(each, &time)).collect();
+    let may_be = |place: usize, receipt: &End| {
+        let end = ends.get(place).and_then(Option::as_ref);
+        let neighbours = neighbours(receipt);
+        end.is_some_and(|end| {
+            end.sent <= time(receipt).saturating_add(tolerance_ns)
+                && !neighbours.exclude(end.sent, tolerance_ns)
+        })
+    };
+    let took = ends.iter().flatten().filter_map(|end| {
+        let (first, _) = end.received?;
+        Some(time(&first).saturating_sub(end.sent))
+    });
+    let longest = took.max().unwrap_or(0);
+    let mut doubtful: BTreeSet<usize> = BTreeSet::new();
     for (place, end) in ends.iter().enumerate() {
-        let Some((sent, received)) = *end else {
+        let Some((end, (first, last))) = end.as_ref().and_then(|end| Some((end, end.received?)))
+        else {
             continue;
         };
-        let Some(received) = received else {
-            lost = Some((place, sent));
-            continue;
-        };
-        let next = ends.get(place + 1).copied().flatten();
-        let overlaps = |&(next, _): &(i64, _)| next <= received.saturating_add(tolerance_ns);
-        let before = lost.filter(|&(_, before)| sent.saturating_sub(before) <= OVERTAKEN_NS);
-        let others = [
-            next.filter(overlaps).map(|_| place + 1),
-            before.map(|(before, _)| before),
-        ];
-        for other in others.into_iter().flatten() {
-            for place in [place, other] {
-                if let Some(each) = matched.get_mut(place) {
-                    each.doubtful = true;
+        let mut others: Vec<usize> = Vec::new();
+        let near = |other: &Ends| end.sent.saturating_sub(other.sent) <= OVERTAKEN_NS;
+        // The receipt is of the packet before where others of this payload took as long; one of
+        // several receipts may be a copy of it.
+        let before = place.checked_sub(1);
+        let before = before.filter(|&before| {
+            let other = ends.get(before).and_then(Option::as_ref);
+            let took = |other: &Ends| time(&first).saturating_sub(other.sent);
+            let is_usual = other.is_some_and(|other| took(other) <= longest);
+            let is_copy = first != last && other.is_some_and(near);
+            (is_usual || is_copy) && may_be(before, &first)
+        });
+        others.extend(before);
+        for before in (0..place).rev() {
+            match ends.get(before).and_then(Option::as_ref) {
+                Some(other) if other.received.is_none() && near(other) => {
+                    others.extend(may_be(before, &first).then_some(before));
                 }
+                _ => break,
             }
         }
+        for after in place + 1..ends.len() {
+            let Some(Some(other)) = ends.get(after) else {
+                break;
+            };
+            if other.sent > time(&last).saturating_add(tolerance_ns) {
+                break;
+            }
+            let swaps = other
+                .received
+                .is_none_or(|(first, _)| may_be(place, &first));
+            let is_possible = swaps && (may_be(after, &first) || may_be(after, &last));
+            others.extend(is_possible.then_some(after));
+            if other.received.is_some() {
+                break;
+            }
+        }
+        if !others.is_empty() {
+            doubtful.insert(place);
+            doubtful.extend(others);
+        }
+    }
+    for place in doubtful {
+        if let Some(each) = matched.get_mut(place) {
+            each.doubtful = true;
+        }
+    }
+}
+
+/// When a packet was sent, and its first and last receipt.
+struct Ends {
+    sent: i64,
+    received: Option<(End, End)>,
+}
+
+impl Ends {
+    fn new(packet: &Matched, time: impl Fn(&End) -> i64) -> Option<Ends> {
+        let received = packet.received.first().zip(packet.received.last());
+        Some(Ends {
+            sent: time(&packet.sent?),
+            received: received.map(|(first, last)| (*first, *last)),
+        })
     }
 }
 
@@ -317,7 +398,8 @@ mod tests {
             Side::Receive | Side::Seen => receives[end.place as usize],
         };
         let mut matched = Vec::new();
-        assign(&group, 0, lacks_sends, time, |_| false, &mut matched);
+        let alone = |_: &End| Neighbours::default();
+        assign(&group, 0, lacks_sends, time, |_| false, alone, &mut matched);
         look(&mut matched, &time)
     }
 
@@ -351,7 +433,7 @@ mod tests {
     #[track_caller]
     fn check_doubt(sends: &[i64], receives: &[i64], expected: &[bool]) {
         let found = matched(false, sends, receives, |matched, time| {
-            doubt(matched, 0, time);
+            doubt(matched, 0, time, |_| Neighbours::default());
             matched.iter().map(|each| each.doubtful).collect::<Vec<_>>()
         });
         assert_eq!(found, expected);

@@ -9,6 +9,8 @@ use netreel_table::Column;
 use super::fate::{Fates, Missing};
 use super::rows::{DOUBTFUL, ODD, Rows, Track};
 use super::weaver::{EndId, Odd, Places, Woven};
+use crate::session::clock::Alignment;
+use crate::session::clock::map::ClockMap;
 use crate::session::read::ends::Side;
 use crate::session::read::scan::Scan;
 use crate::session::read::source::Source;
@@ -25,11 +27,13 @@ pub(crate) struct Order<'a> {
     /// For each member its node.
     pub node_of: &'a [NodeId],
     pub nodes: &'a [Node],
-    /// For each reel what is added to its times.
-    pub shifts_ns: &'a [i128],
+    /// For each reel what makes the session's times of its own.
+    pub clocks: &'a [Alignment],
     /// For each node whether nothing can have reached it before its reel began.
     pub from_start: &'a [bool],
     pub workers: usize,
+    /// For each node the ports of sockets that were closed with packets in their buffers, and when.
+    pub unread: &'a [BTreeMap<u16, SessionTime>],
 }
 
 /// The packets, and what is told of them all together.
@@ -109,11 +113,17 @@ impl Order<'_> {
         for (reel, scan) in self.roads.scans.iter().enumerate() {
             for side in Side::ALL {
                 let ends = scan.side(side);
-                let rows: Box<dyn Iterator<Item = (usize, Row)>> = match ends.times().is_sorted() {
+                let clock = self.clock(reel);
+                let time = |place: usize| clock.time(ends.time(place), || ends.number(place));
+                let is_sorted = match &clock {
+                    ClockMap::Shift(_) => ends.times().is_sorted(),
+                    ClockMap::Stretches(_) => clock.times(ends).is_sorted(),
+                };
+                let rows: Box<dyn Iterator<Item = (usize, Row)>> = match is_sorted {
                     true => Box::new(ends.rows().enumerate()),
                     false => {
                         let mut places: Vec<u32> = (0..ends.len() as u32).collect();
-                        places.sort_by_key(|&place| (ends.time(place as usize), place));
+                        places.sort_by_key(|&place| (time(place as usize), place));
                         let places = places.into_iter().map(|place| place as usize);
                         Box::new(places.map(|place| {
                             let row = (ends.number(place), ends.time(place), ends.way(place));
@@ -134,6 +144,13 @@ impl Order<'_> {
         streams
     }
 
+    fn clock(&self, reel: usize) -> ClockMap {
+        self.clocks
+            .get(reel)
+            .map(|clock| clock.map.clone())
+            .unwrap_or_default()
+    }
+
     fn link(&self, from: u16, to: u16) -> (NodeId, NodeId) {
         let node = |member: u16| self.node_of.get(usize::from(member)).copied();
         (node(from).unwrap_or_default(), node(to).unwrap_or_default())
@@ -152,14 +169,17 @@ impl Order<'_> {
         time: Time,
         (from, to): (NodeId, NodeId),
     ) -> Key {
-        let shift_ns = self.shifts_ns.get(reel).copied().unwrap_or(0);
         // What an observer saw at one time stays in the order of its reel.
         let by = match side {
             Side::Send => from,
             Side::Receive => to,
             Side::Seen => NodeId(u16::MAX),
         };
-        (SessionTime::of(time, shift_ns), by, number, to)
+        let time = match self.clocks.get(reel) {
+            Some(clock) => clock.map.time(time, || number),
+            None => SessionTime::of(time, 0),
+        };
+        (time, by, number, to)
     }
 
     fn next(
@@ -311,9 +331,11 @@ impl<'a, 'b> Filling<'a, 'b> {
     fn time(&self, end: EndId) -> SessionTime {
         let (reel, side, place) = self.order.places.find(end);
         let scan = self.order.roads.scans.get(reel);
-        let time = scan.map(|scan| scan.side(side).time(place));
-        let shift_ns = self.order.shifts_ns.get(reel).copied().unwrap_or(0);
-        SessionTime::of(time.unwrap_or_default(), shift_ns)
+        let clock = self.order.clocks.get(reel);
+        let (Some(ends), Some(clock)) = (scan.map(|scan| scan.side(side)), clock) else {
+            return SessionTime::default();
+        };
+        clock.map.time(ends.time(place), || ends.number(place))
     }
 
     fn push(
@@ -369,6 +391,7 @@ impl<'a, 'b> Filling<'a, 'b> {
                     departed,
                     dropped: is_dropped(faults),
                     doubtful: side == Side::Seen && kept < ends.whole(place, kept),
+                    unread: side == Side::Send && self.is_unread(link.1, (reel, place), departed),
                 };
                 self.missing.push((id, missing));
             }
@@ -427,6 +450,18 @@ impl<'a, 'b> Filling<'a, 'b> {
             self.ordered.rows.odd.insert(id, odd);
         }
         Ok(())
+    }
+
+    /// Whether the socket that a send went to was closed after it with packets that were not read.
+    fn is_unread(&self, to: NodeId, (reel, place): (usize, usize), departed: SessionTime) -> bool {
+        let unread = self.order.unread.get(usize::from(to.0));
+        let Some(unread) = unread.filter(|unread| !unread.is_empty()) else {
+            return false;
+        };
+        let scan = self.order.roads.scans.get(reel);
+        let peer = scan.and_then(|scan| scan.peer(&scan.sends.get(place)?));
+        let closed = peer.and_then(|peer| unread.get(&peer.port()));
+        closed.is_some_and(|&closed| departed <= closed)
     }
 
     /// Notes what is told of all packets together.
@@ -525,7 +560,7 @@ impl<'a, 'b> Filling<'a, 'b> {
                 packets
             });
             Track {
-                shift_ns: self.order.shifts_ns.get(reel).copied().unwrap_or(0),
+                clock: self.order.clock(reel),
                 observer: watched::observer(scans, reel),
                 packets,
                 ..Track::default()

@@ -8,6 +8,7 @@ use netreel_reel::{EventNumber, Reel, Time};
 use netreel_table::{Column, Misfit, Putting, Taking};
 
 use super::weaver::{EndId, Odd, Places};
+use crate::session::clock::map::ClockMap;
 use crate::session::read::connections::Connection;
 use crate::session::read::ends::{Ends, Side};
 use crate::session::{
@@ -19,8 +20,8 @@ use crate::session::{
 #[derive(Default)]
 pub(crate) struct Track {
     pub reel: Option<Arc<Reel>>,
-    /// Added to the reel's time it gives the session's.
-    pub shift_ns: i128,
+    /// Makes the session's time of the reel's.
+    pub clock: ClockMap,
     pub sides: [Ends; 3],
     /// For each end of a side its packet; the first, where it is one of several.
     pub packets: [Column; 3],
@@ -86,15 +87,32 @@ impl Track {
         &self.sides[side as usize]
     }
 
-    pub fn time(&self, time: Time) -> SessionTime {
-        SessionTime::of(time, self.shift_ns)
+    /// When an end was, on the session's clock.
+    pub fn time(&self, side: Side, place: usize) -> SessionTime {
+        let ends = self.side(side);
+        self.clock.time(ends.time(place), || ends.number(place))
+    }
+
+    /// When the ends of a side were, in the order of the reel.
+    pub fn times(&self, side: Side) -> impl Iterator<Item = SessionTime> + '_ {
+        self.clock.times(self.side(side))
+    }
+
+    /// When something else was than an end.
+    pub fn time_of(&self, number: EventNumber, time: Time) -> SessionTime {
+        self.clock.time(time, || number)
+    }
+
+    /// How far the clock may be off at an event.
+    pub fn clock_error_ns(&self, number: EventNumber, time: Time) -> u64 {
+        self.clock.error_ns(number, time)
     }
 
     pub fn stamp(&self, side: Side, place: usize) -> Stamp {
         let ends = self.side(side);
         Stamp {
             number: ends.number(place),
-            time: self.time(ends.time(place)),
+            time: self.time(side, place),
         }
     }
 
@@ -132,12 +150,27 @@ pub(crate) struct Rows {
 }
 
 /// In [`Rows::state`]: the packet is in [`Rows::odd`].
-pub(crate) const ODD: u64 = 4;
+pub(crate) const ODD: u64 = 8;
 /// In [`Rows::state`]: see [`Packet::doubtful`].
-pub(crate) const DOUBTFUL: u64 = 8;
+pub(crate) const DOUBTFUL: u64 = 16;
 
 impl Fate {
-    pub(crate) const ALL: [Fate; 4] = [Fate::Received, Fate::Lost, Fate::SendFailed, Fate::Unknown];
+    /// In the order of their numbers.
+    pub(crate) const ALL: [Fate; 5] = [
+        Fate::Received,
+        Fate::Lost,
+        Fate::SendFailed,
+        Fate::Unread,
+        Fate::Unknown,
+    ];
+}
+
+impl Fate {
+    /// That of a packet by its row of [`Rows::state`].
+    pub(crate) fn of_state(state: u64) -> Fate {
+        let known = Fate::ALL.get((state % ODD) as usize);
+        known.copied().unwrap_or_default()
+    }
 }
 
 impl Rows {
@@ -207,7 +240,7 @@ impl Rows {
         let mut packet = Packet {
             from,
             to,
-            fate: Fate::ALL[(state % ODD) as usize],
+            fate: Fate::of_state(state),
             doubtful: state & DOUBTFUL != 0,
             length: whole,
             cut: (kept < whole).then_some(kept),

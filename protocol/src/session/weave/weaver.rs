@@ -4,14 +4,17 @@
 //! memory is taken at a time, and several processors work at once.
 
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
+use netreel_reel::{EventNumber, Time};
 use smallvec::SmallVec;
 
 use super::matching::{End, Matched, assign, certain, doubt, groups, sight, sort};
-use crate::session::clock::{Alignment, Sample};
+use super::neighbours::Known;
+use crate::session::clock::Alignment;
+use crate::session::clock::pieces::{Gathered, Pieces};
 use crate::session::parallel;
-use crate::session::read::ends::Side;
+use crate::session::read::ends::{RawEnd, Side};
 use crate::session::read::scan::Scan;
 use crate::session::read::source::Source;
 use crate::session::who::meeting::meet;
@@ -109,7 +112,8 @@ impl Odd {
 /// Which ends are of one packet.
 pub(crate) struct Woven {
     /// For each end the first receipt of its packet, or [`Woven::ALONE`] where its packet has no
-    /// other end, or [`Woven::TAKEN`] where the packet is told by another end.
+    /// other end, or [`Woven::TAKEN`] where the packet is told by another end. While ends are put
+    /// together a receipt has its send here.
     pub partners: Vec<u32>,
     pub odd: Vec<Odd>,
     /// The pairs of reels that have a packet in common.
@@ -122,6 +126,12 @@ impl Woven {
     pub const ALONE: u32 = u32::MAX;
     pub const TAKEN: u32 = u32::MAX - 1;
 
+    /// The first receipt of a packet that an end tells.
+    pub fn partner(&self, end: EndId) -> Option<EndId> {
+        let known = self.partners.get(end.0 as usize).copied();
+        known.filter(|&it| it < Woven::TAKEN).map(EndId)
+    }
+
     fn take(&mut self, mut part: Part) {
         let mut note = |end: EndId, partner: u32| {
             if let Some(known) = self.partners.get_mut(end.0 as usize) {
@@ -130,7 +140,7 @@ impl Woven {
         };
         for (sent, received) in part.pairs {
             note(sent, received.0);
-            note(received, Woven::TAKEN);
+            note(received, sent.0);
         }
         for end in part.odd.iter().flat_map(Odd::ends) {
             note(end, Woven::TAKEN);
@@ -138,6 +148,19 @@ impl Woven {
         self.odd.append(&mut part.odd);
         self.met.append(&mut part.met);
         self.doubtful.append(&mut part.doubtful);
+    }
+
+    /// All ends are put together: no receipt tells its packet.
+    fn settle(&mut self, scans: &[Scan], places: &Places) {
+        for (reel, scan) in scans.iter().enumerate() {
+            let start = places.id(reel, Side::Receive, 0).0 as usize;
+            let own = start..start + scan.side(Side::Receive).len();
+            for partner in self.partners.get_mut(own).unwrap_or(&mut []) {
+                if *partner != Woven::ALONE {
+                    *partner = Woven::TAKEN;
+                }
+            }
+        }
     }
 }
 
@@ -152,6 +175,9 @@ struct Part {
     met: BTreeSet<(usize, usize)>,
     /// See [`Woven::doubtful`].
     doubtful: Vec<EndId>,
+    /// Groups that wait until all is known of which there is no doubt: how many ends each has.
+    later: Vec<usize>,
+    later_ends: Vec<End>,
 }
 
 /// What matching needs to know.
@@ -160,11 +186,16 @@ pub(crate) struct Weaver<'a> {
     pub sources: &'a [Source],
     pub places: &'a Places,
     pub clocks: &'a [Alignment],
-    /// The session's zero on the clock of the first reel.
-    pub zero_ns: i128,
     pub workers: usize,
     /// Of receipts of which nobody has the send, whether equal ones are one packet.
     pub join: &'a (dyn Fn(&[EndId]) -> Vec<bool> + Sync),
+}
+
+/// Whether a receipt of a group may be of several sends.
+fn has_choice(group: &[End]) -> bool {
+    let sends = group.partition_point(|end| end.side == Side::Send);
+    let receipt = group.get(sends);
+    sends > 1 && receipt.is_some_and(|end| end.side == Side::Receive)
 }
 
 /// The bits of a hash that tell its part, and the parts.
@@ -173,36 +204,72 @@ fn parts(ends: usize) -> (u32, Vec<u64>) {
     (bits, (0..1 << bits).collect())
 }
 
-/// Between each ordered pair of reels, the packet that took the shortest, each on its own clock.
-pub(crate) fn samples(roads: &Roads<'_>, places: &Places, workers: usize) -> Vec<Sample> {
+/// Of the packets between pieces of clocks those that can bind them.
+pub(crate) fn samples(
+    roads: &Roads<'_>,
+    places: &Places,
+    pieces: &Pieces,
+    workers: usize,
+) -> Gathered {
     let (bits, parts) = parts(places.len());
     let found = parallel::map(parts, workers, |part| {
         let mut ends = roads.ends(part, bits);
         sort(&mut ends);
-        let mut shortest: BTreeMap<(u16, u16), Sample> = BTreeMap::new();
+        let mut gathered = Gathered::default();
         for group in groups(&ends) {
-            certain(group, roads.scans, |before, after| {
-                let (Some(sent), Some(received)) =
-                    (before.raw(roads.scans), after.raw(roads.scans))
-                else {
-                    return;
+            let mut pair = |before: &End, after: &End| {
+                let moment = |end: &End| {
+                    let raw = end.raw(roads.scans)?;
+                    Some((usize::from(end.reel), raw.number, raw.time))
                 };
-                let sample = Sample {
-                    from: usize::from(before.reel),
-                    to: usize::from(after.reel),
-                    sent: sent.time,
-                    received: received.time,
-                };
-                let key = (before.reel, after.reel);
-                let best = shortest.entry(key).or_insert(sample);
-                if sample.took() < best.took() {
-                    *best = sample;
+                if let (Some(from), Some(to)) = (moment(before), moment(after)) {
+                    gathered.add(pieces, from, to);
                 }
-            });
+            };
+            certain(group, roads.scans, &mut pair);
+            repeated(group, roads.scans, pieces, &mut pair);
         }
-        shortest
+        gathered
     });
-    found.into_iter().flat_map(BTreeMap::into_values).collect()
+    let mut all = Gathered::default();
+    found.iter().for_each(|part| all.extend(part));
+    all
+}
+
+/// Of equal payloads between two reels, where [`certain`] finds no pair: the first receipt was not
+/// before the first send, if the sender's reel holds all that it sent.
+fn repeated(group: &[End], scans: &[Scan], pieces: &Pieces, mut pair: impl FnMut(&End, &End)) {
+    let split = group.partition_point(|end| end.side == Side::Send);
+    let (sends, others) = group.split_at(split);
+    let until = others.partition_point(|end| end.side == Side::Receive);
+    let receives = others.get(..until).unwrap_or(&[]);
+    let (Some(send), Some(receive)) = (sends.first(), receives.first()) else {
+        return;
+    };
+    let of_one = |ends: &[End], reel: u16| ends.iter().all(|end| end.reel == reel);
+    if group.len() < 3 || !of_one(sends, send.reel) || !of_one(receives, receive.reel) {
+        return;
+    }
+    let is_whole = |reel: u16| {
+        let scan = scans.get(usize::from(reel));
+        let is_whole = |scan: &Scan| scan.from_start && !scan.begins_later && !scan.damaged;
+        scan.is_some_and(|scan| is_whole(scan) && scan.holes.is_empty())
+    };
+    let is_even = |ends: &[End]| {
+        let mut own = ends.iter().map(|end| {
+            let raw = end.raw(scans)?;
+            pieces.of(usize::from(end.reel), raw.number, raw.time)
+        });
+        let first = own.next();
+        own.all(|piece| Some(piece) == first)
+    };
+    if is_whole(send.reel) && is_even(sends) && is_even(receives) {
+        let time = |end: &&End| end.raw(scans).map(|raw| raw.time);
+        let first = |ends: &[End]| ends.iter().min_by_key(time).copied();
+        if let (Some(send), Some(receive)) = (first(sends), first(receives)) {
+            pair(&send, &receive);
+        }
+    }
 }
 
 impl Weaver<'_> {
@@ -216,17 +283,28 @@ impl Weaver<'_> {
             doubtful: Vec::new(),
         };
         let mut strays = Vec::new();
+        let mut take = |woven: &mut Woven, mut part: Part| {
+            let before = woven.odd.len();
+            let own = part.strays.drain(..);
+            strays.extend(own.map(|(first, count)| (before + first, count)));
+            woven.take(part);
+        };
         // A few at a time, so that what they came to does not pile up.
         let workers = self.workers.max(1);
+        let mut later = Vec::new();
         for some in parts.chunks(workers) {
             let done = parallel::map(some.to_vec(), workers, |part| self.part(part, bits));
             for mut part in done {
-                let before = woven.odd.len();
-                let own = part.strays.drain(..);
-                strays.extend(own.map(|(first, count)| (before + first, count)));
-                woven.take(part);
+                let ends = std::mem::take(&mut part.later_ends);
+                later.push((std::mem::take(&mut part.later), ends));
+                take(&mut woven, part);
             }
         }
+        let known = self.neighbours(&later, &woven.partners);
+        for part in parallel::map(later, workers, |some| self.later(&some, &known)) {
+            take(&mut woven, part);
+        }
+        woven.settle(self.roads.scans, self.places);
         self.join_strays(&strays, &mut woven.odd);
         self.unheard(&mut woven.odd);
         woven.doubtful.sort_unstable();
@@ -266,8 +344,44 @@ impl Weaver<'_> {
                     let pair = (self.places.of(sent), self.places.of(received));
                     part.pairs.push(pair);
                 }
-                _ => self.group(group, &mut matched, &mut part),
+                _ if has_choice(group) => {
+                    part.later.push(group.len());
+                    part.later_ends.extend_from_slice(group);
+                }
+                _ => self.group(group, &Known::default(), &mut matched, &mut part),
             }
+        }
+        part
+    }
+
+    /// What is known of the receipts that may be of several sends.
+    fn neighbours(&self, later: &[(Vec<usize>, Vec<End>)], partners: &[u32]) -> Known {
+        let ends = later.iter().flat_map(|(_, ends)| ends);
+        let receipts = ends.filter(|end| end.side == Side::Receive);
+        let receipts: Vec<EndId> = receipts.map(|end| self.places.of(end)).collect();
+        if receipts.is_empty() {
+            return Known::default();
+        }
+        let time = |reel: usize, side: Side, place: usize| {
+            let Some(scan) = self.roads.scans.get(reel) else {
+                return 0;
+            };
+            let ends = scan.side(side);
+            self.at(reel, ends.time(place), || ends.number(place)).0
+        };
+        let ends = (self.roads.scans, self.places);
+        Known::new(receipts, partners, ends, time, self.workers)
+    }
+
+    /// The groups that waited.
+    fn later(&self, (counts, ends): &(Vec<usize>, Vec<End>), known: &Known) -> Part {
+        let mut part = Part::default();
+        let mut matched = Vec::new();
+        let mut rest = ends.as_slice();
+        for &count in counts {
+            let (group, after) = rest.split_at(count.min(rest.len()));
+            self.group(group, known, &mut matched, &mut part);
+            rest = after;
         }
         part
     }
@@ -281,7 +395,7 @@ impl Weaver<'_> {
     }
 
     /// Matches the ends of one payload.
-    fn group(&self, group: &[End], matched: &mut Vec<Matched>, part: &mut Part) {
+    fn group(&self, group: &[End], known: &Known, matched: &mut Vec<Matched>, part: &mut Part) {
         let Some(first) = group.first() else { return };
         let (crossed, seen) = group.split_at(group.partition_point(|end| end.side != Side::Seen));
         let error_ns = |reel: u16| {
@@ -300,12 +414,21 @@ impl Weaver<'_> {
             .saturating_add(watched.unwrap_or(0));
         let tolerance_ns = i64::try_from(tolerance).unwrap_or(i64::MAX);
         let scans = self.roads.scans;
-        let time = |end: &End| end.raw(scans).map_or(0, |raw| self.time(end, raw.time).0);
+        let time = |end: &End| end.raw(scans).map_or(0, |raw| self.time(end, &raw).0);
         let lacks_sends = self.lacks_sends(first.from, first.to);
         let dropped = |end: &End| self.dropped(end);
         matched.clear();
-        assign(crossed, tolerance_ns, lacks_sends, time, dropped, matched);
-        doubt(matched, tolerance_ns, time);
+        let neighbours = |end: &End| known.of(self.places.of(end));
+        assign(
+            crossed,
+            tolerance_ns,
+            lacks_sends,
+            time,
+            dropped,
+            neighbours,
+            matched,
+        );
+        doubt(matched, tolerance_ns, time, neighbours);
         let hash = |end: &End| end.raw(scans).map(|raw| (raw.hash, raw.length));
         let equal = |end: &End| hash(end) == hash(first);
         let strays = first.side == Side::Receive && crossed.len() > 1 && crossed.iter().all(equal);
@@ -385,10 +508,15 @@ impl Weaver<'_> {
     }
 
     /// A reel's time on the session's clock.
-    fn time(&self, end: &End, time: netreel_reel::Time) -> SessionTime {
-        let clock = self.clocks.get(usize::from(end.reel));
-        let offset_ns = clock.map_or(0, |clock| clock.offset_ns);
-        SessionTime::of(time, offset_ns - self.zero_ns)
+    fn time(&self, end: &End, raw: &RawEnd) -> SessionTime {
+        self.at(usize::from(end.reel), raw.time, || raw.number)
+    }
+
+    fn at(&self, reel: usize, time: Time, number: impl FnOnce() -> EventNumber) -> SessionTime {
+        match self.clocks.get(reel) {
+            Some(clock) => clock.map.time(time, number),
+            None => SessionTime::of(time, 0),
+        }
     }
 
     fn dropped(&self, end: &End) -> bool {

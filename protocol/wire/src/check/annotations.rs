@@ -233,7 +233,7 @@ impl<'a> Checker<'a, '_> {
 
     fn color_argument(&mut self, annotation: &Annotation<'a>) -> Option<[u8; 3]> {
         let color = match annotation.arguments.as_slice() {
-            [argument] => match argument.kind {
+            [argument] => match &argument.kind {
                 ExprKind::Text(text) => color(text),
                 _ => None,
             },

@@ -74,6 +74,7 @@ impl<'a> Checker<'a, '_> {
                 visible: Vec::new(),
                 shared: Vec::new(),
                 item: None,
+                repeated: false,
             };
             let mut body = Body {
                 scope,
@@ -128,6 +129,7 @@ impl<'a> Checker<'a, '_> {
                 Statement::Join(inner) => steps.extend(self.join_step(inner, body)),
                 Statement::Follow(inner) => steps.extend(self.follow_step(inner, body)),
                 Statement::Align(inner) => steps.extend(self.align_step(inner, body)),
+                Statement::ByteOrder(inner) => steps.extend(self.order_step(inner, body)),
                 Statement::Size(inner) => steps.extend(self.size_step(inner, body)),
             }
         }
@@ -142,13 +144,17 @@ impl<'a> Checker<'a, '_> {
         }
         self.claim(&mut body.taken, declared.name);
         let id = FieldId(body.fields.len() as u32);
+        self.index_is_read = false;
+        body.scope.repeated = declared.repeat.is_some();
         let (field_type, computed) = match &declared.computed {
             Some(expr) => self.computed(declared, expr, body),
             None => (self.field_type(&declared.field_type, &body.scope), None),
         };
         let arguments = self.struct_arguments(&declared.field_type, &field_type, &body.scope);
+        body.scope.repeated = false;
         let repeat = declared.repeat.as_ref();
         let repeat = repeat.and_then(|repeat| self.repeat(repeat, id, body));
+        let reads_index = self.index_is_read;
         let constant = declared
             .constant
             .as_ref()
@@ -156,7 +162,7 @@ impl<'a> Checker<'a, '_> {
         let (constant, content) = match constant {
             Some(Constant::Number(number)) => (Some(number), None),
             Some(Constant::Content(content)) => (None, Some(content)),
-            None => (None, None),
+            None => (None, declared.gap.map(|bytes| vec![0; bytes].into())),
         };
         let window = declared.size.as_ref().and_then(|size| {
             let rest_key = format!("{}.rest", declared.name.text);
@@ -191,6 +197,8 @@ impl<'a> Checker<'a, '_> {
             constant,
             content,
             computed,
+            reads_index,
+            is_gap: declared.gap.is_some(),
             arguments,
             meaning,
             derived: None,

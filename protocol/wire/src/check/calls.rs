@@ -11,7 +11,7 @@ use crate::syntax::ast::{Arithmetic, Expr, ExprKind, Ident};
 use crate::values::codec::Codec;
 
 /// All functions, with what they are called with.
-const FUNCTIONS: [(&str, &str); 14] = [
+pub(super) const FUNCTIONS: [(&str, &str); 14] = [
     ("left", "left()"),
     ("position", "position()"),
     ("peek", "peek(TYPE)` or `peek(TYPE, BITS_AHEAD)"),
@@ -128,7 +128,7 @@ impl<'a> Checker<'a, '_> {
         }
         Some(ScriptCall {
             script,
-            function: name.into(),
+            function: name,
             arguments: checked,
             text: whole.span.text(self.text).into(),
         })

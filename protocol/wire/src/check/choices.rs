@@ -1,4 +1,4 @@
-//! Choices between values, and members of enums that were named without their enum.
+//! Choices between values, indices of elements, and members of enums that were named without their enum.
 
 use super::Checker;
 use super::bodies::Body;
@@ -53,6 +53,18 @@ impl<'a> Checker<'a, '_> {
         let boxed = |value| Box::new(value);
         let choice = Expression::Choice(boxed(asked), boxed(first), boxed(second));
         Some((choice, first_type))
+    }
+
+    /// `index`: which element of the repeat is read, from 0.
+    pub(super) fn index(&mut self, span: Span, scope: Option<&Scope<'a>>) -> Option<Typed> {
+        if scope.is_some_and(|scope| scope.repeated) {
+            self.index_is_read = true;
+            return Some((Expression::Index, ValueType::Integer));
+        }
+        self.report(span, "no element has this `index`")
+            .label("`index` is known in the type of a repeated field, and in its `until`")
+            .help("give it to the struct: `moves: Move(index)[count];`");
+        None
     }
 
     /// The fields that can be read at the end of every arm of a branch; what comes after can read them.

@@ -32,6 +32,8 @@ pub(super) struct Scope<'a> {
     pub(super) shared: Vec<(&'a str, FieldId)>,
     /// The repeated field whose element `item` is.
     pub(super) item: Option<FieldId>,
+    /// What is read is an element of a repeat, so that `index` says which.
+    pub(super) repeated: bool,
 }
 
 impl<'a> Checker<'a, '_> {
@@ -44,7 +46,7 @@ impl<'a> Checker<'a, '_> {
             ExprKind::Bool(value) => {
                 Some((Expression::Integer(i128::from(*value)), ValueType::Bool))
             }
-            ExprKind::Text(text) => Some((Expression::Text((*text).into()), ValueType::Text)),
+            ExprKind::Text(text) => Some((Expression::Text(text[..].into()), ValueType::Text)),
             ExprKind::Bytes(bytes) => {
                 Some((Expression::Bytes(bytes.as_slice().into()), ValueType::Bytes))
             }
@@ -202,6 +204,9 @@ impl<'a> Checker<'a, '_> {
         if let Some(&id) = self.enum_names.get(first.text, seen) {
             return self.typed_member(id, path, span);
         }
+        if first.text == "index" && path.len() == 1 {
+            return self.index(span, scope);
+        }
         self.report_unknown(first, scope);
         None
     }
@@ -356,7 +361,8 @@ impl<'a> Checker<'a, '_> {
             }
             return;
         };
-        let heads = &self.heads[scope.structure.0 as usize];
+        let of = self.heads.get(scope.structure.0 as usize);
+        let heads = of.map_or(&[][..], Vec::as_slice);
         let declared = heads.iter().find(|head| head.name == name.text).copied();
         if let Some(head) = declared {
             if head.span.start > name.span.start {

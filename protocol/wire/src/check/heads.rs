@@ -75,7 +75,7 @@ impl<'a> Checker<'a, '_> {
                 }
                 Statement::Join(join) => heads.push(self.head(&join.field, true)),
                 Statement::Follow(follow) => heads.push(self.head(&follow.field, true)),
-                Statement::Align(_) | Statement::Set(_) => {}
+                Statement::Align(_) | Statement::ByteOrder(_) | Statement::Set(_) => {}
                 Statement::Size(inner) => self.collect(&inner.body, true, heads),
             }
         }

@@ -21,7 +21,7 @@ const LAYER_SETTINGS: [&str; 5] = [
     "inflated_max",
 ];
 
-const TRANSFORMS: [&str; 13] = [
+pub(super) const TRANSFORMS: [&str; 13] = [
     "zlib",
     "deflate",
     "gzip",
@@ -326,8 +326,8 @@ impl<'a> Checker<'a, '_> {
         }
         let transform = Transform::Lua {
             script: script.clone(),
-            decode: (*decode).into(),
-            encode: (*encode).into(),
+            decode: decode.clone(),
+            encode: encode.clone(),
         };
         let mut checked = Vec::new();
         for argument in more {
@@ -340,8 +340,8 @@ impl<'a> Checker<'a, '_> {
     }
 
     /// The function that a text names.
-    pub(super) fn lua_function(&mut self, function: &Expr<'a>) -> Option<(Arc<Script>, &'a str)> {
-        let ExprKind::Text(name) = function.kind else {
+    pub(super) fn lua_function(&mut self, function: &Expr<'a>) -> Option<(Arc<Script>, Arc<str>)> {
+        let ExprKind::Text(name) = &function.kind else {
             self.report(function.span, "this is not the name of a function")
                 .label("expected a text, such as `\"decode\"`");
             return None;
@@ -356,7 +356,7 @@ impl<'a> Checker<'a, '_> {
             self.report(function.span, format!("there is no Lua function `{name}`"))
                 .label("expected a global function of a `lua` item");
         }
-        Some((script?, name))
+        Some((script?, name[..].into()))
     }
 
     /// An argument of a transform: a parameter of the layer, a constant, or a key of a key log.
@@ -383,14 +383,14 @@ impl<'a> Checker<'a, '_> {
                         .label("expected `keylog(\"LABEL\", ID)`");
                     return None;
                 };
-                let ExprKind::Text(label) = label.kind else {
+                let ExprKind::Text(label) = &label.kind else {
                     self.report(label.span, "this is not a label")
                         .label("expected a text, such as `\"CLIENT\"`");
                     return None;
                 };
                 let id = self.layer_argument(id, Of::Either, parameters)?;
                 let keylog = LayerArgument::KeyLog {
-                    label: label.into(),
+                    label: label[..].into(),
                     id: Box::new(id),
                 };
                 (keylog, Of::Bytes)

@@ -218,7 +218,7 @@ impl<'a> Checker<'a, '_> {
         };
         for step in steps {
             match step {
-                Step::Align { .. } | Step::Set(_) => {}
+                Step::Align { .. } | Step::ByteOrder { .. } | Step::Set(_) => {}
                 Step::Join(join) => {
                     self.walk_field(join.field, structure, declared, says, structs, found);
                 }
@@ -375,7 +375,7 @@ pub(super) fn fields<'s, 'a>(body: &'s [Statement<'a>]) -> Vec<&'s ast::Field<'a
             }
             Statement::Join(join) => found.push(&join.field),
             Statement::Follow(follow) => found.push(&follow.field),
-            Statement::Align(_) | Statement::Set(_) => {}
+            Statement::Align(_) | Statement::ByteOrder(_) | Statement::Set(_) => {}
             Statement::Size(inner) => found.extend(fields(&inner.body)),
         }
     }

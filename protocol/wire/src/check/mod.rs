@@ -1,8 +1,10 @@
 //! Does the syntax tree make sense? Names, types, places of annotations, values of settings; the
 //! result is a [`Model`], or reports.
 
+mod aliases;
 mod annotations;
 mod bodies;
+mod c_layout;
 mod calls;
 mod choices;
 mod derived;
@@ -35,6 +37,7 @@ use self::heads::Head;
 use self::model::{Enum, EnumId, FieldId, Measure, Model, StructId};
 use self::names::Names;
 use self::state::Kept;
+pub(crate) use self::types::is_built_in;
 use crate::facts::{Kind, Rules};
 use crate::files::Files;
 use crate::layers::{HuffmanTable, Script};
@@ -43,45 +46,18 @@ use crate::report::{Report, Span};
 use crate::suggest::did_you_mean;
 use crate::syntax::ast::{Constant, File, Ident};
 
-/// Checks a file whose form is right. Pushes reports where it makes no sense; the model is `Some`
+/// Checks a file whose form is right. What `type` items stand for takes the place of their names. Pushes reports where it makes no sense; the model is `Some`
 /// only where there are none.
 pub(crate) fn check<'a>(
     files: &'a Files,
-    file: &File<'a>,
+    file: &mut File<'a>,
     reports: &mut Vec<Report>,
 ) -> Option<Model> {
-    let mut checker = Checker {
-        text: &files.text,
-        files,
-        imported: files.imports(&file.imports, reports),
-        file,
-        reports,
-        declared: Names::default(),
-        constants: Names::default(),
-        enum_names: Names::default(),
-        enum_values: Vec::new(),
-        struct_names: Names::default(),
-        rules_names: Names::default(),
-        layer_names: Names::default(),
-        huffman_names: Names::default(),
-        huffmans: Vec::new(),
-        scripts: Vec::new(),
-        heads: Vec::new(),
-        recursive: Vec::new(),
-        reads: BTreeSet::new(),
-        looks: BTreeMap::new(),
-        measured: BTreeSet::new(),
-        kept: Vec::new(),
-        state_names: Names::default(),
-        kept_names: Names::default(),
-        state_uses: Vec::new(),
-        keepers: Vec::new(),
-        needed_later: BTreeSet::new(),
-        shared_fields: Vec::new(),
-        kinds: Vec::new(),
-        rules: Vec::new(),
-    };
-    checker.model()
+    let imported = files.imports(&file.imports, reports);
+    aliases::spell_out(files, &imported, file);
+    let made = c_layout::lay_out(files, &imported, file, reports);
+    file.structs.extend(made);
+    Checker::new(files, imported, file, reports).model()
 }
 
 struct Checker<'a, 'c> {
@@ -96,6 +72,8 @@ struct Checker<'a, 'c> {
     declared: Names<'a, Span>,
     /// `None`: declared with a mistake.
     constants: Names<'a, Option<Typed>>,
+    /// The `type` items.
+    alias_names: Names<'a, usize>,
     enum_names: Names<'a, EnumId>,
     enum_values: Vec<Vec<u64>>,
     struct_names: Names<'a, StructId>,
@@ -128,11 +106,57 @@ struct Checker<'a, 'c> {
     needed_later: BTreeSet<(StructId, FieldId)>,
     /// Fields that every arm of a branch declares, of each branch.
     shared_fields: Vec<(StructId, Vec<FieldId>)>,
+    /// Some expression since the last field was begun reads `index`.
+    index_is_read: bool,
     kinds: Vec<Kind>,
     rules: Vec<Rules>,
 }
 
-impl<'a> Checker<'a, '_> {
+impl<'a, 'c> Checker<'a, 'c> {
+    fn new(
+        files: &'a Files,
+        imported: Vec<BTreeSet<usize>>,
+        file: &'c File<'a>,
+        reports: &'c mut Vec<Report>,
+    ) -> Checker<'a, 'c>
+    where
+        'a: 'c,
+    {
+        Checker {
+            text: &files.text,
+            files,
+            imported,
+            file,
+            reports,
+            declared: Names::default(),
+            constants: Names::default(),
+            alias_names: Names::default(),
+            enum_names: Names::default(),
+            enum_values: Vec::new(),
+            struct_names: Names::default(),
+            rules_names: Names::default(),
+            layer_names: Names::default(),
+            huffman_names: Names::default(),
+            huffmans: Vec::new(),
+            scripts: Vec::new(),
+            heads: Vec::new(),
+            recursive: Vec::new(),
+            reads: BTreeSet::new(),
+            looks: BTreeMap::new(),
+            measured: BTreeSet::new(),
+            kept: Vec::new(),
+            state_names: Names::default(),
+            kept_names: Names::default(),
+            state_uses: Vec::new(),
+            keepers: Vec::new(),
+            needed_later: BTreeSet::new(),
+            shared_fields: Vec::new(),
+            index_is_read: false,
+            kinds: Vec::new(),
+            rules: Vec::new(),
+        }
+    }
+
     fn model(&mut self) -> Option<Model> {
         self.declare();
         self.check_rules();
@@ -142,6 +166,9 @@ impl<'a> Checker<'a, '_> {
         let layers = self.check_layers();
         self.heads = self.collect_heads();
         self.resolve_computed();
+        if !self.check_aliases() {
+            return None;
+        }
         let nesting = self.check_nesting();
         self.check_ends(&nesting.recursive);
         self.recursive = nesting.recursive;
@@ -200,11 +227,15 @@ impl<'a> Checker<'a, '_> {
         let file = self.file;
         let mut taken: Vec<BTreeMap<&'a str, Span>> = vec![BTreeMap::new(); self.files.len()];
         let constants = file.constants.iter().map(|item| item.name);
+        let aliases = file.aliases.iter().map(|item| item.name);
         let enums = file.enums.iter().map(|item| item.name);
-        // Vectors have names that nobody can give.
-        let structs = file.structs.iter().filter(|item| !item.is_vector);
+        // Vectors and structs without a name have names that nobody can give.
+        let structs = file
+            .structs
+            .iter()
+            .filter(|item| !item.is_vector && !item.is_nameless);
         let structs = structs.map(|item| item.name);
-        for name in constants.chain(enums).chain(structs) {
+        for name in constants.chain(aliases).chain(enums).chain(structs) {
             if types::is_built_in(name.text) {
                 self.report(name.span, format!("`{}` is a built-in type", name.text))
                     .label("expected another name");
@@ -212,6 +243,10 @@ impl<'a> Checker<'a, '_> {
             let of = self.file_of(name.span);
             self.declared.insert(name.text, of, name.span);
             self.claim(&mut taken[of], name);
+        }
+        for (index, item) in file.aliases.iter().enumerate() {
+            let of = self.file_of(item.name.span);
+            self.alias_names.insert(item.name.text, of, index);
         }
         for (index, item) in file.enums.iter().enumerate() {
             let of = self.file_of(item.name.span);
@@ -326,10 +361,10 @@ impl<'a> Checker<'a, '_> {
     }
 }
 
-/// The words that only have a meaning in their place, for the syntax highlighting.
+/// The words that only have a meaning in their place, for the syntax highlighting and for editors.
 #[cfg(test)]
 pub(crate) mod words {
-    use super::{protocols, settings, tests, types, vocabulary};
+    use super::{calls, layers, protocols, settings, tests, types, vocabulary};
 
     pub(crate) fn annotations() -> Vec<&'static str> {
         let words = vocabulary::WORDS.iter();
@@ -344,5 +379,14 @@ pub(crate) mod words {
         let wire = protocols::WIRE_SETTINGS.iter();
         let rules = settings::RULES_SETTINGS.iter();
         wire.chain(rules).chain(&tests::SETTINGS).copied().collect()
+    }
+
+    pub(crate) fn functions() -> Vec<&'static str> {
+        let words = calls::FUNCTIONS.iter();
+        words.map(|(spelled, _)| *spelled).collect()
+    }
+
+    pub(crate) fn transforms() -> Vec<&'static str> {
+        layers::TRANSFORMS.to_vec()
     }
 }

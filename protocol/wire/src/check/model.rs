@@ -151,6 +151,10 @@ pub(crate) struct Field {
     pub(crate) constant: Option<i128>,
     /// The bytes that a text or bytes have to be.
     pub(crate) content: Option<Arc<[u8]>>,
+    /// The expressions of a repeated field's type, or of its end, read which element it is.
+    pub(crate) reads_index: bool,
+    /// That content is what is written where nobody says another one; any may be read.
+    pub(crate) is_gap: bool,
     /// Of a `let`: it takes no bits.
     pub(crate) computed: Option<Expression>,
     /// What the struct that it is gets for its parameters.
@@ -410,6 +414,10 @@ pub(crate) enum Step {
         /// What JSON calls the padding.
         key: Arc<str>,
     },
+    /// What comes until the end of the block is in the big byte order where this is not 0.
+    ByteOrder {
+        big: Expression,
+    },
     Set(Box<SetStep>),
     Join(Box<JoinStep>),
     Follow(Box<FollowStep>),
@@ -477,6 +485,8 @@ pub(crate) enum Expression {
     Field(Vec<FieldId>),
     /// What was measured of such a field.
     Measure(Measure, Vec<FieldId>),
+    /// Which element of the repeat around it is read, from 0.
+    Index,
     /// Bits from the stream's start.
     Position,
     /// What comes after this, without a step.

@@ -17,7 +17,12 @@ pub(super) struct Seen<'s> {
     imported: &'s BTreeSet<usize>,
 }
 
-impl Seen<'_> {
+impl<'s> Seen<'s> {
+    /// What a file sees that imports these.
+    pub(super) fn new(own: usize, imported: &'s BTreeSet<usize>) -> Seen<'s> {
+        Seen { own, imported }
+    }
+
     fn has(self, file: usize) -> bool {
         self.own == file || self.imported.contains(&file)
     }

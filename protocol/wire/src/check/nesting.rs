@@ -155,7 +155,7 @@ impl<'a> Checker<'a, '_> {
                     *place += 1;
                     true
                 }
-                Statement::Align(_) | Statement::Set(_) => true,
+                Statement::Align(_) | Statement::ByteOrder(_) | Statement::Set(_) => true,
             };
         }
         all

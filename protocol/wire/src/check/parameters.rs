@@ -46,6 +46,8 @@ impl<'a> Checker<'a, '_> {
                 repeat_text: "".into(),
                 constant: None,
                 content: None,
+                is_gap: false,
+                reads_index: false,
                 computed: None,
                 arguments: Vec::new(),
                 meaning: None,
@@ -183,7 +185,9 @@ impl<'a> Checker<'a, '_> {
             }
             Until::Holds(condition) => {
                 let outer = body.scope.item.replace(id);
+                body.scope.repeated = true;
                 let condition = self.condition(condition, &body.scope);
+                body.scope.repeated = false;
                 body.scope.item = outer;
                 condition.map(Repeat::Until)
             }

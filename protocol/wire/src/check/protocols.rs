@@ -212,6 +212,7 @@ impl<'a> Checker<'a, '_> {
             visible: Vec::new(),
             shared: Vec::new(),
             item: None,
+            repeated: false,
         };
         self.condition(&setting.value, &scope)
     }

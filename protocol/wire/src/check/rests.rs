@@ -56,6 +56,7 @@ fn first_field<'s, 'a>(statement: &'s Statement<'a>) -> Option<&'s Field<'a>> {
         Statement::Size(inner) if !inner.is_at => among(&inner.body),
         Statement::Size(_)
         | Statement::Align(_)
+        | Statement::ByteOrder(_)
         | Statement::Set(_)
         | Statement::Join(_)
         | Statement::Follow(_) => None,

@@ -211,7 +211,7 @@ fn json(value: &Pattern<'_>) -> Json {
         },
         PatternKind::Float(value) => Json::from(*value),
         PatternKind::Bool(value) => Json::Bool(*value),
-        PatternKind::Text(text) => Json::String((*text).to_owned()),
+        PatternKind::Text(text) => Json::String(text.clone().into_owned()),
         PatternKind::Name(name) => Json::String((*name).to_owned()),
         PatternKind::Bytes(bytes) => Json::Object(Map::from_iter([(
             "raw".to_owned(),

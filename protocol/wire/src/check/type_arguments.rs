@@ -193,7 +193,10 @@ impl<'a> Checker<'a, '_> {
             }
             _ => return self.wrong_arguments(declared.span, "string(LENGTH, ENCODING)"),
         };
-        let spelled = encoding.span.text(self.text);
+        let spelled = match &encoding.kind {
+            ExprKind::Path(path) if path.len() == 1 => path.first().map_or("", |name| name.text),
+            _ => encoding.span.text(self.text),
+        };
         let found = ENCODINGS.iter().find(|(name, _)| *name == spelled);
         if found.is_none() {
             let names = ENCODINGS.iter().map(|(name, _)| *name);

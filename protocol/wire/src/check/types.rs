@@ -93,7 +93,7 @@ fn byte_order_of(name: &str) -> (&str, Option<ByteOrder>) {
 }
 
 /// Whether the language gives the name a meaning as a type.
-pub(super) fn is_built_in(name: &str) -> bool {
+pub(crate) fn is_built_in(name: &str) -> bool {
     width_of(name).is_some() || NAMED.contains(&name)
 }
 
@@ -200,6 +200,16 @@ impl<'a> Checker<'a, '_> {
                 (Some(&id), _) => Type::Struct(id),
                 (_, Some(&id)) if self.is_flags(id) => Type::Flags(id),
                 (_, Some(&id)) => Type::Enum(id),
+                // Without arguments, the type that it stands for would have taken its place.
+                _ if self
+                    .alias_names
+                    .get(name, self.seen_from(name_span))
+                    .is_some() =>
+                {
+                    self.report(span, format!("`{name}` takes no arguments"))
+                        .label(format!("expected `{name}`"));
+                    return None;
+                }
                 _ => {
                     self.report_unknown_type(name, name_span);
                     return None;
@@ -237,6 +247,7 @@ impl<'a> Checker<'a, '_> {
         names.extend(["u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64"]);
         names.extend(self.struct_names.seen(self.seen_from(span)));
         names.extend(self.enum_names.seen(self.seen_from(span)));
+        names.extend(self.alias_names.seen(self.seen_from(span)));
         let meant = of_another_language(name);
         let suggestion = match meant {
             Some(meant) => Some(format!("did you mean {meant}?")),

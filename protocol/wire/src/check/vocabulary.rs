@@ -52,7 +52,7 @@ impl Place {
 /// All words, in the order in which the reference lists them. `@rules` is two words: on a field it
 /// says that the field chooses the rules, on a member which rules the member stands for; and so is
 /// `@ack`.
-pub(super) const WORDS: [(&str, Word); 46] = [
+pub(super) const WORDS: [(&str, Word); 48] = [
     ("sequence", Word::Meaning(Meaning::Sequence)),
     ("ack", Word::Meaning(Meaning::Ack)),
     ("ack_bits", Word::Meaning(Meaning::AckBits)),
@@ -89,6 +89,8 @@ pub(super) const WORDS: [(&str, Word); 46] = [
         Word::Meaning(Meaning::MigrationCounter),
     ),
     ("tick", Word::Meaning(Meaning::Tick)),
+    ("sent_time", Word::Meaning(Meaning::SentTime)),
+    ("echoes_time", Word::Meaning(Meaning::EchoesTime)),
     ("rpc_name", Word::Meaning(Meaning::RpcName)),
     ("fragment_id", Word::Meaning(Meaning::FragmentId)),
     ("fragment_index", Word::Meaning(Meaning::FragmentIndex)),
@@ -142,8 +144,11 @@ impl Meaning {
             | Meaning::AckBits
             | Meaning::Nack
             | Meaning::Sender
+            | Meaning::SentTime
             | Meaning::Rules => Subject::Packet,
-            Meaning::Tick | Meaning::Host | Meaning::AcknowledgesBefore => Subject::Either,
+            Meaning::EchoesTime | Meaning::Tick | Meaning::Host | Meaning::AcknowledgesBefore => {
+                Subject::Either
+            }
             Meaning::AckFirst | Meaning::AckLast | Meaning::NackFirst | Meaning::NackLast => {
                 Subject::Range
             }

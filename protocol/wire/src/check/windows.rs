@@ -5,11 +5,40 @@ use std::sync::Arc;
 use super::Checker;
 use super::bodies::Body;
 use super::expressions::Scope;
-use super::model::{Step, Window};
+use super::model::{Expression, Step, Window};
 use crate::report::Span;
-use crate::syntax::ast::{Expr, Field, Size, SizeBlock};
+use crate::syntax::ast::{ByteOrderOf, Expr, Field, Ident, Size, SizeBlock};
 
 impl<'a> Checker<'a, '_> {
+    /// `byte_order = if (CONDITION) little else big;`
+    pub(super) fn order_step(&mut self, inner: &ByteOrderOf<'a>, body: &Body<'a>) -> Option<Step> {
+        let first = self.is_big(inner.order);
+        let Some((condition, other)) = &inner.choice else {
+            let big = Expression::Integer(first?.into());
+            return Some(Step::ByteOrder { big });
+        };
+        let condition = self.condition(condition, &body.scope);
+        let (first, other, condition) = (first?, self.is_big(*other)?, condition?);
+        let big = match (first, other) {
+            (true, false) => condition,
+            (false, true) => Expression::Not(Box::new(condition)),
+            (same, _) => Expression::Integer(same.into()),
+        };
+        Some(Step::ByteOrder { big })
+    }
+
+    fn is_big(&mut self, order: Ident<'a>) -> Option<bool> {
+        match order.text {
+            "little" => Some(false),
+            "big" => Some(true),
+            other => {
+                let message = format!("there is no byte order `{other}`");
+                self.report_choice(order.span, message, other, ["little", "big"]);
+                None
+            }
+        }
+    }
+
     /// `size(BYTES)`; `rest_key` is what JSON calls what is left in it.
     pub(super) fn window(
         &mut self,

@@ -7,6 +7,7 @@ use serde_json::{Map, Value as Json};
 use super::blank::{blank_bytes, blank_raw, blank_text};
 use super::{hex, leaf_of};
 use crate::encode::Instead;
+use crate::layout::{ByteOrder, Order};
 use crate::program::{FieldInfo, Rest, Shown};
 use crate::tree::show;
 use crate::tree::{Name, Tree, TreeId, TreeNode, Value};
@@ -144,7 +145,14 @@ fn with_width(node: TreeNode<'_>, json: Json, key: &str, bits: Range<u32>, value
         return json;
     };
     let width = node.asked_bits(codec, bits);
-    if codec.fewest(value, node.order()) == Some(width) {
+    let order = node.order();
+    let is_fewest = |bytes| codec.fewest(value, Order { bytes, ..order }) == Some(width);
+    // Where a packet says the order of its bytes, the tree does not know which one it was.
+    let is_canonical = match node.dictionary().reorders {
+        true => is_fewest(ByteOrder::Little) && is_fewest(ByteOrder::Big),
+        false => is_fewest(order.bytes),
+    };
+    if is_canonical {
         return json;
     }
     with_part(json, key, Json::from(width))

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use super::{Binding, Bindings, FieldKey, Lowering, NotLowered};
 use crate::check::model::{Expression, FieldId, StructId};
-use crate::operation::{NO_FIELD, Operand, Operation};
+use crate::operation::{NO_FIELD, Operand, Operation, Register};
 use crate::program::{FieldInfo, ScriptPlan, Shown};
-use crate::syntax::ast::Compare;
+use crate::syntax::ast::{Arithmetic, Compare};
 
 impl Lowering<'_> {
     /// Where the value of an expression is, once the operations added here have run.
@@ -39,6 +39,10 @@ impl Lowering<'_> {
                     .ok_or(NotLowered::Unchecked("a measure inside no struct"))?;
                 self.measure(*measure, &[*last], inner)
             }
+            Expression::Index => self
+                .index
+                .map(Operand::Register)
+                .ok_or(NotLowered::Unchecked("an index outside repeats")),
             Expression::Position => {
                 let to = self.register()?;
                 self.assembler.push(Operation::Mark { to })?;
@@ -136,6 +140,30 @@ impl Lowering<'_> {
                 Ok(Operand::Register(to))
             }
         }
+    }
+
+    /// Before the first element of a repeat whose expressions read `index`.
+    pub(super) fn begin_index(&mut self) -> Result<(), NotLowered> {
+        let to = self.register()?;
+        self.index = Some(to);
+        let from = self.assembler.operand(0)?;
+        self.assembler.push(Operation::Copy { to, from })
+    }
+
+    /// After an element; `outer` is the index around the repeat.
+    pub(super) fn end_index(&mut self, outer: Option<Register>) -> Result<(), NotLowered> {
+        let Some(to) = std::mem::replace(&mut self.index, outer) else {
+            return Ok(());
+        };
+        let (left, right) = (Operand::Register(to), self.assembler.operand(1)?);
+        let text = self.text(&"index".into());
+        self.assembler.push(Operation::Arithmetic {
+            operator: Arithmetic::Add,
+            to,
+            left,
+            right,
+            text,
+        })
     }
 
     fn look_info(&mut self, structure: StructId, key: &Arc<str>, text: &Arc<str>) -> u32 {

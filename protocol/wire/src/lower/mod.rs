@@ -36,6 +36,7 @@ pub(crate) fn lower(model: &Model, protocol: &Protocol) -> Result<Program, NotLo
     Ok(Program {
         dictionary: Arc::new(Dictionary {
             order: protocol.order,
+            reorders: shared.reorders,
             protocol: (model.protocols.len() > 1).then(|| protocol.name.clone()),
             fields: shared.fields,
             enums: enum_tables(model),
@@ -77,6 +78,8 @@ struct Shared {
     known: BTreeMap<FieldKey, u32>,
     texts: Vec<Arc<str>>,
     known_texts: BTreeMap<Arc<str>, u32>,
+    /// See [`Dictionary::reorders`].
+    reorders: bool,
     /// See [`Dictionary::contents`].
     contents: BTreeMap<u32, Arc<[u8]>>,
 }
@@ -119,6 +122,8 @@ struct Lowering<'m> {
     sinks: Sinks,
     next_register: usize,
     registers_max: usize,
+    /// Which element of the innermost repeat that asks for it is read.
+    index: Option<Register>,
     /// Recursive structs that are called, with the label of their routine.
     routines: BTreeMap<StructId, assembler::Label>,
     /// Calls whose frame is known when the caller is done.
@@ -140,6 +145,7 @@ fn plan(
         sinks,
         next_register: 0,
         registers_max: 0,
+        index: None,
         routines: BTreeMap::new(),
         open_calls: Vec::new(),
     };

@@ -7,7 +7,7 @@ use super::skips;
 use super::windows::Confined;
 use super::{Binding, Bindings, FieldKey, Lowering, NotLowered, Sinks};
 use crate::check::model::{Field, FieldId, Length, Repeat, Shared, Step, StructId, Type};
-use crate::operation::{Extent, Operand, Operation, Register};
+use crate::operation::{Extent, NO_REGISTER, Operand, Operation, Register};
 use crate::program::{FieldInfo, Padding, Shown};
 use crate::values::codec::Codec;
 
@@ -22,6 +22,11 @@ fn bind(joint: &Joint, bindings: &mut Bindings) {
             bindings.fields.insert(first, binding);
         }
     }
+}
+
+/// Whether a text or bytes have to be what the wire says.
+fn is_compared(field: &Field) -> bool {
+    field.content.is_some() && !field.is_gap
 }
 
 impl Lowering<'_> {
@@ -128,8 +133,16 @@ impl Lowering<'_> {
         structure: StructId,
         bindings: &mut Bindings,
     ) -> Result<(), NotLowered> {
+        let mut order_around = None;
         for step in steps {
             match step {
+                Step::ByteOrder { big } => {
+                    self.shared.reorders = true;
+                    let big = self.value(big, bindings)?;
+                    let before = self.register()?;
+                    order_around.get_or_insert(before);
+                    self.assembler.push(Operation::ByteOrder { big, before })?;
+                }
                 Step::Field(id) => self.field(structure, *id, bindings)?,
                 Step::Set(step) => self.set(step, bindings)?,
                 Step::Join(step) => self.join(step, structure, bindings)?,
@@ -198,6 +211,10 @@ impl Lowering<'_> {
                     bind(&joint, bindings);
                 }
             }
+        }
+        if let Some(around) = order_around {
+            let (big, before) = (Operand::Register(around), NO_REGISTER);
+            self.assembler.push(Operation::ByteOrder { big, before })?;
         }
         Ok(())
     }
@@ -293,7 +310,11 @@ impl Lowering<'_> {
             .as_ref()
             .is_some_and(|window| window.layer.is_some());
         self.before_field(id, info, is_layered, bindings)?;
-        let arguments = self.arguments(field, bindings)?;
+        let arguments = match field.reads_index {
+            // They are another for each element.
+            true => Vec::new(),
+            false => self.arguments(field, bindings)?,
+        };
         let mut window = match &field.window {
             Some(window) => Some(self.confined(window, structure, bindings)?),
             None => None,
@@ -395,8 +416,20 @@ impl Lowering<'_> {
                 }
             }
         };
+        let outer = self.index;
+        if field.reads_index {
+            self.begin_index()?;
+        }
         self.assembler.place(body)?;
         self.count_element(id, bindings)?;
+        let of_element;
+        let arguments = match field.reads_index {
+            true => {
+                of_element = self.arguments(field, bindings)?;
+                &of_element[..]
+            }
+            false => arguments,
+        };
         let found = self.single(field, element, bindings, None, arguments)?;
         let next = match (next, repeat) {
             (
@@ -421,6 +454,9 @@ impl Lowering<'_> {
             }
             (next, _) => next,
         };
+        if field.reads_index {
+            self.end_index(outer)?;
+        }
         self.assembler.push(next)?;
         self.assembler.place(end)?;
         self.next_register = before;
@@ -456,7 +492,7 @@ impl Lowering<'_> {
                     Length::Zero => Extent::Zero,
                     Length::Rest => Extent::Rest,
                 };
-                let to = self.content_register(field.read || field.content.is_some())?;
+                let to = self.content_register(field.read || is_compared(field))?;
                 let text = Operation::Text {
                     extent,
                     encoding: *encoding,
@@ -475,7 +511,7 @@ impl Lowering<'_> {
                     Type::Hash(bytes) => Extent::Bytes(self.assembler.operand((*bytes).into())?),
                     _ => Extent::Rest,
                 };
-                let to = self.content_register(field.read || field.content.is_some())?;
+                let to = self.content_register(field.read || is_compared(field))?;
                 self.assembler.push(Operation::Bytes {
                     extent,
                     fact: field.meaning,
@@ -514,6 +550,9 @@ impl Lowering<'_> {
             return Ok(());
         };
         self.shared.contents.insert(info, content.clone());
+        if !is_compared(field) {
+            return Ok(());
+        }
         self.assembler
             .push(Operation::ExpectContent { value, field: info })
     }

@@ -71,6 +71,7 @@ impl Weights {
         for step in steps {
             sum = sum.saturating_add(match step {
                 Step::Align { .. } => 1,
+                Step::ByteOrder { .. } => 0,
                 Step::Set(_) => 0,
                 // What is joined counts for itself when it is complete.
                 Step::Join(_) | Step::Follow(_) => 0,

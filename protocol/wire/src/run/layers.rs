@@ -36,6 +36,7 @@ impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
                 .map(|argument| self.told(argument, &given))
                 .collect(),
         };
+        let order = self.tape.byte_order();
         let opened = told.and_then(|arguments| {
             self.tape.layer(&Through {
                 layer,
@@ -62,6 +63,8 @@ impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
             in_message: self.in_message,
             depth: self.sink.depth(),
             is_layer: true,
+            order,
+            elsewhere: None,
         });
         Ok(())
     }
@@ -72,7 +75,7 @@ impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
         };
         let at = self.tape.at();
         let rest = self.tape.rest();
-        if !rest.is_empty() {
+        if !rest.is_empty() && !self.is_read_elsewhere(&rest) {
             let (bits, text) = (rest.end - rest.start, scope.text);
             self.report(None, at, Problem::LeftInWindow { bits, text });
             self.sink.rest_of_window(scope.rest, rest, None);

@@ -1,5 +1,7 @@
 //! The interpreter: a loop over the operations of a plan.
 
+use std::ops::Range;
+
 use super::arena::Arena;
 use super::checksum::Checksum;
 use super::meanings::clear;
@@ -12,7 +14,7 @@ use crate::bits::BitReader;
 use crate::context::Context;
 use crate::facts::PacketFacts;
 use crate::layers::{begin_packet, steps};
-use crate::layout::StreamId;
+use crate::layout::{ByteOrder, StreamId};
 use crate::limits::{NODES_MAX, PACKET_BYTES_MAX};
 use crate::operation::{NO_REGISTER, Operand, Register};
 use crate::program::{Plan, Program};
@@ -99,6 +101,8 @@ pub(super) struct Machine<'p, 'r, T, S> {
     pub(super) frames_around: usize,
     /// The windows that are open.
     pub(super) scopes: Stack<Scope>,
+    /// The bits that blocks elsewhere have read, of each stream.
+    pub(super) read_elsewhere: Vec<(StreamId, Range<u32>)>,
     /// The streams around the one that is being read, as far as layers opened them.
     pub(super) outer_streams: Stack<StreamId>,
     pub(super) nodes_left: u32,
@@ -144,6 +148,10 @@ pub(super) struct Scope {
     pub(super) depth: usize,
     /// It is a layer.
     pub(super) is_layer: bool,
+    /// Around it.
+    pub(super) order: ByteOrder,
+    /// Where it begins, if it stands elsewhere.
+    pub(super) elsewhere: Option<u32>,
 }
 
 /// Why a run cannot go on. The tape stands at the first bit that is not explained.
@@ -177,7 +185,8 @@ impl<'a, 'p: 'a, S: Sink> Machine<'p, '_, Reading<'a>, S> {
     /// The plan has run to its end; is the packet at its end too?
     fn finish(&mut self) {
         let left = self.tape.left();
-        if left > 0 {
+        let rest = self.tape.at()..self.tape.end();
+        if left > 0 && !self.is_read_elsewhere(&rest) {
             let problem = Problem::Trailing { bits: left };
             self.report(None, self.tape.at(), problem);
             self.give_up(problem);
@@ -212,6 +221,7 @@ impl<'p, 'r, T: Tape<'p>, S: Sink> Machine<'p, 'r, T, S> {
             frames: Vec::new(),
             frames_around: 0,
             scopes: Stack::new(),
+            read_elsewhere: Vec::new(),
             outer_streams: Stack::new(),
             nodes_left: NODES_MAX,
             in_message: false,

@@ -22,6 +22,8 @@ pub(super) fn clear(facts: &mut PacketFacts) {
         sender,
         host,
         tick,
+        sent_time,
+        echoed_times,
         rules,
         messages,
         contents,
@@ -31,6 +33,8 @@ pub(super) fn clear(facts: &mut PacketFacts) {
     (*protocol, *rules) = (None, None);
     (*sequence, *ack, *ack_bits, *nack) = (None, None, None, None);
     (*sender, *host, *tick) = (None, None, None);
+    *sent_time = None;
+    echoed_times.clear();
     *acknowledges_before = None;
     (*range_bits, *diagnostics, *steps) = (0, 0, 0);
     ack_ranges.clear();
@@ -119,6 +123,8 @@ impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
             Meaning::MigrationCounter => self.message(|m| m.migration_counter = fact),
             Meaning::Tick if self.in_message => self.message(|message| message.tick = fact),
             Meaning::Tick => self.facts.tick = fact,
+            Meaning::SentTime => self.facts.sent_time = sequence,
+            Meaning::EchoesTime => self.facts.echoed_times.extend(sequence),
             Meaning::Host if self.in_message => self.message(|message| message.host = fact),
             Meaning::Host => self.facts.host = fact,
             Meaning::FragmentId => self.message(|message| message.fragment_id = fact),

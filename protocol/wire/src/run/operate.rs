@@ -291,6 +291,8 @@ impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
                         in_message: self.in_message,
                         depth: self.sink.depth(),
                         is_layer: false,
+                        order: self.tape.byte_order(),
+                        elsewhere: None,
                     };
                     let at = at.map(|at| self.needed(at)).transpose()?;
                     let size = size.map(|size| self.needed(size)).transpose()?;

@@ -9,6 +9,7 @@ use super::tape::{Content, Tape};
 use crate::arithmetic;
 use crate::check::model::Circumstance;
 use crate::facts::RulesId;
+use crate::layout::ByteOrder;
 use crate::limits::DEPTH_MAX;
 use crate::operation::{Extent, MISSING, Operation};
 use crate::values::codec::zigzag;
@@ -121,6 +122,15 @@ impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
             Operation::Known { to, from } => {
                 let known = arithmetic::unresolved_field(self.operand(from)).is_none();
                 self.keep(to, i128::from(known));
+            }
+            Operation::ByteOrder { big, before } => {
+                let order = match self.needed(big)? {
+                    0 => ByteOrder::Little,
+                    _ => ByteOrder::Big,
+                };
+                let around = self.tape.byte_order();
+                self.keep(before, i128::from(around == ByteOrder::Big));
+                self.tape.set_byte_order(order);
             }
             Operation::Script { to, call } => self.script(to, call)?,
             Operation::Foresee { to, field } => {

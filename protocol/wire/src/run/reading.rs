@@ -10,7 +10,7 @@ use super::tape::{Content, Inflated, Opened, Tape, Through};
 use crate::bits::BitReader;
 use crate::check::model::Look;
 use crate::layers::Failure;
-use crate::layout::Encoding;
+use crate::layout::{ByteOrder, Encoding};
 use crate::limits::{INFLATED_MAX, LAYER_DEPTH_MAX, LAYERS_MAX};
 use crate::values::codec::{Codec, Failed};
 use crate::values::text::{find_zero, is_text, unit_bytes};
@@ -470,6 +470,14 @@ impl<'a, 'p: 'a> Tape<'p> for Reading<'a> {
 
     fn set_inflated(&mut self, inflated: Inflated) {
         self.inflated = inflated;
+    }
+
+    fn byte_order(&self) -> ByteOrder {
+        self.reader.order().bytes
+    }
+
+    fn set_byte_order(&mut self, order: ByteOrder) {
+        self.reader.set_byte_order(order);
     }
 
     fn stream(&self) -> BitReader<'_> {

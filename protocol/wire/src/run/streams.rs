@@ -25,6 +25,7 @@ struct Before {
     messages: usize,
     ack_ranges: usize,
     nack_ranges: usize,
+    echoed_times: usize,
     streams: u16,
     contents: usize,
     diagnostics: u32,
@@ -269,6 +270,7 @@ impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
             frames: Vec::new(),
             frames_around: self.frames_around + self.frames.len(),
             scopes: Stack::new(),
+            read_elsewhere: Vec::new(),
             outer_streams: Stack::new(),
             nodes_left: self.nodes_left,
             in_message: self.in_message,
@@ -312,6 +314,7 @@ impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
             messages: self.facts.messages.len(),
             ack_ranges: self.facts.ack_ranges.len(),
             nack_ranges: self.facts.nack_ranges.len(),
+            echoed_times: self.facts.echoed_times.len(),
             streams: self.streams,
             contents: self.facts.contents.len(),
             diagnostics: self.facts.diagnostics,
@@ -326,6 +329,7 @@ impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
         self.facts.messages.truncate(before.messages);
         self.facts.ack_ranges.truncate(before.ack_ranges);
         self.facts.nack_ranges.truncate(before.nack_ranges);
+        self.facts.echoed_times.truncate(before.echoed_times);
         self.streams = before.streams;
         self.facts.contents.truncate(before.contents);
         self.facts.diagnostics = before.diagnostics;

@@ -8,7 +8,7 @@ use super::problem::{Limit, Problem};
 use crate::bits::BitReader;
 use crate::check::model::{Layer, LayerKind, Look};
 use crate::layers::{Argument, Failure, HuffmanTable, Transform};
-use crate::layout::{Encoding, Order};
+use crate::layout::{ByteOrder, Encoding, Order};
 use crate::values::codec::Codec;
 
 /// One direction of a run. [`Reading`](super::reading::Reading) takes values from a packet's bits,
@@ -127,6 +127,12 @@ pub(crate) trait Tape<'p> {
 
     /// Layers gave so much before the tape begins, or in a stream inside.
     fn set_inflated(&mut self, inflated: Inflated);
+
+    /// The order of the bytes that come.
+    fn byte_order(&self) -> ByteOrder;
+
+    /// They come in this one, until another one is set.
+    fn set_byte_order(&mut self, order: ByteOrder);
 
     /// The stream that is being read, from its start.
     fn stream(&self) -> BitReader<'_>;

@@ -1,6 +1,8 @@
 //! Windows: bytes that nothing inside reads past, and where a run goes on when something inside
 //! cannot be read.
 
+use std::ops::Range;
+
 use super::machine::{Machine, Scope, Stop};
 use super::problem::{Limit, Problem};
 use super::sink::{Rest, Sink};
@@ -46,8 +48,26 @@ impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
     pub(super) fn begin_elsewhere(&mut self, at: i128, scope: Scope) -> Result<(), Stop> {
         let begun = self.tape.jump(at, scope.text, scope.rest);
         begun.map_err(Stop::here)?;
-        self.scopes.push(scope);
+        self.scopes.push(Scope {
+            elsewhere: Some(self.tape.at()),
+            ..scope
+        });
         Ok(())
+    }
+
+    /// Whether blocks elsewhere have read all of these bits of the stream.
+    pub(super) fn is_read_elsewhere(&self, bits: &Range<u32>) -> bool {
+        let of_stream = self.read_elsewhere.iter();
+        let of_stream = of_stream.filter(|(stream, _)| *stream == self.stream);
+        let mut read: Vec<&Range<u32>> = of_stream.map(|(_, read)| read).collect();
+        read.sort_unstable_by_key(|read| read.start);
+        let mut at = bits.start;
+        for each in read {
+            if each.start <= at {
+                at = at.max(each.end);
+            }
+        }
+        at >= bits.end
     }
 
     pub(super) fn end_window(&mut self) -> Result<(), Stop> {
@@ -55,6 +75,9 @@ impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
             return Ok(());
         };
         let at = self.tape.at();
+        if let Some(start) = scope.elsewhere.filter(|&start| start < at) {
+            self.read_elsewhere.push((self.stream, start..at));
+        }
         let rest = self.tape.rest();
         if !rest.is_empty() {
             let (bits, text) = (rest.end - rest.start, scope.text);
@@ -106,6 +129,7 @@ impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
                 true => self.close_layer(scope.text),
                 false => self.tape.end_window().map_err(Stop::here),
             };
+            self.tape.set_byte_order(scope.order);
             match ended {
                 Ok(()) => return Ok(scope.end),
                 Err(next) => stop = next,

@@ -146,10 +146,10 @@ fn write_once(
     if let Some((bytes, bits)) = rest {
         tape.write_part(bytes, *bits);
     }
-    tape.settle_last_looks();
+    let bytes = tape.finished();
     Run {
-        derived: std::mem::take(&mut tape.derived),
-        refused: std::mem::take(&mut tape.refused),
-        bytes: tape.into_bytes(),
+        derived: tape.derived,
+        refused: tape.refused,
+        bytes,
     }
 }

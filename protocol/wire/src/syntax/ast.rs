@@ -1,5 +1,7 @@
 //! The syntax tree: what the text says, before anybody asks whether it makes sense.
 
+use std::borrow::Cow;
+
 use crate::report::Span;
 
 /// A name and its place.
@@ -16,8 +18,11 @@ pub(crate) struct File<'a> {
     pub(crate) wires: Vec<Block<'a>>,
     pub(crate) rules: Vec<Block<'a>>,
     pub(crate) constants: Vec<Constant<'a>>,
+    pub(crate) aliases: Vec<Alias<'a>>,
     pub(crate) enums: Vec<Enum<'a>>,
     pub(crate) structs: Vec<Struct<'a>>,
+    /// In the order of the text.
+    pub(crate) c_items: Vec<CItem<'a>>,
     pub(crate) states: Vec<State<'a>>,
     pub(crate) layers: Vec<Layer<'a>>,
     pub(crate) huffmans: Vec<Huffman<'a>>,
@@ -57,7 +62,7 @@ pub(crate) enum PatternKind<'a> {
     Integer(i128),
     Float(f64),
     Bool(bool),
-    Text(&'a str),
+    Text(Cow<'a, str>),
     Bytes(Vec<u8>),
     /// A member of an enum, a struct, a protocol.
     Name(&'a str),
@@ -93,6 +98,13 @@ pub(crate) struct Constant<'a> {
     pub(crate) value: Expr<'a>,
 }
 
+/// `type NAME = TYPE;`
+#[derive(Debug)]
+pub(crate) struct Alias<'a> {
+    pub(crate) name: Ident<'a>,
+    pub(crate) stands_for: TypeRef<'a>,
+}
+
 /// `enum NAME : TYPE { ... }` or `flags NAME : TYPE { ... }`
 #[derive(Debug)]
 pub(crate) struct Enum<'a> {
@@ -117,8 +129,70 @@ pub(crate) struct Struct<'a> {
     pub(crate) parameters: Vec<Parameter<'a>>,
     /// It stands for `vec3(TYPE)`, which it is named after.
     pub(crate) is_vector: bool,
+    /// It is declared inside a C struct, and named after its own text.
+    pub(crate) is_nameless: bool,
     pub(crate) annotations: Vec<Annotation<'a>>,
     pub(crate) body: Vec<Statement<'a>>,
+}
+
+/// A declaration in a `c_struct` item.
+#[derive(Debug)]
+pub(crate) enum CItem<'a> {
+    Struct(CStruct<'a>),
+    Typedef(CTypedef<'a>),
+}
+
+/// A struct as C declares it.
+#[derive(Debug)]
+pub(crate) struct CStruct<'a> {
+    pub(crate) name: Ident<'a>,
+    /// What C calls it besides: the `tag` of `typedef struct tag { ... } NAME;`
+    pub(crate) tag: Option<Ident<'a>>,
+    pub(crate) is_nameless: bool,
+    /// The most bytes that a member is aligned to: 1 where the struct is packed.
+    pub(crate) align_max: u64,
+    /// What says so.
+    pub(crate) layout: Span,
+    pub(crate) annotations: Vec<Annotation<'a>>,
+    pub(crate) members: Vec<CMember<'a>>,
+}
+
+/// `TYPE NAME[LENGTH]...`
+#[derive(Debug)]
+pub(crate) struct CMember<'a> {
+    pub(crate) of: CType<'a>,
+    pub(crate) name: Ident<'a>,
+    pub(crate) lengths: Vec<Expr<'a>>,
+    /// Of the lengths, with their brackets.
+    pub(crate) lengths_span: Span,
+    pub(crate) annotations: Vec<Annotation<'a>>,
+}
+
+/// The type of a member. The span is that of all its words.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CType<'a> {
+    /// A type of C's own by the name that a wire has for it; otherwise a name that is declared.
+    pub(crate) name: Ident<'a>,
+    pub(crate) sort: CSort,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CSort {
+    /// `char`: an array of it is a text.
+    Char,
+    /// `uint8_t`, `unsigned char`: an array of it is bytes.
+    Byte,
+    Number,
+    /// It is declared somewhere.
+    Named,
+}
+
+/// `typedef TYPE NAME[LENGTH]...;`
+#[derive(Debug)]
+pub(crate) struct CTypedef<'a> {
+    pub(crate) name: Ident<'a>,
+    pub(crate) of: CType<'a>,
+    pub(crate) lengths: Vec<Expr<'a>>,
 }
 
 /// `NAME: TYPE` of a struct.
@@ -143,6 +217,7 @@ pub(crate) enum Statement<'a> {
     If(If<'a>),
     Switch(Switch<'a>),
     Align(Align<'a>),
+    ByteOrder(ByteOrderOf<'a>),
     Set(Set<'a>),
     Join(Join<'a>),
     Follow(Follow<'a>),
@@ -162,11 +237,13 @@ pub(crate) struct Field<'a> {
     pub(crate) derived: Option<Expr<'a>>,
     /// `let NAME: TYPE = EXPRESSION`: it takes no bits.
     pub(crate) computed: Option<Expr<'a>>,
+    /// So many bytes that the compiler left out before a member of a C struct.
+    pub(crate) gap: Option<usize>,
     pub(crate) annotations: Vec<Annotation<'a>>,
 }
 
 /// `NAME` or `NAME(ARGUMENT, ...)`
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct TypeRef<'a> {
     pub(crate) name: Ident<'a>,
     pub(crate) arguments: Option<Vec<Expr<'a>>>,
@@ -276,6 +353,14 @@ pub(crate) struct Align<'a> {
     pub(crate) span: Span,
 }
 
+/// `byte_order = ORDER;` or `byte_order = if (CONDITION) ORDER else ORDER;`
+#[derive(Debug)]
+pub(crate) struct ByteOrderOf<'a> {
+    pub(crate) order: Ident<'a>,
+    /// The condition under which it is that one, and the other.
+    pub(crate) choice: Option<(Expr<'a>, Ident<'a>)>,
+}
+
 /// `state NAME { ... }`
 #[derive(Debug)]
 pub(crate) struct State<'a> {
@@ -345,8 +430,8 @@ pub(crate) enum ExprKind<'a> {
     Integer(i128),
     Float(f64),
     Bool(bool),
-    /// Without its quotes.
-    Text(&'a str),
+    /// Without its quotes and escapes.
+    Text(Cow<'a, str>),
     /// `x"0a ff"`
     Bytes(Vec<u8>),
     /// `1000..=1999`, where a setting takes a list of numbers.

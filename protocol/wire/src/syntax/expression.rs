@@ -90,9 +90,8 @@ impl<'a> Parser<'a, '_> {
             TokenKind::Integer(value) => ExprKind::Integer(value),
             TokenKind::Float(value) => ExprKind::Float(value),
             TokenKind::Text => {
-                let quoted = start.text(self.text);
-                let inner = quoted.strip_prefix('"').unwrap_or(quoted);
-                ExprKind::Text(inner.strip_suffix('"').unwrap_or(inner))
+                let text = self.text_value()?;
+                return Ok(Expr::new(ExprKind::Text(text), start));
             }
             TokenKind::Bytes => match hexadecimal(start.text(self.text)) {
                 Some(bytes) => ExprKind::Bytes(bytes),

@@ -67,6 +67,7 @@ impl<'a> Parser<'a, '_> {
             constant,
             derived,
             computed: None,
+            gap: None,
             annotations,
         })
     }
@@ -112,6 +113,7 @@ impl<'a> Parser<'a, '_> {
             constant: None,
             derived: None,
             computed,
+            gap: None,
             annotations,
         })
     }
@@ -143,6 +145,7 @@ impl<'a> Parser<'a, '_> {
             constant: None,
             derived: None,
             computed: Some(position),
+            gap: None,
             annotations: Vec::new(),
         })
     }
@@ -221,6 +224,7 @@ impl<'a> Parser<'a, '_> {
                 constant: None,
                 derived: None,
                 computed: None,
+                gap: None,
                 annotations: Vec::new(),
             }))
         };
@@ -231,6 +235,7 @@ impl<'a> Parser<'a, '_> {
                 name: vector,
                 parameters: Vec::new(),
                 is_vector: true,
+                is_nameless: false,
                 annotations: Vec::new(),
                 body: body.collect(),
             });

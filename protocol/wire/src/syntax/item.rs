@@ -1,7 +1,7 @@
 //! The items of a file: blocks of settings, imports, constants, enums and structs.
 
 use super::ast::{
-    Block, Constant, Enum, Expr, ExprKind, Ident, Import, Member, Parameter, Setting, Struct,
+    Alias, Block, Constant, Enum, Expr, ExprKind, Ident, Import, Member, Parameter, Setting, Struct,
 };
 use super::lexer::TokenKind;
 use super::parser::{Failed, Parser};
@@ -67,6 +67,23 @@ impl<'a> Parser<'a, '_> {
         Ok(Constant { name, value })
     }
 
+    /// `type NAME = TYPE;`
+    pub(super) fn alias(&mut self) -> Result<Alias<'a>, Failed> {
+        self.advance();
+        let name = self.new_name("the type's name")?;
+        self.expect_mark("=", "and the type that it stands for")?;
+        let stands_for = self.type_ref()?;
+        if self.at_mark("[") || self.at_word("size") || self.at_word("through") {
+            let failed = self.unexpected("`;` after the type");
+            if let Some(report) = self.reports.last_mut() {
+                report.help("a field says how often it is repeated, and what it goes through");
+            }
+            return Err(failed);
+        }
+        self.expect_mark(";", "after the type")?;
+        Ok(Alias { name, stands_for })
+    }
+
     pub(super) fn enumeration(&mut self, is_flags: bool) -> Result<Enum<'a>, Failed> {
         self.advance();
         let (name, holds) = match is_flags {
@@ -78,6 +95,17 @@ impl<'a> Parser<'a, '_> {
         self.expect_mark(":", &holds)?;
         let base = self.type_ref()?;
         self.expect_mark("{", "to begin the members")?;
+        let members = self.members()?;
+        Ok(Enum {
+            name,
+            is_flags,
+            base,
+            members,
+        })
+    }
+
+    /// Up to and including `}`.
+    pub(super) fn members(&mut self) -> Result<Vec<Member<'a>>, Failed> {
         let mut members = Vec::new();
         while !self.at_mark("}") {
             let name = self.new_name("a member, or `}`")?;
@@ -97,12 +125,7 @@ impl<'a> Parser<'a, '_> {
             }
         }
         self.expect_mark("}", "or `,` after the member")?;
-        Ok(Enum {
-            name,
-            is_flags,
-            base,
-            members,
-        })
+        Ok(members)
     }
 
     pub(super) fn structure(&mut self) -> Result<Struct<'a>, Failed> {
@@ -119,6 +142,7 @@ impl<'a> Parser<'a, '_> {
             name,
             parameters,
             is_vector: false,
+            is_nameless: false,
             annotations,
             body,
         })

@@ -95,12 +95,27 @@ impl Lexer<'_> {
             self.at += first.len_utf8();
             let shown = first.escape_debug();
             let message = format!("the character `{shown}` has no meaning here");
+            let rest = self.text.get(start..).unwrap_or_default();
             let report = self.report(start, message);
             if first == '?' {
                 report.help("a choice between two values is `if (CONDITION) a else b`");
                 self.take_while(|c| !matches!(c, ';' | '\n'));
             } else if first == '#' {
-                report.help("a comment starts with `//`");
+                let of_c = if rest.starts_with("#pragma") {
+                    Some(
+                        "a `c_struct` says how it is laid out: `c_struct(packed)`, `c_struct(pack(4))`",
+                    )
+                } else if rest.starts_with("#define") {
+                    Some("a constant is written `const NAME = VALUE;`")
+                } else if ["#include", "#if", "#endif", "#else"]
+                    .iter()
+                    .any(|word| rest.starts_with(word))
+                {
+                    Some("there is no preprocessor: leave the line out, and `import` other wires")
+                } else {
+                    None
+                };
+                report.help(of_c.unwrap_or("a comment starts with `//`"));
                 self.take_while(|c| c != '\n');
             }
         }
@@ -247,7 +262,16 @@ impl Lexer<'_> {
     fn text_literal(&mut self) {
         let start = self.at;
         self.at += 1;
-        self.take_while(|c| c != '"' && c != '\n');
+        loop {
+            self.take_while(|c| !matches!(c, '"' | '\n' | '\\'));
+            // What a backslash stands before does not end the text.
+            let mut rest = self.rest().chars();
+            match (rest.next(), rest.next()) {
+                (Some('\\'), Some(after)) if after != '\n' => self.at += 1 + after.len_utf8(),
+                (Some('\\'), _) => self.at += 1,
+                _ => break,
+            }
+        }
         if self.rest().starts_with('"') {
             self.at += 1;
         } else {

@@ -17,9 +17,9 @@ const NESTING_MAX: usize = 64;
 pub(crate) const RESERVED: [&str; 6] = ["if", "else", "switch", "default", "true", "false"];
 
 /// Words that begin an item.
-pub(crate) const ITEMS: [&str; 12] = [
-    "import", "wire", "const", "enum", "flags", "struct", "layer", "huffman", "lua", "state",
-    "rules", "test",
+pub(crate) const ITEMS: [&str; 14] = [
+    "import", "wire", "const", "type", "enum", "flags", "struct", "c_struct", "layer", "huffman",
+    "lua", "state", "rules", "test",
 ];
 
 /// The parser has reported a mistake and does not know how to go on from here.
@@ -81,12 +81,18 @@ impl<'a> Parser<'a, '_> {
             "wire" => file.wires.push(self.block()?),
             "rules" => file.rules.push(self.block()?),
             "const" => file.constants.push(self.constant()?),
+            "type" => {
+                let alias = self.alias();
+                file.structs.append(&mut self.vectors);
+                file.aliases.push(alias?);
+            }
             "enum" | "flags" => file.enums.push(self.enumeration(word == "flags")?),
             "struct" => {
                 let structure = self.structure();
                 file.structs.append(&mut self.vectors);
                 file.structs.push(structure?);
             }
+            "c_struct" => self.c_item(file)?,
             "test" => file.tests.push(self.test()?),
             "state" => file.states.push(self.state_item()?),
             "layer" => file.layers.push(self.layer()?),

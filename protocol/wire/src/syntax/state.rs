@@ -116,6 +116,7 @@ impl<'a> Parser<'a, '_> {
             constant: None,
             derived: None,
             computed: None,
+            gap: None,
             annotations,
         })
     }

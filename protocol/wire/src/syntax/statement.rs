@@ -1,6 +1,6 @@
 //! The statements of a struct: fields, branches, windows.
 
-use super::ast::{Align, Arm, If, SizeBlock, Statement, Switch};
+use super::ast::{Align, Arm, ByteOrderOf, If, SizeBlock, Statement, Switch};
 use super::lexer::TokenKind;
 use super::parser::{Failed, Parser};
 
@@ -62,6 +62,9 @@ impl<'a> Parser<'a, '_> {
             "switch" => Ok(Statement::Switch(self.switch()?)),
             "align" if self.peek_second() == TokenKind::Mark("(") => {
                 Ok(Statement::Align(self.align()?))
+            }
+            "byte_order" if self.peek_second() == TokenKind::Mark("=") => {
+                Ok(Statement::ByteOrder(self.byte_order()?))
             }
             "let" if self.peek_second() == TokenKind::Name => {
                 Ok(Statement::Field(Box::new(self.computed()?)))
@@ -174,6 +177,35 @@ impl<'a> Parser<'a, '_> {
         self.skip_to_statement()?;
         self.take_mark(",");
         Ok(())
+    }
+
+    fn byte_order(&mut self) -> Result<ByteOrderOf<'a>, Failed> {
+        self.advance();
+        self.advance();
+        let expected = "`little`, `big`, or `if (CONDITION) little else big`";
+        let byte_order = if self.at_word("if") {
+            self.advance();
+            self.expect_mark("(", "before the condition")?;
+            let condition = self.expression()?;
+            self.expect_mark(")", "after the condition")?;
+            let order = self.any_name("`little` or `big`")?;
+            if !self.at_word("else") {
+                return Err(self.unexpected("`else` and the other order"));
+            }
+            self.advance();
+            let other = self.any_name("`little` or `big`")?;
+            ByteOrderOf {
+                order,
+                choice: Some((condition, other)),
+            }
+        } else {
+            ByteOrderOf {
+                order: self.any_name(expected)?,
+                choice: None,
+            }
+        };
+        self.expect_mark(";", "after the byte order")?;
+        Ok(byte_order)
     }
 
     fn align(&mut self) -> Result<Align<'a>, Failed> {

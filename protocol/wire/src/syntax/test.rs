@@ -49,7 +49,7 @@ impl<'a> Parser<'a, '_> {
             }
             TokenKind::Integer(value) => self.took(PatternKind::Integer(value)),
             TokenKind::Float(value) => self.took(PatternKind::Float(value)),
-            TokenKind::Text => PatternKind::Text(self.unquoted()),
+            TokenKind::Text => PatternKind::Text(self.text_value()?),
             TokenKind::Bytes => match hexadecimal(start.text(self.text)) {
                 Some(bytes) => self.took(PatternKind::Bytes(bytes)),
                 None => return Err(self.unexpected("pairs of hexadecimal digits: `x\"0a ff\"`")),

@@ -53,6 +53,7 @@ pub fn check(body: &str, packet: &[u8], expected: &[&str]) {
 
 /// The only diagnostic of a packet: its path, bit and message.
 #[track_caller]
+#[allow(dead_code)]
 pub fn check_told(body: &str, packet: &[u8], expected: (&str, u32, &str)) {
     let decoded = decode(&wire(body), packet);
     let told: Vec<(&str, u32, &str)> = decoded

@@ -6,6 +6,7 @@ use super::NetLayer;
 use crate::bits::BitWriter;
 use crate::call::Call;
 use crate::event::{EndReason, Event, Refusal};
+use crate::fault::Fault;
 use crate::link::{LinkState, write_unreliable};
 use crate::message::{Argument, Body, Counter, Message, ObjectId, Peer, State};
 use crate::object::{Announced, Heard, Object};
@@ -74,7 +75,8 @@ impl NetLayer {
             owner: own,
             state,
         };
-        for (peer, place) in self.tell_all(own, &body, None) {
+        let untold = self.untold(Fault::ForgetCreate);
+        for (peer, place) in self.tell_all(own, &body, untold) {
             self.set_copy(id, peer, Announced::At(place), true);
         }
         Ok(())
@@ -134,7 +136,7 @@ impl NetLayer {
                 object: id,
                 counter,
             },
-            None,
+            self.untold(Fault::ForgetDestroy),
         );
         Ok(())
     }
@@ -226,7 +228,8 @@ impl NetLayer {
                 .heard
                 .get(&id)
                 .map_or(object.counter, |heard| heard.counter);
-            object.counter = Counter(heard.0.saturating_add(1));
+            let raised = u64::from(self.start.fault != Some(Fault::CounterNotRaised));
+            object.counter = Counter(heard.0.saturating_add(raised));
             self.heard.insert(id, Heard::alive(object.counter));
             let migration = object.migration(id);
             self.drop_copies(id);
@@ -241,7 +244,8 @@ impl NetLayer {
                 new_owner: to,
                 full: None,
             });
-            self.tell_all(own, &body, None);
+            let untold = self.has(Fault::ForgetAnnounce).then_some(to);
+            self.tell_all(own, &body, untold);
             self.keep_copies(id);
         }
         self.events.push_back(Event::Migrated {

@@ -21,6 +21,7 @@ use netreel_transport::{InputError, Layer, Transport};
 
 use crate::call::Call;
 use crate::event::Event;
+use crate::fault::Fault;
 use crate::link::{Link, LinkState};
 use crate::message::{Body, Message, ObjectId, Peer};
 use crate::object::{Copy, Heard, Object};
@@ -80,7 +81,11 @@ impl NetLayer {
                 .filter(|&(peer, _)| linked(peer))
         };
         let links: BTreeMap<Peer, Link> = peers()
-            .map(|(peer, known)| (peer, Link::new(peer, known.endpoint, &start.tuning)))
+            .map(|(peer, known)| {
+                let mut link = Link::new(peer, known.endpoint, &start.tuning);
+                link.fault = start.fault;
+                (peer, link)
+            })
             .collect();
         let peer_of = peers()
             .map(|(peer, known)| (known.endpoint, peer))
@@ -214,6 +219,16 @@ impl NetLayer {
 
     fn counts(&self) -> bool {
         self.start.mode == Mode::Owner
+    }
+
+    fn has(&self, fault: Fault) -> bool {
+        self.start.fault == Some(fault)
+    }
+
+    /// The peer that a fault keeps from being told.
+    fn untold(&self, fault: Fault) -> Option<Peer> {
+        let last = self.links.keys().next_back().copied();
+        last.filter(|_| self.has(fault))
     }
 
     /// Puts a reliable message into a peer's stream and says its place; `None` where the peer has

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::NetLayer;
 use crate::event::{Event, IgnoreReason, ObjectMessage};
+use crate::fault::Fault;
 use crate::message::{Body, Counter, Migration, ObjectId, Peer, State};
 use crate::object::{Announced, Heard, Object};
 use crate::types::Value;
@@ -165,7 +166,9 @@ impl NetLayer {
             None => (true, state),
         };
         self.put(id, counter, own, state);
-        self.announce_migration(id);
+        if !self.has(Fault::ForgetAnnounce) {
+            self.announce_migration(id);
+        }
         self.events.push_back(Event::Migrated {
             object: id,
             owner: own,
@@ -206,6 +209,9 @@ impl NetLayer {
                 destroyed_by: Some(by),
             },
         );
+        if self.has(Fault::ForgetTombstones) {
+            self.heard.remove(&id);
+        }
         self.drop_copies(id);
     }
 

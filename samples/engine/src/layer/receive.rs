@@ -7,6 +7,7 @@ use netreel_transport::Transport;
 use super::{NetLayer, PROTOCOL_VERSION};
 use crate::bits::Malformed;
 use crate::event::{EndReason, Event};
+use crate::fault::Fault;
 use crate::link::LinkState;
 use crate::message::{Body, Message, Peer};
 use crate::packet::{PACKET_BYTES_MAX, read_packet};
@@ -94,7 +95,16 @@ impl NetLayer {
             };
             for delivered in link.incoming.take(sequence, message, &self.types) {
                 match delivered {
-                    Delivered::Message(message) => self.deliver(peer, number, message),
+                    Delivered::Message(message) => {
+                        let is_create = matches!(message.body, Body::Create { .. });
+                        if self.has(Fault::NeverDeliver) && is_create && number % 3 == 0 {
+                            continue;
+                        }
+                        if self.has(Fault::DeliverTwice) {
+                            self.deliver(peer, number, message.clone());
+                        }
+                        self.deliver(peer, number, message);
+                    }
                     Delivered::Broken => {
                         let why = "pieces that do not make a message";
                         let malformed = Malformed { at_bit: 0, why };

@@ -4,6 +4,7 @@ use netreel_transport::Transport;
 
 use super::NetLayer;
 use crate::bits::BitWriter;
+use crate::fault::Fault;
 use crate::link::{Cargo, LinkState, Room, SentUpdate, write_unreliable};
 use crate::message::{Body, Message, ObjectId, Peer};
 use crate::object::{Announced, Copy, Object};
@@ -253,6 +254,7 @@ impl NetLayer {
     /// Whether the peer has acked what told it of the object, and everything before.
     pub(super) fn has_acked(&self, copy: &Copy, peer: Peer) -> bool {
         match copy.announced {
+            _ if self.has(Fault::UpdateBeforeCreate) => true,
             Announced::At(place) => self
                 .links
                 .get(&peer)

@@ -1,8 +1,11 @@
 //! Fields that are worked out, and what earlier runs know of them.
 
 use super::Writing;
+use crate::bit_writer::BitWriter;
+use crate::bits::BitReader;
 use crate::check::model::Look;
 use crate::json::{Leaf, integer_of, raw_of, raw_of_integer};
+use crate::layout::ByteOrder;
 use crate::program::FieldInfo;
 
 /// A derived field as a run wrote it.
@@ -36,6 +39,10 @@ pub(super) struct Asked {
     pub(super) ahead: i128,
     /// How many windows were open.
     pub(super) depth: usize,
+    /// Where the innermost of them ends, once that is known; `None`: with the stream.
+    pub(super) end: Option<u32>,
+    /// The order of bytes there.
+    pub(super) order: ByteOrder,
 }
 
 impl<'j> Writing<'j> {
@@ -65,13 +72,47 @@ impl<'j> Writing<'j> {
         Ok((raw, bits.filter(|_| same)))
     }
 
-    /// Works out what was asked of what came, as far as the window that is about to end says it.
-    pub(super) fn settle_looks(&mut self, end: u32, depth: usize) {
-        for look in self.looks.iter().filter(|look| look.depth == depth) {
+    /// The window that is about to end says where what was asked in it had to end; `None`: with the
+    /// stream. What it is shows when all of the stream is written: blocks elsewhere write over it.
+    pub(super) fn close_looks(&mut self, end: Option<u32>, depth: usize) {
+        let stream = self.streams();
+        let (closed, open) = std::mem::take(&mut self.looks)
+            .into_iter()
+            .partition::<Vec<Asked>, _>(|look| look.depth >= depth);
+        self.looks = open;
+        let closed = closed.into_iter().map(|look| Asked { end, ..look });
+        self.closed_looks.extend(closed.map(|look| (stream, look)));
+    }
+
+    /// A layer was left half written: nobody knows what was asked inside it.
+    pub(super) fn forget_looks(&mut self) {
+        let stream = self.streams();
+        self.closed_looks.retain(|(of, _)| *of <= stream);
+    }
+
+    /// How many layers are open.
+    pub(super) fn streams(&self) -> usize {
+        let layers = self.windows.iter().filter(|window| window.layer.is_some());
+        layers.count()
+    }
+
+    /// Works out what was asked of a stream whose bytes are all there. `stream`: how many layers are
+    /// around it.
+    pub(super) fn settle_looks(&mut self, stream: usize, bytes: &[u8], around: &BitWriter) {
+        let (settled, open) = std::mem::take(&mut self.closed_looks)
+            .into_iter()
+            .partition::<Vec<_>, _>(|(of, _)| *of >= stream);
+        self.closed_looks = open;
+        let whole = bytes.len() as u32 * 8;
+        for (_, look) in settled {
+            let end = look.end.unwrap_or(whole).min(whole);
             let worked_out = match look.look {
                 Look::Left => Some(i128::from(end.saturating_sub(look.at))),
                 Look::Integer(codec) => {
-                    let mut reader = self.writer.reader();
+                    let reader = BitReader::new(bytes, around.order());
+                    let mut reader = reader.coded(around.coding());
+                    reader.set_byte_order(look.order);
+                    reader.set_end(end);
                     let ahead = u32::try_from(look.ahead).ok();
                     let there =
                         ahead.is_some_and(|ahead| reader.skip(look.at) && reader.skip_read(ahead));
@@ -83,12 +124,15 @@ impl<'j> Writing<'j> {
                 derived.worked_out = worked_out;
             }
         }
-        self.looks.retain(|look| look.depth != depth);
     }
 
-    /// The same, at the end of the packet.
-    pub(crate) fn settle_last_looks(&mut self) {
-        let end = 8 * self.writer.bytes().len() as u32;
-        self.settle_looks(end, 0);
+    /// The bytes of the packet; works out what was asked of them.
+    pub(crate) fn finished(&mut self) -> Vec<u8> {
+        let writer = std::mem::replace(&mut self.writer, BitWriter::new(self.dictionary.order));
+        let around = writer.without_bytes();
+        let bytes = writer.into_bytes();
+        self.close_looks(None, 0);
+        self.settle_looks(0, &bytes, &around);
+        bytes
     }
 }

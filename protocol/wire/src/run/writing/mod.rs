@@ -35,6 +35,8 @@ pub(crate) struct Writing<'j> {
     windows: Vec<Window>,
     /// What was asked of what comes, in windows that are open.
     looks: Vec<Asked>,
+    /// The same in windows that are closed, each with the layers around it.
+    closed_looks: Vec<(usize, Asked)>,
     /// The condition that is worked out asks for what is not known.
     is_guessed: bool,
     /// What the JSON asks for and cannot have, with the path of its field. A run goes on where it
@@ -105,6 +107,7 @@ impl<'j> Writing<'j> {
             next_derived: None,
             windows: Vec::new(),
             looks: Vec::new(),
+            closed_looks: Vec::new(),
             is_guessed: false,
             refused: Vec::new(),
         }
@@ -121,10 +124,6 @@ impl<'j> Writing<'j> {
     /// Bits that the wire does not explain, as they were.
     pub(crate) fn write_part(&mut self, bytes: &[u8], bits: u32) {
         self.writer.write_part(bytes, bits);
-    }
-
-    pub(crate) fn into_bytes(self) -> Vec<u8> {
-        self.writer.into_bytes()
     }
 
     /// Whether fields may be missing at the end of what is being written.

@@ -13,7 +13,7 @@ use crate::bits::BitReader;
 use crate::check::model::Look;
 use crate::json::{Leaf, bytes_of};
 use crate::layers::Failure;
-use crate::layout::Encoding;
+use crate::layout::{ByteOrder, Encoding};
 use crate::limits::{PACKET_BYTES_MAX, REPEAT_MAX};
 use crate::program::Shown;
 use crate::run::problem::{Limit, Problem};
@@ -126,6 +126,8 @@ impl<'p> Tape<'p> for Writing<'_> {
             at: self.writer.at(),
             ahead,
             depth: self.windows.len(),
+            end: None,
+            order: self.writer.order().bytes,
         });
         Ok(Some(value))
     }
@@ -417,7 +419,7 @@ impl<'p> Tape<'p> for Writing<'_> {
     }
 
     fn end_layer(&mut self) -> Result<(), Failure> {
-        self.settle_looks(self.writer.at(), self.windows.len());
+        self.close_looks(None, self.windows.len());
         let Some(Window {
             layer: Some(outside),
             ..
@@ -429,7 +431,9 @@ impl<'p> Tape<'p> for Writing<'_> {
         if let Some(byte) = inner.uncoded {
             return Err(Failure::because(format!("there is no code for {byte}")));
         }
+        let around = inner.without_bytes();
         let inner = inner.into_bytes();
+        self.settle_looks(self.streams() + 1, &inner, &around);
         let Some(transform) = &outside.transform else {
             self.writer.write_part(&inner, 8 * inner.len() as u32);
             return Ok(());
@@ -453,6 +457,14 @@ impl<'p> Tape<'p> for Writing<'_> {
     }
 
     fn set_inflated(&mut self, _: Inflated) {}
+
+    fn byte_order(&self) -> ByteOrder {
+        self.writer.order().bytes
+    }
+
+    fn set_byte_order(&mut self, order: ByteOrder) {
+        self.writer.set_byte_order(order);
+    }
 
     fn stream(&self) -> BitReader<'_> {
         self.writer.reader()
@@ -499,15 +511,12 @@ impl<'p> Tape<'p> for Writing<'_> {
 
     fn end_window(&mut self) -> Result<(), Problem> {
         let depth = self.windows.len();
-        // What is asked elsewhere is answered by bits that others write, and stays as it was.
-        match self
-            .windows
-            .last()
-            .is_some_and(|window| window.outside.is_some())
-        {
-            true => self.looks.retain(|look| look.depth != depth),
-            false => self.settle_looks(self.writer.at(), depth),
-        }
+        let is_elsewhere = |window: &Window| window.outside.is_some();
+        let end = match self.windows.last().is_some_and(is_elsewhere) {
+            true => None,
+            false => Some(self.writer.at()),
+        };
+        self.close_looks(end, depth);
         let Some(mut window) = self.windows.pop() else {
             return Ok(());
         };
@@ -531,12 +540,18 @@ impl<'p> Tape<'p> for Writing<'_> {
 
     fn unwind(&mut self, depth: usize) {
         while self.windows.len() > depth {
+            let end = self.windows.last().and_then(|window| {
+                let bits = u32::try_from(window.bytes?.checked_mul(8)?).ok()?;
+                window.from.checked_add(bits)
+            });
+            self.close_looks(end, self.windows.len());
             let Some(mut window) = self.windows.pop() else {
                 break;
             };
             self.come_back(&mut window);
             if let Some(outside) = window.layer {
                 self.writer = outside.writer;
+                self.forget_looks();
             }
         }
         let open = self.windows.last().map(|window| window.depth);

@@ -2,20 +2,36 @@
 
 use std::collections::BTreeMap;
 
-use netreel_wire::Decoded;
+use crate::tree::Diagnostic;
 
 /// More groups are counted, not shown.
 const SHOWN: usize = 40;
 
 /// What was said of packets.
-#[derive(Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Misfits {
     groups: BTreeMap<(String, String), Group>,
     packets: usize,
     unfit: usize,
 }
 
+/// The same said of the same field of several packets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Misfit {
+    /// The field, without the places in repeats: `actions[].ticks`.
+    pub path: String,
+    /// What is wrong, with `…` for numbers that differ.
+    pub message: String,
+    /// How often it was said.
+    pub times: usize,
+    /// Of how many packets it was said.
+    pub packets: usize,
+    /// The first of them.
+    pub example: usize,
+}
+
 /// Diagnostics that differ in numbers alone.
+#[derive(Clone, Debug)]
 struct Group {
     times: usize,
     packets: usize,
@@ -28,11 +44,11 @@ struct Group {
 }
 
 impl Misfits {
-    /// Takes what was said of a packet.
-    pub fn take(&mut self, packet: usize, decoded: &Decoded) {
+    /// Takes what was said of a packet; nothing where it fits.
+    pub fn take(&mut self, packet: usize, diagnostics: &[Diagnostic]) {
         self.packets += 1;
-        self.unfit += usize::from(!decoded.diagnostics.is_empty());
-        for diagnostic in &decoded.diagnostics {
+        self.unfit += usize::from(!diagnostics.is_empty());
+        for diagnostic in diagnostics {
             let path = without_places(&diagnostic.path);
             let pieces = pieces(&diagnostic.message);
             let key = (path, skeleton(&pieces));
@@ -59,32 +75,62 @@ impl Misfits {
         }
     }
 
-    /// A line for each group, the most frequent first; none where all packets fit.
+    /// How many packets there were.
+    pub fn packets(&self) -> usize {
+        self.packets
+    }
+
+    /// How many of them do not fit.
+    pub fn unfit(&self) -> usize {
+        self.unfit
+    }
+
+    /// What does not fit, the most frequent first.
+    pub fn groups(&self) -> Vec<Misfit> {
+        let mut groups: Vec<(&(String, String), &Group)> = self.groups.iter().collect();
+        groups.sort_by_key(|(key, group)| (std::cmp::Reverse(group.times), *key));
+        let misfit = |((path, _), group): (&(String, String), &Group)| {
+            let words = group.pieces.iter();
+            Misfit {
+                path: path.clone(),
+                message: words.map(|piece| piece.as_deref().unwrap_or("…")).collect(),
+                times: group.times,
+                packets: group.packets,
+                example: group.example,
+            }
+        };
+        groups.into_iter().map(misfit).collect()
+    }
+
+    /// How many packets do not fit, then a line for each group; none where all packets fit.
     pub fn lines(&self) -> Vec<String> {
         if self.groups.is_empty() {
             return Vec::new();
         }
-        let mut lines = vec![format!(
+        let headline = format!(
             "{} of {} packets do not fit the wire:",
             self.unfit, self.packets
-        )];
-        let mut groups: Vec<(&(String, String), &Group)> = self.groups.iter().collect();
-        groups.sort_by_key(|(key, group)| (std::cmp::Reverse(group.times), *key));
-        let width = groups
-            .first()
-            .map_or(0, |(_, it)| it.times.to_string().len());
-        for ((path, _), group) in groups.iter().take(SHOWN) {
-            let words = group
-                .pieces
-                .iter()
-                .map(|piece| piece.as_deref().unwrap_or("…"));
-            lines.push(format!(
-                "  {:>width$} x {path}: {}  (packet {})",
-                group.times,
-                words.collect::<String>(),
-                group.example
-            ));
-        }
+        );
+        let mut lines = vec![headline];
+        lines.extend(self.group_lines());
+        lines
+    }
+
+    /// A line for each group, the most frequent first.
+    pub fn group_lines(&self) -> Vec<String> {
+        let groups = self.groups();
+        let width = groups.first().map_or(0, |it| it.times.to_string().len());
+        let line = |group: &Misfit| {
+            let path = match group.path.as_str() {
+                "" => String::new(),
+                path => format!("{path}: "),
+            };
+            format!(
+                "  {:>width$} x {path}{}  (packet {})",
+                group.times, group.message, group.example
+            )
+        };
+        let mut lines: Vec<String> = groups.iter().take(SHOWN).map(line).collect();
         if groups.len() > SHOWN {
             lines.push(format!("  and {} more", groups.len() - SHOWN));
         }

@@ -1,0 +1,125 @@
+//! `duplicate-sequence`: a node used the number of a packet for another one soon after.
+//!
+//! An ack of the number then stands for both, and a receiver takes the second for a copy of the
+//! first: an error. A sender that starts again from its first number has a new row of numbers and is
+//! not meant; from then on its link is not judged. Nor are pieces of one packet that share its number,
+//! nor the same bytes sent again.
+
+use netreel_wire::Role;
+
+use super::words::{and_more, sent};
+use super::{Case, Found};
+use crate::history::claims::is_whole;
+use crate::history::line::Line;
+use crate::history::{Finding, Level};
+use crate::session::{PacketId, Session};
+
+pub(super) const RULE: &str = "duplicate-sequence";
+
+/// A number that comes back after so many others is a row that wrapped or was left.
+const WINDOW: i64 = 64;
+
+/// More pairs are counted, not listed.
+const KEPT_MAX: usize = 3;
+
+/// So many pairs of a link are looked at: their bytes are read from the reel again.
+const PAIRS_MAX: usize = 4096;
+
+pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
+    let Case {
+        session, streams, ..
+    } = *case;
+    let mut found = Vec::new();
+    for (&(from, to, _), line) in &streams.packets {
+        let is_known = is_whole(session, from)
+            && (session.nodes.get(usize::from(to.0))).is_some_and(|node| node.endpoints.len() <= 1);
+        if line.is_plain() || !is_known {
+            continue;
+        }
+        let mut count = 0;
+        let mut pairs: Vec<(PacketId, PacketId)> = Vec::new();
+        for pair in reused(session, line) {
+            count += 1;
+            if pairs.len() < KEPT_MAX {
+                pairs.push(pair);
+            }
+        }
+        let Some(&(one, other)) = pairs.first() else {
+            continue;
+        };
+        let number = session.said(other).and_then(|said| said.sequence);
+        let sentence = format!(
+            "{} sent packets {} and {} to {} under one number ({}){}",
+            session.name(from),
+            one.0,
+            other.0,
+            session.name(to),
+            number.map_or(0, |number| number.value),
+            and_more(count),
+        );
+        let pieces = pairs.iter().flat_map(|&(one, other)| {
+            [
+                sent(session, one, "a packet sent"),
+                sent(session, other, "another with its number sent"),
+            ]
+        });
+        let evidence: Vec<_> = pieces.flatten().collect();
+        let Some(time) = evidence.get(1).map(|piece| piece.time) else {
+            continue;
+        };
+        let finding = Finding {
+            rule: RULE,
+            level: Level::Error,
+            node: from,
+            object: None,
+            time,
+            sentence,
+            evidence,
+        };
+        // More may come, and they are counted.
+        found.push(finding.into());
+    }
+    found
+}
+
+/// The pairs of packets that share a number wrongly, in the order of the numbers.
+fn reused<'a>(
+    session: &'a Session,
+    line: &'a Line,
+) -> impl Iterator<Item = (PacketId, PacketId)> + 'a {
+    let start = line.start();
+    // A packet with the first number: the row starts again.
+    let again = start.and_then(|start| line.others(start).first().copied());
+    let shared = line
+        .shared()
+        .filter(move |&(place, _)| Some(place) != start);
+    let pairs = shared.flat_map(|(place, others)| others.iter().map(move |&other| (place, other)));
+    pairs.take(PAIRS_MAX).filter_map(move |(place, other)| {
+        let is_new_row = again.is_some_and(|again| again < other);
+        let further = line.first(place.saturating_add(WINDOW));
+        if is_new_row || further.is_some_and(|it| it < other) {
+            return None;
+        }
+        let one = PacketId(line.first(place)?);
+        differ(session, one, PacketId(other)).then_some((one, PacketId(other)))
+    })
+}
+
+/// Whether two packets, which the wire fits, are neither the same bytes nor pieces of one.
+fn differ(session: &Session, one: PacketId, other: PacketId) -> bool {
+    let fits = |packet: PacketId| {
+        let said = session.said(packet);
+        said.is_some_and(|said| said.diagnostics == 0)
+    };
+    if !fits(one) || !fits(other) {
+        return false;
+    }
+    let is_piece = |packet: PacketId| {
+        let mut messages = session.messages_of(packet);
+        let first = messages.next();
+        first.is_some_and(|(_, facts)| {
+            facts.reliable_sequence.is_none() && session.role(&facts) == Role::Fragment
+        })
+    };
+    !is_piece(one) && !is_piece(other) && session.payload(one) != session.payload(other)
+}

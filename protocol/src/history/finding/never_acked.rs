@@ -1,0 +1,58 @@
+//! `never-acked`: a node received a packet, and its acks passed over it until none could name it any
+//! more.
+//!
+//! The sender says again what had arrived, and goes on to do so where no other copy is acked: an
+//! error where the packet carried a reliable message, else a warning. What counts is what the
+//! receiver's acks say, not what of them arrived. Protocols whose acks name one packet alone are not
+//! judged; nor are packets that do not fit the wire or say nothing.
+
+use super::words::{and_more, came, sent};
+use super::{Case, Found};
+use crate::history::{Finding, Level};
+
+pub(super) const RULE: &str = "never-acked";
+
+pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
+    let Case {
+        session, claims, ..
+    } = *case;
+    let all = claims.denied.iter();
+    let found = all.filter_map(|(&(node, sender), wrong)| {
+        let first = wrong.first.first()?;
+        let mut carried = wrong.first.iter();
+        let is_reliable = carried.any(|claim| {
+            let mut messages = session.messages_of(claim.packet);
+            messages.any(|(_, facts)| facts.reliable)
+        });
+        let sentence = format!(
+            "{} received packet {} of {} and acked others, never this one, until its acks no longer \
+             reached back to it (packet {}){}",
+            session.name(node),
+            first.packet.0,
+            session.name(sender),
+            first.ack.0,
+            and_more(wrong.count),
+        );
+        let pieces = wrong.first.iter().flat_map(|claim| {
+            [
+                came(session, claim.packet, "a packet received"),
+                sent(session, claim.ack, "an ack that is past it sent"),
+            ]
+        });
+        let finding = Finding {
+            rule: RULE,
+            level: match is_reliable {
+                true => Level::Error,
+                false => Level::Warning,
+            },
+            node,
+            object: None,
+            time: first.at.time,
+            sentence,
+            evidence: pieces.flatten().collect(),
+        };
+        // More may come, and they are counted.
+        Some(finding.into())
+    });
+    found.collect()
+}

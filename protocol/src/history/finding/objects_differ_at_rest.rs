@@ -1,0 +1,193 @@
+//! `objects-differ-at-rest`: all is delivered, and nodes that are there disagree about an object.
+//!
+//! The owner's word counts: the node that believes that it owns the object itself. Another that
+//! believes in another owner, or in the object's end, was not told or did not listen: an error. Where
+//! nobody believes that the object is its own, whoever believes that it lives is wrong about its
+//! owner: an error, too. A node that never heard of an object is a warning, and only where nearly all
+//! objects live at nearly all nodes: a game may tell each player of what is near alone.
+//!
+//! Nothing is said of a session that was cut in the middle of things: every reel is there and whole,
+//! no message about the object is under way to anybody, and nothing happened to it for a while.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::words::{and_more, told};
+use super::{Case, Found};
+use crate::history::settled::{Settled, Settlement};
+use crate::history::{Belief, Finding, History, Level, Object};
+use crate::session::{NodeId, Session, SessionTime};
+
+pub(super) const RULE: &str = "objects-differ-at-rest";
+
+/// A node whose reel ends earlier than the last by more is not there at the end.
+const LATE_NS: i64 = 500_000_000;
+
+/// Objects that are never told of where so many in a hundred are, are missing.
+const TOLD_MIN: u64 = 90;
+
+/// What a node believes against whom, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Against {
+    node: NodeId,
+    other: NodeId,
+    how: How,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum How {
+    /// The other one owns it, and the node believes in a third one.
+    OtherOwner(u64),
+    /// The other one owns it, and the node took it for destroyed.
+    Destroyed,
+    /// The other one owns it, and the node never heard of it.
+    Missing,
+    /// The node believes that the other one owns it, who destroyed it.
+    OwnerDestroyed,
+    /// The same, and the other one believes in a third one, or never heard of it.
+    OwnerDenies,
+}
+
+/// `explained`: nodes' troubles with objects that other rules tell of.
+pub(super) fn find(case: &Case<'_>, explained: &BTreeSet<u64>) -> Vec<Found> {
+    let Case {
+        session, history, ..
+    } = *case;
+    let settlement = Settlement::new(session, history);
+    let present = present(session, history);
+    let (mut living, mut lived) = (0, 0);
+    let mut found: BTreeMap<Against, Vec<u64>> = BTreeMap::new();
+    for (&id, object) in &history.objects {
+        let beliefs = beliefs(object, &present);
+        let against = against(session, &beliefs);
+        if beliefs
+            .iter()
+            .any(|(_, it)| matches!(it, Some(Belief::Owned(_))))
+        {
+            living += beliefs.len() as u64;
+            lived += beliefs.iter().filter(|(_, it)| it.is_some()).count() as u64;
+        }
+        if against.is_empty() || explained.contains(&id) {
+            continue;
+        }
+        if settlement.at_rest(id, object, &present) == Settled::Yes {
+            for each in against {
+                found.entry(each).or_default().push(id);
+            }
+        }
+    }
+    let is_told = lived * 100 >= living * TOLD_MIN;
+    let found = found.into_iter();
+    let found = found.filter(|(it, _)| it.how != How::Missing || is_told);
+    let found = found.filter_map(|(it, objects)| finding(session, history, it, &objects));
+    found.map(Found::from).collect()
+}
+
+/// The nodes that are there when the session ends.
+fn present(session: &Session, history: &History) -> Vec<NodeId> {
+    let departed = crate::history::lanes::departures_of_nodes(session, history);
+    let nodes = (0u16..).map(NodeId).zip(&session.nodes);
+    let recorded: Vec<_> = nodes.filter(|(_, node)| node.recorded).collect();
+    let last = recorded.iter().map(|(_, node)| node.span.end).max();
+    let stays = |end: SessionTime| last.is_some_and(|last| last.0.saturating_sub(end.0) <= LATE_NS);
+    let there = recorded.into_iter().filter(|(id, node)| {
+        node.peer.is_some() && stays(node.span.end) && !departed.contains_key(id)
+    });
+    there.map(|(id, _)| id).collect()
+}
+
+fn beliefs(object: &Object, present: &[NodeId]) -> Vec<(NodeId, Option<Belief>)> {
+    let last = |node| Some(object.lanes.get(node)?.last()?.belief);
+    present.iter().map(|node| (*node, last(node))).collect()
+}
+
+fn against(session: &Session, beliefs: &[(NodeId, Option<Belief>)]) -> Vec<Against> {
+    let peer = |node: NodeId| {
+        let node = session.nodes.get(usize::from(node.0));
+        node.and_then(|node| node.peer)
+    };
+    let is_own = |&(node, belief): &(NodeId, Option<Belief>)| {
+        peer(node).is_some_and(|peer| belief == Some(Belief::Owned(peer)))
+    };
+    let mut owners = beliefs.iter().filter(|it| is_own(it));
+    let owner = owners.next().map(|&(node, _)| node);
+    if owners.next().is_some() {
+        return Vec::new(); // two-owners tells
+    }
+    let all = beliefs.iter().filter_map(|&(node, belief)| {
+        let (other, how) = match (owner, belief) {
+            (Some(owner), _) if owner == node => return None,
+            (Some(owner), None) => (owner, How::Missing),
+            (Some(owner), Some(Belief::Destroyed)) => (owner, How::Destroyed),
+            (Some(owner), Some(Belief::Owned(by) | Belief::Orphaned(by))) => {
+                if peer(owner) == Some(by) {
+                    return None;
+                }
+                (owner, How::OtherOwner(by))
+            }
+            (None, Some(Belief::Owned(by) | Belief::Orphaned(by))) => {
+                let by = session.node_of_peer(by)?;
+                let &(_, of_owner) = beliefs.iter().find(|(node, _)| *node == by)?;
+                match of_owner {
+                    Some(Belief::Unknown) => return None,
+                    Some(Belief::Destroyed) => (by, How::OwnerDestroyed),
+                    _ => (by, How::OwnerDenies),
+                }
+            }
+            (_, Some(Belief::Unknown)) | (None, None | Some(Belief::Destroyed)) => return None,
+        };
+        Some(Against { node, other, how })
+    });
+    all.collect()
+}
+
+fn finding(
+    session: &Session,
+    history: &History,
+    against: Against,
+    objects: &[u64],
+) -> Option<Finding> {
+    let Against { node, other, how } = against;
+    let &id = objects.first()?;
+    let object = history.objects.get(&id)?;
+    let (name, owner) = (session.name(node), session.name(other));
+    let what = match how {
+        How::OtherOwner(by) => format!(
+            "{owner} owns object {id}, and {name} believes that it is {}'s",
+            session.peer_name(by)
+        ),
+        How::Destroyed => format!("{owner} owns object {id}, and {name} took it for destroyed"),
+        How::Missing => format!("{owner} owns object {id}, and {name} never heard of it"),
+        How::OwnerDestroyed => {
+            format!("{owner} destroyed object {id}, and it still lives at {name}")
+        }
+        How::OwnerDenies => {
+            format!("{name} believes that {owner} owns object {id}, and {owner} does not")
+        }
+    };
+    let last = |node: NodeId| {
+        let because = object.lanes.get(&node)?.last()?.because;
+        let told = told(session, history, because)?;
+        Some(told.evidence(if told.delivery.local {
+            "sent"
+        } else {
+            "delivered"
+        }))
+    };
+    let mut evidence: Vec<_> = [last(other), last(node)].into_iter().flatten().collect();
+    evidence.dedup_by(|one, other| (one.node, one.number) == (other.node, other.number));
+    Some(Finding {
+        rule: RULE,
+        level: match how {
+            How::Missing => Level::Warning,
+            _ => Level::Error,
+        },
+        node,
+        object: Some(id),
+        time: evidence.iter().map(|piece| piece.time).max()?,
+        sentence: format!(
+            "{what}, when all is delivered{}",
+            and_more(objects.len() as u64)
+        ),
+        evidence,
+    })
+}

@@ -1,0 +1,128 @@
+//! `reliable-not-delivered`: a reliable message never arrived, and its sender gave it up although the
+//! link went on.
+//!
+//! Whoever sends reliably says it again until it is acked. Here no copy arrived, the last was sent
+//! long ago, and packets of the same sender have arrived since: an error, because what comes behind it
+//! in an ordered stream waits for ever. Whether a layer hands over what did arrive no reel shows.
+
+use std::collections::BTreeMap;
+
+use super::words::{and_more, length, sent, word};
+use super::{Case, Found};
+use crate::history::claims::is_whole;
+use crate::history::{Finding, Level};
+use crate::session::{MessageId, NodeId, PacketId, Session, SessionTime};
+
+pub(super) const RULE: &str = "reliable-not-delivered";
+
+/// So many packets must have arrived after a message was given up.
+const LATER_MIN: usize = 8;
+
+/// A sender that waits for longer than this and four round trips says nothing more.
+const PATIENCE_NS: i64 = 1_000_000_000;
+
+/// A link's messages that were given up.
+struct GivenUp {
+    count: u64,
+    message: MessageId,
+    last: PacketId,
+    times: usize,
+}
+
+pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
+    let Case {
+        session,
+        streams,
+        history,
+        ..
+    } = *case;
+    let mut until: BTreeMap<(NodeId, NodeId), Option<SessionTime>> = BTreeMap::new();
+    let mut given_up: BTreeMap<(NodeId, NodeId), GivenUp> = BTreeMap::new();
+    for &message in &history.undelivered {
+        let carrier = session.carrier(message);
+        let Some((packet, link)) = carrier.and_then(|it| Some((it, session.link(it)?))) else {
+            continue;
+        };
+        let until = *until.entry(link).or_insert_with(|| went_on(session, link));
+        let Some(until) = until else { continue };
+        let copies = streams.copies_of(message);
+        let carriers = copies.iter().filter_map(|&(_, copy)| session.carrier(copy));
+        let carriers = std::iter::once(packet).chain(carriers);
+        let mut last = packet;
+        let never_came = carriers.into_iter().all(|packet| {
+            last = packet;
+            let known = session.packet(packet);
+            known.is_some_and(|it| it.received.is_none() && !it.doubtful)
+        });
+        let is_past = |(_, at): (bool, crate::session::Stamp)| at.time < until;
+        if !never_came || !session.departed(last).is_some_and(is_past) {
+            continue;
+        }
+        let times = copies.len() + 1;
+        let first = GivenUp {
+            count: 0,
+            message,
+            last,
+            times,
+        };
+        given_up.entry(link).or_insert(first).count += 1;
+    }
+    let found = given_up.into_iter().filter_map(|((from, to), it)| {
+        let role = session.role(&history.facts(session, it.message)?);
+        let evidence = vec![sent(session, it.last, "a reliable message sent last")?];
+        let time = evidence.first()?.time;
+        let finding = Finding {
+            rule: RULE,
+            level: Level::Error,
+            node: from,
+            object: history.facts(session, it.message)?.object,
+            time,
+            sentence: format!(
+                "{} sent {} to {} reliably ({}, last in packet {}); it never arrived, and for the {} \
+                 that the link went on it was not sent again{}",
+                session.name(from),
+                word(role),
+                session.name(to),
+                match it.times {
+                    1 => "once".to_owned(),
+                    times => format!("{times} times"),
+                },
+                it.last.0,
+                length(last_arrived(session, (from, to), 1)?.0.saturating_sub(time.0)),
+                and_more(it.count),
+            ),
+            evidence,
+        };
+        // It may still be sent.
+        Some(finding.into())
+    });
+    found.collect()
+}
+
+/// Before when a message must have been sent to be given up; `None` where the reels do not tell.
+fn went_on(session: &Session, link: (NodeId, NodeId)) -> Option<SessionTime> {
+    let (from, to) = link;
+    if !is_whole(session, from) || !is_whole(session, to) {
+        return None;
+    }
+    let way = |link| session.traffic().get(&link)?.latency_ns;
+    let ((.., there), (.., back)) = (way((from, to))?, way((to, from))?);
+    let round_ns = there.max(0).saturating_add(back.max(0));
+    let patience_ns = round_ns.saturating_mul(4).saturating_add(PATIENCE_NS);
+    let last = last_arrived(session, link, LATER_MIN)?;
+    Some(SessionTime(last.0.saturating_sub(patience_ns)))
+}
+
+/// When the last packet but so many that arrived on a link was sent.
+fn last_arrived(session: &Session, link: (NodeId, NodeId), count: usize) -> Option<SessionTime> {
+    let packets = (0..session.packet_count()).rev();
+    let packets = packets.map(|place| PacketId(place as u32));
+    let mut arrived = packets.filter(|&packet| {
+        session.link(packet) == Some(link)
+            && session
+                .packet(packet)
+                .is_some_and(|it| it.received.is_some())
+    });
+    let packet = arrived.nth(count.saturating_sub(1))?;
+    session.departed(packet).map(|(_, at)| at.time)
+}

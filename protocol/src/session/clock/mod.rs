@@ -1,0 +1,398 @@
+//! One clock for all nodes.
+//!
+//! Nodes with the same boot id read the same monotonic clock. Between others packets tell how far
+//! one clock is off the other, and how fast it drifts: none was received before it was sent
+//! (`docs/clocks.md`). What can bind is gathered ([`pieces`], [`hull`]), where a clock was set is
+//! found ([`steps`]), and all clocks are placed together ([`solve`], [`linear`]). A clock is placed
+//! in the middle of where it may be; how far it may be off is half of how wide that is ([`map`]).
+
+pub(crate) mod copied;
+pub(crate) mod hull;
+mod linear;
+pub(crate) mod map;
+pub(crate) mod pieces;
+mod place;
+mod solve;
+mod steps;
+
+use std::collections::BTreeMap;
+
+use netreel_reel::{ClockAnchor, Time};
+
+use self::hull::Crossed;
+use self::map::{ClockMap, Knot, Stretch, on, stretches};
+use self::pieces::{Gathered, Pieces, Reading};
+use self::place::{Placed, place};
+use self::solve::{ALLOWED_NS, Sample};
+
+/// How to read one reel's clock on the session's.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Alignment {
+    pub map: ClockMap,
+    /// How far that may be off; `u64::MAX` where only the calendars tie the clocks. Around a step
+    /// it may be further off, see [`ClockMap::error_ns`].
+    pub error_ns: u64,
+    /// Where the clock was set, in the order of the reel.
+    pub steps: Vec<Step>,
+}
+
+/// A clock was set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Step {
+    /// On the reel's clock: the last moment that is before it for sure, and the first after it.
+    pub last: Time,
+    pub first: Time,
+    /// Forward by so much.
+    pub by_ns: i128,
+}
+
+/// The clocks of all reels.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Aligned {
+    pub clocks: Vec<Alignment>,
+    /// Whether no even drift and no steps that were found explain the packets.
+    pub is_unexplained: bool,
+}
+
+impl Aligned {
+    /// All reels have one clock.
+    pub fn one(reels: usize) -> Aligned {
+        Aligned {
+            clocks: vec![Alignment::default(); reels],
+            is_unexplained: false,
+        }
+    }
+
+    /// The same, on a clock that is 0 at this time.
+    pub fn with_zero(mut self, zero_ns: i128) -> Aligned {
+        for clock in &mut self.clocks {
+            clock.map = std::mem::take(&mut clock.map).moved(-zero_ns);
+        }
+        self
+    }
+}
+
+/// Places every reel's clock on the clock of the first. `gather` compares packets: of those between
+/// pieces it gives all that can bind.
+pub(crate) fn align(readings: &[Reading], gather: impl Fn(&Pieces) -> Gathered) -> Aligned {
+    let whole = Pieces::new(readings, &BTreeMap::new());
+    let gathered = gather(&whole);
+    let samples = with_order(readings, &whole, gathered.coarse());
+    if let Ok(placed) = place(readings, &whole, &samples, ALLOWED_NS) {
+        return finish(readings, &whole, &placed, &placed, &BTreeMap::new(), false);
+    }
+    let reference = whole.all.first().map_or(0, |piece| piece.clock);
+    let fine = gathered.fine();
+    drop(gathered);
+    for is_wide in [false, true] {
+        let gaps = steps::find(&whole.all, reference, &fine, is_wide);
+        let pieces = Pieces::new(readings, &gaps);
+        if let Some(aligned) = with_steps(readings, &pieces, &gather) {
+            return aligned;
+        }
+    }
+    // Nothing bounds the clocks then; they are where the fewest packets are early by the least.
+    let placed = place(readings, &whole, &samples, f64::INFINITY);
+    let mut placed = placed.unwrap_or_else(|_| place::by_calendar(readings, &whole));
+    placed.iter_mut().skip(1).for_each(|it| it.is_tied = false);
+    finish(readings, &whole, &placed, &placed, &BTreeMap::new(), true)
+}
+
+/// The same where clocks were set in some gaps; `None` where these do not explain the packets.
+fn with_steps(
+    readings: &[Reading],
+    pieces: &Pieces,
+    gather: &impl Fn(&Pieces) -> Gathered,
+) -> Option<Aligned> {
+    let gathered = gather(pieces);
+    let is_gap = |place: usize| pieces.all.get(place).is_some_and(|piece| piece.is_gap);
+    let is_within = |it: &Sample| is_gap(it.from) || is_gap(it.to);
+    let (mut certain, mut within) = (gathered.coarse(), gathered.fine());
+    drop(gathered);
+    certain.retain(|it| !is_within(it));
+    within.retain(is_within);
+    let certain = with_order(readings, pieces, certain);
+    let placed = place(readings, pieces, &certain, ALLOWED_NS).ok()?;
+    let (cuts, sided) = cut(pieces, &placed, &within);
+    let all: Vec<Sample> = certain.iter().chain(&sided).copied().collect();
+    let best = place(readings, pieces, &all, ALLOWED_NS);
+    let best = best.unwrap_or_else(|_| placed.clone());
+    let aligned = finish(readings, pieces, &placed, &best, &cuts, false);
+    Some(aligned)
+}
+
+/// The pieces around a gap.
+fn around(pieces: &Pieces, gap: usize) -> Option<(usize, usize)> {
+    let before = gap.checked_sub(1)?;
+    (gap + 1 < pieces.all.len()).then_some((before, gap + 1))
+}
+
+/// Adds what a clock tells of itself: its pieces follow each other.
+fn with_order(readings: &[Reading], pieces: &Pieces, mut samples: Vec<Sample>) -> Vec<Sample> {
+    for (place, piece) in pieces.all.iter().enumerate() {
+        if piece.is_gap
+            && let Some((from, to)) = around(pieces, place)
+        {
+            let crossed = Crossed {
+                sent: piece.span.first,
+                received: piece.span.last,
+            };
+            samples.push(Sample { from, to, crossed });
+        }
+    }
+    for reading in readings {
+        for (epoch, pair) in reading.epochs.windows(2).enumerate() {
+            let own = |epoch: usize| {
+                let own = pieces.all.iter().enumerate();
+                own.filter(move |(_, it)| (it.clock, it.epoch) == (reading.clock, epoch))
+            };
+            let (last, first) = (own(epoch).next_back(), own(epoch + 1).next());
+            if let (Some((from, _)), Some((to, _))) = (last, first) {
+                let crossed = Crossed {
+                    sent: pair[0].end,
+                    received: pair[1].begin,
+                };
+                samples.push(Sample { from, to, crossed });
+            }
+        }
+    }
+    samples
+}
+
+/// Each gap is looked at so many times: packets between two gaps tell more once one is known.
+const ROUNDS: usize = 3;
+
+/// For each gap the first time in it at which the clock had been set, as far as the packets in the
+/// gap tell; and these packets, each with the piece that it is then of.
+fn cut(
+    pieces: &Pieces,
+    placed: &[Placed],
+    within: &[Sample],
+) -> (BTreeMap<usize, u64>, Vec<Sample>) {
+    let mut cuts: BTreeMap<usize, u64> = BTreeMap::new();
+    let is_gap = |place: usize| pieces.all.get(place).is_some_and(|piece| piece.is_gap);
+    // The piece of a time, where the cuts tell.
+    let side = |cuts: &BTreeMap<usize, u64>, place: usize, at: u64| match is_gap(place) {
+        false => Some(place),
+        true => {
+            let (before, after) = around(pieces, place)?;
+            let cut = cuts.get(&place)?;
+            Some(if at < *cut { before } else { after })
+        }
+    };
+    let sided = |cuts: &BTreeMap<usize, u64>, it: &Sample| {
+        Some(Sample {
+            from: side(cuts, it.from, it.crossed.sent)?,
+            to: side(cuts, it.to, it.crossed.received)?,
+            crossed: it.crossed,
+        })
+    };
+    let is_early = |it: &Sample| {
+        let time = |place: usize, at: u64| placed.get(place).map(|placed| placed.time(at));
+        time(it.to, it.crossed.received) < time(it.from, it.crossed.sent)
+    };
+    let gaps = (0..pieces.all.len()).filter(|&place| is_gap(place));
+    let gaps: Vec<usize> = gaps.collect();
+    for gap in (0..ROUNDS).flat_map(|_| gaps.iter().copied()) {
+        let own = |it: &Sample| match it.from == gap {
+            true => it.crossed.sent,
+            false => it.crossed.received,
+        };
+        // When, and whether it is early if that is before the cut, and if it is after it.
+        let mut those: Vec<(u64, bool, bool)> = Vec::new();
+        for it in within.iter().filter(|it| it.from == gap || it.to == gap) {
+            let mut tried = cuts.clone();
+            let mut early = |cut: u64| {
+                tried.insert(gap, cut);
+                sided(&tried, it).map(|it| is_early(&it))
+            };
+            if let (Some(before), Some(after)) = (early(u64::MAX), early(0)) {
+                those.push((own(it), before, after));
+            }
+        }
+        those.sort_unstable();
+        // So many are wrong where all are after the cut; and one after the other is before it.
+        let mut wrong = those.iter().filter(|it| it.2).count() as i64;
+        let mut best = (wrong, 0);
+        for (place, &(_, before, after)) in those.iter().enumerate() {
+            wrong += i64::from(before) - i64::from(after);
+            best = best.min((wrong, place + 1));
+        }
+        let first = those.get(best.1).map(|it| it.0);
+        let after = those.last().map(|it| it.0.saturating_add(1));
+        let end = pieces.all.get(gap).map_or(0, |piece| piece.span.last);
+        cuts.insert(gap, first.or(after).unwrap_or(end));
+    }
+    let all = within.iter().filter_map(|it| sided(&cuts, it)).collect();
+    (cuts, all)
+}
+
+/// The maps of all reels. Clocks may be where `placed` says, and are where `best` says.
+fn finish(
+    readings: &[Reading],
+    pieces: &Pieces,
+    placed: &[Placed],
+    best: &[Placed],
+    cuts: &BTreeMap<usize, u64>,
+    is_unexplained: bool,
+) -> Aligned {
+    let reference = pieces.all.first().map(|piece| piece.clock);
+    let alone = |clock: usize| pieces.all.iter().filter(|it| it.clock == clock).count() == 1;
+    let clocks = readings.iter().map(|reading| {
+        if Some(reading.clock) == reference && alone(reading.clock) {
+            return Alignment::default();
+        }
+        let mut alignment = Alignment::default();
+        let mut all: Vec<Stretch> = Vec::new();
+        let mut error_ns = 0.0f64;
+        for (epoch, own) in reading.epochs.iter().enumerate() {
+            for (place, piece) in pieces.all.iter().enumerate() {
+                if (piece.clock, piece.epoch) != (reading.clock, epoch) || piece.is_gap {
+                    continue;
+                }
+                let side = |gap: Option<usize>| {
+                    let gap = gap?;
+                    let it = pieces.all.get(gap).filter(|it| it.is_gap)?;
+                    Some((it.span, cuts.get(&gap).copied().unwrap_or(it.span.last)))
+                };
+                let (before, after) = (side(place.checked_sub(1)), side(Some(place + 1)));
+                let mut push = |from: u64, until: u64, other: Option<usize>| {
+                    if from > until {
+                        return;
+                    }
+                    let (Some(may), Some(is)) = (placed.get(place), best.get(place)) else {
+                        return;
+                    };
+                    let also = other.and_then(|other| placed.get(other));
+                    let knots = knots((may, is, also), from, until);
+                    if other.is_none() {
+                        let worst = knots.iter().map(|knot| knot.error_ns);
+                        error_ns = worst.fold(error_ns, f64::max);
+                    }
+                    all.extend(stretches(own.number, is.course.base_ns, &knots));
+                };
+                let (mut from, mut until) = (piece.span.first, piece.span.last);
+                if let Some((gap, cut)) = before {
+                    from = gap.last;
+                    push(cut, gap.last.saturating_sub(1), Some(place - 2));
+                }
+                if let Some((gap, _)) = after {
+                    until = gap.first;
+                }
+                push(from, until, None);
+                if let Some((gap, cut)) = after {
+                    push(gap.first + 1, cut.saturating_sub(1), Some(place + 2));
+                    let times = |time: u64| {
+                        let time_of = |place: usize| best.get(place).map(|it| it.time(time));
+                        Some(time_of(place)? - time_of(place + 2)?)
+                    };
+                    alignment.steps.push(Step {
+                        last: Time(gap.first),
+                        first: Time(gap.last),
+                        by_ns: times(cut).unwrap_or(0),
+                    });
+                }
+            }
+            if let Some(next) = reading.epochs.get(epoch + 1) {
+                let of = |epoch: usize| {
+                    move |it: &&pieces::Piece| (it.clock, it.epoch) == (reading.clock, epoch)
+                };
+                let last = pieces.all.iter().rposition(|it| of(epoch)(&it));
+                let first = pieces.all.iter().position(|it| of(epoch + 1)(&it));
+                let time = |place: Option<usize>| Some(best.get(place?)?.time(next.begin));
+                if let (Some(one), Some(other)) = (time(last), time(first)) {
+                    alignment.steps.push(Step {
+                        last: Time(own.end),
+                        first: Time(next.begin),
+                        by_ns: one - other,
+                    });
+                }
+            }
+        }
+        alignment.error_ns = match error_ns.is_finite() {
+            true => (error_ns.round() as u64).max(1),
+            false => u64::MAX,
+        };
+        alignment.map = ClockMap::Stretches(all);
+        alignment
+    });
+    Aligned {
+        clocks: clocks.collect(),
+        is_unexplained,
+    }
+}
+
+/// The middle of where a clock is between two times, and how far it may be off that: it may be where
+/// `may` says, and where `also` says.
+fn knots((may, is, also): (&Placed, &Placed, Option<&Placed>), from: u64, until: u64) -> Vec<Knot> {
+    let corners = [Some(may), Some(is), also].into_iter().flatten();
+    let corners = corners.flat_map(|it| it.course.lower.iter().chain(&it.course.upper));
+    let mut times: Vec<u64> = corners
+        .map(|&(at, _)| at)
+        .filter(|&at| from < at && at < until)
+        .chain([from, until])
+        .collect();
+    times.sort_unstable();
+    times.dedup();
+    let knots = times.into_iter().map(|at| {
+        let own = &is.course;
+        let shift_ns = (on(&own.lower, at) + on(&own.upper, at)) / 2.0;
+        let furthest = [Some(may), also].into_iter().flatten().map(|it| {
+            let course = &it.course;
+            let base = (course.base_ns - own.base_ns) as f64;
+            let over = base + on(&course.upper, at) - shift_ns;
+            let under = shift_ns - base - on(&course.lower, at);
+            match it.is_tied {
+                true => over.max(under),
+                false => f64::INFINITY,
+            }
+        });
+        Knot {
+            at,
+            shift_ns,
+            error_ns: furthest.fold(0.0, f64::max),
+        }
+    });
+    knots.collect()
+}
+
+/// What is known of reels' clocks, each with the number of its clock: reels with the same boot id
+/// share one, unless their clock fell back or `is_copied` says that the id is a copy.
+pub(crate) fn readings(
+    anchors: &[&ClockAnchor],
+    epochs: Vec<Vec<pieces::Epoch>>,
+    is_copied: impl Fn(&str) -> bool,
+) -> Vec<Reading> {
+    let mut boots: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut next = 0;
+    let mut fresh = || {
+        next += 1;
+        next - 1
+    };
+    let reels = anchors.iter().zip(epochs);
+    let readings = reels.map(|(anchor, epochs)| {
+        let boot = anchor.boot_id.as_str();
+        let clock = match boot.is_empty() || epochs.len() > 1 || is_copied(boot) {
+            true => fresh(),
+            false => *boots.entry(boot).or_insert_with(&mut fresh),
+        };
+        Reading {
+            epochs,
+            utc_of_zero_ns: i128::from(anchor.utc_ns) - i128::from(anchor.monotonic.0),
+            clock,
+        }
+    });
+    readings.collect()
+}
+
+/// Whether all reels say that they have one clock.
+pub(crate) fn is_one_clock(anchors: &[&ClockAnchor]) -> bool {
+    let [first, others @ ..] = anchors else {
+        return true;
+    };
+    let is_same = |it: &&ClockAnchor| !it.boot_id.is_empty() && it.boot_id == first.boot_id;
+    others.iter().all(is_same)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,269 @@
+//! The stretches over which a clock runs evenly, as far as they are known before packets are
+//! compared, and what packets between them can bind.
+
+use std::collections::BTreeMap;
+
+use netreel_reel::{EventNumber, Time};
+
+use super::hull::{Crossed, Hull};
+use super::solve::{Sample, Span};
+use crate::session::read::ends::Side;
+use crate::session::read::scan::Scan;
+
+/// A clock falls back where a time is so much before the latest one: threads that were stopped
+/// between reading the clock and writing it down are off by less.
+pub(super) const BACK_NS: u64 = 50_000_000;
+
+/// Packets between two pieces are looked at in so many parts of the sender's time, or of the gap's,
+/// so that it is seen where a clock was set.
+const BUCKETS: u128 = 1024;
+
+/// A part of a reel in which its clock does not fall back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Epoch {
+    /// The event that begins it.
+    pub number: EventNumber,
+    /// The time of that event.
+    pub begin: u64,
+    /// The time of its last event.
+    pub end: u64,
+    pub span: Span,
+}
+
+/// What is known of a reel's clock before packets are compared.
+#[derive(Clone, Debug)]
+pub(crate) struct Reading {
+    /// At least one.
+    pub epochs: Vec<Epoch>,
+    /// Of the reel's clock.
+    pub utc_of_zero_ns: i128,
+    /// Which clock it is: reels with one number share it.
+    pub clock: usize,
+}
+
+/// Takes a reel apart where its clock was set back.
+pub(crate) fn epochs(scan: &Scan) -> Vec<Epoch> {
+    let (first, last) = scan.span.unwrap_or_default();
+    let whole = Epoch {
+        number: EventNumber(0),
+        begin: first.0,
+        end: last.0,
+        span: Span {
+            first: first.0,
+            last: last.0,
+        },
+    };
+    let sides = Side::ALL.map(|side| {
+        let rows = scan.side(side).rows();
+        rows.map(|(number, time, _)| (number, time.0)).peekable()
+    });
+    let [mut one, mut two, mut three] = sides;
+    let next = || {
+        let ahead = [one.peek(), two.peek(), three.peek()];
+        let ahead = ahead.map(|it| it.map(|(number, _)| *number));
+        let least = ahead.into_iter().flatten().min()?;
+        match ahead.map(|it| it == Some(least)) {
+            [true, ..] => one.next(),
+            [_, true, _] => two.next(),
+            _ => three.next(),
+        }
+    };
+    let mut epochs: Vec<Epoch> = Vec::new();
+    for (number, time) in std::iter::from_fn(next) {
+        match epochs.last_mut() {
+            Some(epoch) if time.saturating_add(BACK_NS) >= epoch.span.last => {
+                epoch.span.first = epoch.span.first.min(time);
+                epoch.span.last = epoch.span.last.max(time);
+                epoch.end = time;
+            }
+            _ => epochs.push(Epoch {
+                number,
+                begin: time,
+                end: time,
+                span: Span {
+                    first: time,
+                    last: time,
+                },
+            }),
+        }
+    }
+    match epochs.as_mut_slice() {
+        [] | [_] => vec![whole],
+        [first, ..] => {
+            first.number = EventNumber(0);
+            epochs
+        }
+    }
+}
+
+/// A stretch of a clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Piece {
+    pub clock: usize,
+    /// Of the clock's reels, counted.
+    pub epoch: usize,
+    pub span: Span,
+    /// Between two pieces: the clock was set somewhere in it.
+    pub is_gap: bool,
+}
+
+/// All pieces of all clocks, those of one clock in the order of time, with gaps between those of
+/// one epoch.
+#[derive(Clone, Debug)]
+pub(crate) struct Pieces {
+    pub all: Vec<Piece>,
+    /// For each reel its parts: from which event on, from which time on, which piece.
+    reels: Vec<Vec<(EventNumber, u64, usize)>>,
+}
+
+/// Where a clock was set: the latest moment of the piece that is before it for sure, and the
+/// earliest that is after it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Gap {
+    pub last: u64,
+    pub first: u64,
+}
+
+impl Gap {
+    pub fn overlaps(&self, other: &Gap) -> bool {
+        self.last < other.first && other.last < self.first
+    }
+}
+
+impl Pieces {
+    /// The pieces of these reels; `gaps` tells for each clock and epoch where it was set.
+    pub fn new(readings: &[Reading], gaps: &BTreeMap<(usize, usize), Vec<Gap>>) -> Pieces {
+        let mut spans: BTreeMap<(usize, usize), Span> = BTreeMap::new();
+        for reading in readings {
+            for (place, epoch) in reading.epochs.iter().enumerate() {
+                let known = spans.entry((reading.clock, place)).or_insert(epoch.span);
+                known.first = known.first.min(epoch.span.first);
+                known.last = known.last.max(epoch.span.last);
+            }
+        }
+        let mut all = Vec::new();
+        let mut parts: BTreeMap<(usize, usize), Vec<(u64, usize)>> = BTreeMap::new();
+        for (&(clock, epoch), span) in &spans {
+            let own = parts.entry((clock, epoch)).or_default();
+            let mut first = span.first;
+            let mut from = 0;
+            let mut push = |span: Span, from: u64, is_gap: bool| {
+                own.push((from, all.len()));
+                all.push(Piece {
+                    clock,
+                    epoch,
+                    span,
+                    is_gap,
+                });
+            };
+            for gap in gaps.get(&(clock, epoch)).into_iter().flatten() {
+                let last = gap.first;
+                push(Span { first, last }, from, false);
+                let within = Span {
+                    first: gap.last,
+                    last: gap.first,
+                };
+                push(within, gap.last.saturating_add(1), true);
+                (first, from) = (gap.last, gap.first);
+            }
+            let last = span.last;
+            push(Span { first, last }, from, false);
+        }
+        let reels = readings.iter().map(|reading| {
+            let own = reading.epochs.iter().enumerate();
+            let own = own.flat_map(|(place, epoch)| {
+                let parts = parts.get(&(reading.clock, place)).into_iter().flatten();
+                parts.map(|&(from, piece)| (epoch.number, from, piece))
+            });
+            own.collect()
+        });
+        let reels = reels.collect();
+        Pieces { all, reels }
+    }
+
+    /// The piece in which an event of a reel lies.
+    pub fn of(&self, reel: usize, number: EventNumber, time: Time) -> Option<usize> {
+        let parts = self.reels.get(reel)?;
+        if let [(_, _, only)] = parts.as_slice() {
+            return Some(*only);
+        }
+        let own = parts
+            .iter()
+            .rev()
+            .find(|it| it.0 <= number)
+            .or(parts.first())?;
+        let those = parts.iter().filter(|it| it.0 == own.0);
+        let found = those.clone().rev().find(|it| it.1 <= time.0);
+        found.or(those.clone().next()).map(|it| it.2)
+    }
+
+    pub fn spans(&self) -> Vec<Span> {
+        self.all.iter().map(|piece| piece.span).collect()
+    }
+}
+
+/// An end of a packet: its reel, its event, its time.
+pub(crate) type Moment = (usize, EventNumber, Time);
+
+/// Of the packets between pieces those that can bind.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Gathered {
+    pairs: BTreeMap<(usize, usize), BTreeMap<u32, Hull>>,
+}
+
+impl Gathered {
+    /// Adds a packet that left one end before it came to the other.
+    pub fn add(&mut self, pieces: &Pieces, from: Moment, to: Moment) {
+        let piece = |(reel, number, time): Moment| {
+            let place = pieces.of(reel, number, time)?;
+            Some((place, pieces.all.get(place)?))
+        };
+        let (Some((one, own)), Some((other, its))) = (piece(from), piece(to)) else {
+            return;
+        };
+        if own.clock == its.clock {
+            return;
+        }
+        let (sent, received) = (from.2.0, to.2.0);
+        // In a gap each packet counts that shows where the clock was set.
+        let (span, at) = match its.is_gap {
+            true => (its.span, received),
+            false => (own.span, sent),
+        };
+        let after = u128::from(at.saturating_sub(span.first));
+        let whole = u128::from(span.last.saturating_sub(span.first)) + 1;
+        let bucket = (after * BUCKETS / whole).min(BUCKETS) as u32;
+        let pair = self.pairs.entry((one, other)).or_default();
+        let crossed = Crossed { sent, received };
+        pair.entry(bucket).or_default().push(crossed);
+    }
+
+    pub fn extend(&mut self, other: &Gathered) {
+        for (pair, buckets) in &other.pairs {
+            let own = self.pairs.entry(*pair).or_default();
+            for (bucket, hull) in buckets {
+                own.entry(*bucket).or_default().extend(hull);
+            }
+        }
+    }
+
+    /// The packets that can bind in some part of their time.
+    pub fn fine(&self) -> Vec<Sample> {
+        let pairs = self.pairs.iter().flat_map(|(&(from, to), buckets)| {
+            let corners = buckets.values().flat_map(|hull| hull.clone().corners());
+            corners.map(move |crossed| Sample { from, to, crossed })
+        });
+        pairs.collect()
+    }
+
+    /// The packets that can bind over all the time that two pieces have in common.
+    pub fn coarse(&self) -> Vec<Sample> {
+        let pairs = self.pairs.iter().flat_map(|(&(from, to), buckets)| {
+            let mut whole = Hull::default();
+            buckets.values().for_each(|hull| whole.extend(hull));
+            let corners = whole.corners().into_iter();
+            corners.map(move |crossed| Sample { from, to, crossed })
+        });
+        pairs.collect()
+    }
+}

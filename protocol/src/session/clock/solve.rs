@@ -1,0 +1,434 @@
+//! Where clocks may be, as far as packets tell.
+//!
+//! A clock that runs evenly is two unknowns: how far it is off the reference clock, and how fast it
+//! drifts. Every packet says that it was not received before it was sent, which is linear in the
+//! unknowns of both clocks; so is that no clock drifts faster than [`DRIFT_PPM`]. What satisfies all
+//! of that is a convex set, for all clocks together. The greatest and the least offset of a clock at
+//! a moment are linear programs over it; over time the one is a convex line of straight pieces, and
+//! the other a concave one. For two clocks these are the lines between the convex hulls of both
+//! directions (Duda, Harrus, Haddad, Bernard, 1987).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use smallvec::smallvec;
+
+use super::hull::Crossed;
+use super::linear::{Row, Walk};
+
+/// No clock is taken to drift faster from the session's: parts of a million. NTP takes the same
+/// (RFC 5905, section 11.3).
+pub(crate) const DRIFT_PPM: f64 = 500.0;
+
+/// The same of the reel's own time instead of the session's, and a little more for rounding.
+const SLOPE: f64 = (DRIFT_PPM + 0.5) * 1e-6;
+
+/// A packet takes at least so many nanoseconds: less than a clock can tell, and more than sums of
+/// rounded numbers are off.
+const LEAST_NS: f64 = 1.0 / 64.0;
+
+/// Up to so much earlier than it was sent a packet may arrive before clocks are said to disagree.
+pub(super) const ALLOWED_NS: f64 = 0.5;
+
+/// Corners nearer to a line than this are none.
+const NEAR_NS: f64 = 1e-3;
+
+/// No line is asked for more corners.
+const DEEP: usize = 12;
+
+/// From when to when a clock was read, on itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Span {
+    pub first: u64,
+    pub last: u64,
+}
+
+impl Span {
+    /// -1 at its begin, 1 at its end.
+    fn place(&self, at: u64) -> f64 {
+        let twice = 2 * i128::from(at) - i128::from(self.first) - i128::from(self.last);
+        twice as f64 / self.length()
+    }
+
+    fn length(&self) -> f64 {
+        (self.last.saturating_sub(self.first)).max(1) as f64
+    }
+}
+
+/// A packet between two clocks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sample {
+    pub from: usize,
+    pub to: usize,
+    pub crossed: Crossed,
+}
+
+/// Where a clock may be.
+#[derive(Clone, Debug)]
+pub(crate) struct Course {
+    /// All else is added to this.
+    pub base_ns: i128,
+    /// The least that must be added to its time to give the session's, in nanoseconds: corners of a
+    /// line, from the begin of its span to the end.
+    pub lower: Vec<(u64, f64)>,
+    /// The most.
+    pub upper: Vec<(u64, f64)>,
+}
+
+/// Clocks that no even drift explains: by how much packets would arrive before they were sent, at
+/// the least; infinite where numbers are too far apart to tell.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Disagreement(pub f64);
+
+/// For each clock how far it is off the reference, roughly; `None` where no packet leads there.
+pub(super) fn bases(clocks: usize, reference: usize, samples: &[Sample]) -> Vec<Option<i128>> {
+    let mut least: BTreeMap<(usize, usize), i128> = BTreeMap::new();
+    for sample in samples {
+        let took = sample.crossed.took();
+        let known = least.entry((sample.from, sample.to)).or_insert(took);
+        *known = took.min(*known);
+    }
+    let mut bases = vec![None; clocks];
+    if let Some(slot) = bases.get_mut(reference) {
+        *slot = Some(0);
+    }
+    loop {
+        let mut best: Option<(bool, i128, usize, i128)> = None;
+        for (&(from, to), &there) in &least {
+            let back = least.get(&(to, from)).copied();
+            for (known, new, offset) in [
+                (from, to, back.map_or(-there, |back| (back - there) / 2)),
+                (to, from, back.map_or(there, |back| (there - back) / 2)),
+            ] {
+                let (Some(Some(base)), Some(None)) = (bases.get(known), bases.get(new)) else {
+                    continue;
+                };
+                let round = back.map_or(0, |back| there + back);
+                let found = (back.is_none(), round, new, base + offset);
+                if best.is_none_or(|best| (found.0, found.1) < (best.0, best.1)) {
+                    best = Some(found);
+                }
+            }
+        }
+        let Some((_, _, new, base)) = best else {
+            return bases;
+        };
+        bases[new] = Some(base);
+    }
+}
+
+/// The clocks that packets lead to from the reference, and from which packets lead back.
+pub(super) fn tied(clocks: usize, reference: usize, samples: &[Sample]) -> Vec<bool> {
+    let pairs: BTreeSet<(usize, usize)> = samples.iter().map(|it| (it.from, it.to)).collect();
+    let reached = |pairs: &[(usize, usize)]| {
+        let mut reached = vec![false; clocks];
+        let mut next = vec![reference];
+        while let Some(at) = next.pop() {
+            match reached.get_mut(at) {
+                Some(known) if !*known => *known = true,
+                _ => continue,
+            }
+            next.extend(pairs.iter().filter(|pair| pair.0 == at).map(|pair| pair.1));
+        }
+        reached
+    };
+    let there: Vec<(usize, usize)> = pairs.iter().copied().collect();
+    let back: Vec<(usize, usize)> = pairs.iter().map(|&(from, to)| (to, from)).collect();
+    let both = reached(&there).into_iter().zip(reached(&back));
+    both.map(|(there, back)| there && back).collect()
+}
+
+/// Where the clocks may be that are tied to the reference, which is at 0. Packets may arrive up to
+/// `allowed_ns` before they were sent, where it cannot be had otherwise.
+pub(super) fn solve(
+    spans: &[Span],
+    reference: usize,
+    samples: &[Sample],
+    allowed_ns: f64,
+) -> Result<Vec<Option<Course>>, Disagreement> {
+    let tied = tied(spans.len(), reference, samples);
+    let is_tied = |clock: usize| tied.get(clock).copied().unwrap_or(false);
+    let those = samples.iter().copied();
+    let inner: Vec<Sample> = those
+        .filter(|it| it.from != it.to && is_tied(it.from) && is_tied(it.to))
+        .collect();
+    let bases = bases(spans.len(), reference, &inner);
+    let mut courses: Vec<Option<Course>> = vec![None; spans.len()];
+    for part in parts(spans.len(), reference, &inner) {
+        let those = inner.iter().filter(|it| {
+            part.binary_search(&it.from).is_ok() || part.binary_search(&it.to).is_ok()
+        });
+        let mut program = Program::new(spans, &bases, &part, those, (SLOPE, allowed_ns))?;
+        for (place, &clock) in part.iter().enumerate() {
+            let (Some(span), Some(Some(base))) = (spans.get(clock), bases.get(clock)) else {
+                continue;
+            };
+            let upper = program.line(place, span, 1.0)?;
+            let lower = program.line(place, span, -1.0)?;
+            courses[clock] = Some(Course {
+                base_ns: *base,
+                lower: lower.into_iter().map(|(at, by)| (at, -by)).collect(),
+                upper,
+            });
+        }
+    }
+    if let (Some(span), Some(slot)) = (spans.get(reference), courses.get_mut(reference)) {
+        let line = vec![(span.first, 0.0), (span.last, 0.0)];
+        *slot = Some(Course {
+            base_ns: 0,
+            lower: line.clone(),
+            upper: line,
+        });
+    }
+    Ok(courses)
+}
+
+/// Whether two clocks may run evenly, both of them, as far as the packets between them tell.
+pub(super) fn agree(one: (usize, Span), other: (usize, Span), samples: &[Sample]) -> bool {
+    let there = samples.iter().any(|it| it.from == one.0);
+    let back = samples.iter().any(|it| it.from == other.0);
+    if !there || !back {
+        return true;
+    }
+    let place = |clock: usize| usize::from(clock == other.0);
+    let samples = samples.iter().map(|it| Sample {
+        from: place(it.from),
+        to: place(it.to),
+        crossed: it.crossed,
+    });
+    let samples: Vec<Sample> = samples.collect();
+    let bases = bases(2, 0, &samples);
+    let limits = (2.0 * SLOPE, ALLOWED_NS);
+    let found = Program::new(&[one.1, other.1], &bases, &[1], samples.iter(), limits);
+    !matches!(found, Err(Disagreement(by_ns)) if by_ns.is_finite())
+}
+
+/// The clocks beside the reference, taken apart into those that packets tie to each other past it.
+fn parts(clocks: usize, reference: usize, samples: &[Sample]) -> Vec<Vec<usize>> {
+    let mut first: Vec<usize> = (0..clocks).collect();
+    loop {
+        let mut changed = false;
+        for sample in samples {
+            if sample.from == reference || sample.to == reference {
+                continue;
+            }
+            let lower = first[sample.from].min(first[sample.to]);
+            for clock in [sample.from, sample.to] {
+                changed |= first[clock] != lower;
+                first[clock] = lower;
+            }
+        }
+        if !changed {
+            break;
+        }
+    }
+    let mut parts: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    let known: BTreeSet<usize> = samples.iter().flat_map(|it| [it.from, it.to]).collect();
+    for clock in known.into_iter().filter(|&clock| clock != reference) {
+        parts.entry(first[clock]).or_default().push(clock);
+    }
+    parts.into_values().collect()
+}
+
+/// The inequalities of some clocks.
+struct Program {
+    walk: Walk,
+}
+
+impl Program {
+    fn new<'a>(
+        spans: &[Span],
+        bases: &[Option<i128>],
+        part: &[usize],
+        samples: impl Iterator<Item = &'a Sample>,
+        (slope, allowed_ns): (f64, f64),
+    ) -> Result<Program, Disagreement> {
+        // Two unknowns a clock, its offset in the middle of its span and what drift adds until the
+        // end; and one by how much all packets are taken to come later.
+        let late = 2 * part.len();
+        let mut rows = Vec::new();
+        let mut widest = 1.0f64;
+        for (number, sample) in samples.enumerate() {
+            let Crossed { sent, received } = sample.crossed;
+            let mut took = sample.crossed.took();
+            let mut terms = smallvec![(late, 1.0)];
+            for (clock, at, sign) in [(sample.to, received, 1.0), (sample.from, sent, -1.0)] {
+                took += sign as i128 * bases.get(clock).copied().flatten().unwrap_or(0);
+                if let (Ok(place), Some(span)) = (part.binary_search(&clock), spans.get(clock)) {
+                    terms.push((2 * place, sign));
+                    terms.push((2 * place + 1, sign * span.place(at)));
+                }
+            }
+            // No three lines through one point, so that every step leads on.
+            let mixed = (number as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+            let apart = mixed as f64 / (1u64 << 24) as f64 * LEAST_NS / 2.0;
+            let took = took as f64;
+            widest = widest.max(took.abs());
+            rows.push(Row {
+                terms,
+                least: LEAST_NS - apart - took,
+            });
+        }
+        let packets = rows.len();
+        let drifts: Vec<f64> = part
+            .iter()
+            .map(|&clock| spans.get(clock).map_or(1.0, Span::length) / 2.0 * slope)
+            .collect();
+        let all: f64 = drifts.iter().sum();
+        let far = 4.0 * (widest * (part.len() + 1) as f64 + all);
+        let mut holding = Vec::new();
+        for (place, &drift) in drifts.iter().enumerate() {
+            for (unknown, most) in [(2 * place, far), (2 * place + 1, drift)] {
+                holding.push(rows.len());
+                for sign in [1.0, -1.0] {
+                    let terms = smallvec![(unknown, sign)];
+                    rows.push(Row {
+                        terms,
+                        least: -most,
+                    });
+                }
+            }
+        }
+        let last = rows.len();
+        rows.push(Row {
+            terms: smallvec![(late, 1.0)],
+            least: 0.0,
+        });
+        let mut given_ns = 0.0;
+        // A second and a third time where nothing less than what was found will do.
+        for _ in 0..3 {
+            if let Some(row) = rows.get_mut(last) {
+                row.least = given_ns;
+            }
+            let start = first_row(&rows, packets, &holding, late, given_ns).unwrap_or(last);
+            let begin: Vec<usize> = holding.iter().copied().chain([start]).collect();
+            let unclear = Disagreement(f64::INFINITY);
+            let mut walk = Walk::new(late + 1, rows.clone(), begin).ok_or(unclear)?;
+            let least_ns = -walk.greatest(&[(late, -1.0)]).ok_or(unclear)?;
+            if walk.fix(last) {
+                return Ok(Program { walk });
+            }
+            if least_ns > allowed_ns {
+                return Err(Disagreement(least_ns));
+            }
+            given_ns = least_ns + least_ns.abs() * 1e-9 + LEAST_NS / 8.0;
+        }
+        Err(Disagreement(f64::INFINITY))
+    }
+
+    /// The most that a clock may be off, over its span; with the sign -1 the most downwards.
+    fn line(
+        &mut self,
+        place: usize,
+        span: &Span,
+        sign: f64,
+    ) -> Result<Vec<(u64, f64)>, Disagreement> {
+        let first = self.at(place, span, span.first, sign)?;
+        let mut line = vec![(span.first, first.most)];
+        if span.last > span.first {
+            let last = self.at(place, span, span.last, sign)?;
+            let both = [(span.first, first), (span.last, last)];
+            self.between(place, span, sign, both, (DEEP, &mut line))?;
+            line.push((span.last, last.most));
+        }
+        Ok(line)
+    }
+
+    /// Adds the corners between two moments (Eisner and Severance).
+    fn between(
+        &mut self,
+        place: usize,
+        span: &Span,
+        sign: f64,
+        [(from, one), (to, other)]: [(u64, Touching); 2],
+        (deep, line): (usize, &mut Vec<(u64, f64)>),
+    ) -> Result<(), Disagreement> {
+        let straight = one.over(span, to) >= other.most - NEAR_NS;
+        if straight || deep == 0 || to - from < 2 {
+            return Ok(());
+        }
+        // Where the lines that touch at both ends cross.
+        let across = (other.offset - one.offset) / (one.drift - other.drift);
+        let ahead = (across - span.place(from)) / 2.0 * span.length();
+        if !ahead.is_finite() {
+            return Ok(());
+        }
+        let at = from.saturating_add(ahead.max(0.0) as u64);
+        let at = at.clamp(from + 1, to - 1);
+        let here = self.at(place, span, at, sign)?;
+        let both = [(from, one), (at, here)];
+        let is_corner = here.most <= one.over(span, at) + NEAR_NS;
+        if !is_corner {
+            self.between(place, span, sign, both, (deep - 1, line))?;
+        }
+        line.push((at, here.most));
+        if !is_corner {
+            let both = [(at, here), (to, other)];
+            self.between(place, span, sign, both, (deep - 1, line))?;
+        }
+        Ok(())
+    }
+
+    fn at(
+        &mut self,
+        place: usize,
+        span: &Span,
+        at: u64,
+        sign: f64,
+    ) -> Result<Touching, Disagreement> {
+        let goal = [(2 * place, sign), (2 * place + 1, sign * span.place(at))];
+        let most = self.walk.greatest(&goal);
+        let missed = self.walk.missed();
+        let point = self.walk.point();
+        match (most, point.get(2 * place), point.get(2 * place + 1)) {
+            (Some(most), Some(offset), Some(drift)) if missed <= LEAST_NS / 4.0 => Ok(Touching {
+                most,
+                offset: sign * offset,
+                drift: sign * drift,
+            }),
+            _ => Err(Disagreement(f64::INFINITY)),
+        }
+    }
+}
+
+/// A course that a clock may have, and that is the furthest off at a moment.
+#[derive(Clone, Copy, Debug)]
+struct Touching {
+    most: f64,
+    offset: f64,
+    drift: f64,
+}
+
+impl Touching {
+    fn over(&self, span: &Span, at: u64) -> f64 {
+        self.offset + self.drift * span.place(at)
+    }
+}
+
+/// Of the first rows the one that the corner of `holding` misses most; `None` where packets that
+/// come later by `given_ns` miss none.
+fn first_row(
+    rows: &[Row],
+    packets: usize,
+    holding: &[usize],
+    late: usize,
+    given_ns: f64,
+) -> Option<usize> {
+    let mut corner = vec![0.0; late + 1];
+    for row in holding.iter().filter_map(|&at| rows.get(at)) {
+        for &(unknown, by) in &row.terms {
+            if let Some(value) = corner.get_mut(unknown) {
+                *value = row.least / by;
+            }
+        }
+    }
+    let missed = |row: &Row| {
+        let terms = row.terms.iter();
+        let sum: f64 = terms
+            .map(|&(at, by)| by * corner.get(at).copied().unwrap_or(0.0))
+            .sum();
+        row.least - sum
+    };
+    let missed = rows.iter().take(packets).map(missed).enumerate();
+    let worst = missed.max_by(|one, other| one.1.total_cmp(&other.1))?;
+    (worst.1 > given_ns).then_some(worst.0)
+}

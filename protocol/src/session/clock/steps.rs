@@ -1,0 +1,331 @@
+//! Where a clock was set.
+//!
+//! Two clocks that both run evenly are explained by one line. Where no line does, the packets between
+//! them are taken apart into runs of which each has one. Where a run can end is told by taking apart
+//! from the begin and from the end; what lies between may be of either side.
+
+use std::collections::BTreeMap;
+
+use super::pieces::{BACK_NS, Gap, Piece};
+use super::solve::{Sample, Span, agree};
+
+/// No more steps are looked for.
+const STEPS_MAX: usize = 64;
+
+/// Of more steps than this it is not asked whether each is needed.
+const TRIED_MAX: usize = 16;
+
+/// Packets between two clocks that fall into more runs are of no use.
+const RUNS_MAX: usize = 32;
+
+/// For each clock and epoch where it was set, in the order of time. Pieces are whole epochs. With
+/// `is_wide` a step may be wherever one of those that saw it has it, not where all of them do.
+pub(super) fn find(
+    pieces: &[Piece],
+    reference: usize,
+    samples: &[Sample],
+    is_wide: bool,
+) -> BTreeMap<(usize, usize), Vec<Gap>> {
+    let mut apart = Apart {
+        pieces: pieces.to_vec(),
+        samples: samples.to_vec(),
+    };
+    let mut found: Vec<((usize, usize), Gap)> = Vec::new();
+    while found.len() < STEPS_MAX {
+        let Some((piece, gap)) = next((&apart.pieces, reference), &apart.samples, is_wide) else {
+            break;
+        };
+        let Some(known) = apart.pieces.get(piece) else {
+            break;
+        };
+        found.push(((known.clock, known.epoch), gap));
+        apart.split(piece, gap);
+    }
+    // What was blamed on one clock may be explained by what was found of another later.
+    let mut place = 0;
+    while place < found.len() && found.len() <= TRIED_MAX {
+        let mut others = found.clone();
+        others.remove(place);
+        match Apart::at(pieces, samples, &others).is_even() {
+            true => found = others,
+            false => place += 1,
+        }
+    }
+    let mut gaps: BTreeMap<(usize, usize), Vec<Gap>> = BTreeMap::new();
+    for (own, gap) in found {
+        gaps.entry(own).or_default().push(gap);
+    }
+    for (&key, own) in &mut gaps {
+        own.sort_by_key(|gap| gap.first);
+        let whole = pieces.iter().find(|it| (it.clock, it.epoch) == key);
+        let (mut from, last) = whole.map_or((0, u64::MAX), |it| (it.span.first, it.span.last));
+        // A clock that fell back by less than what shows has some times twice.
+        for place in 0..own.len() {
+            let until = own.get(place + 1).map_or(last, |next| next.last);
+            let Some(gap) = own.get_mut(place) else {
+                continue;
+            };
+            let first = gap.first.saturating_add(BACK_NS).min(until);
+            let last = gap.last.saturating_sub(BACK_NS).max(from);
+            gap.first = first.max(gap.first);
+            gap.last = last.min(gap.last);
+            from = gap.first;
+        }
+    }
+    gaps
+}
+
+/// Clocks taken apart, and the packets between their pieces.
+struct Apart {
+    pieces: Vec<Piece>,
+    samples: Vec<Sample>,
+}
+
+impl Apart {
+    /// Takes clocks apart at some gaps.
+    fn at(pieces: &[Piece], samples: &[Sample], gaps: &[((usize, usize), Gap)]) -> Apart {
+        let mut apart = Apart {
+            pieces: pieces.to_vec(),
+            samples: samples.to_vec(),
+        };
+        let mut gaps = gaps.to_vec();
+        gaps.sort_by_key(|(own, gap)| (*own, gap.first));
+        for (own, gap) in gaps {
+            let mut last = apart.pieces.iter();
+            let last = last.rposition(|it| (it.clock, it.epoch) == own);
+            last.into_iter().for_each(|piece| apart.split(piece, gap));
+        }
+        apart
+    }
+
+    fn split(&mut self, piece: usize, gap: Gap) {
+        let new = self.pieces.len();
+        let Some(known) = self.pieces.get_mut(piece) else {
+            return;
+        };
+        let mut after = *known;
+        known.span.last = gap.first;
+        after.span.first = gap.last;
+        self.pieces.push(after);
+        let side = |place: usize, at: u64| match place == piece {
+            false => Some(place),
+            true if at <= gap.last => Some(piece),
+            true if at >= gap.first => Some(new),
+            true => None,
+        };
+        self.samples.retain_mut(|it| {
+            let from = side(it.from, it.crossed.sent);
+            let to = side(it.to, it.crossed.received);
+            if let (Some(from), Some(to)) = (from, to) {
+                (it.from, it.to) = (from, to);
+            }
+            from.is_some() && to.is_some()
+        });
+    }
+
+    /// Whether each two pieces may run evenly.
+    fn is_even(&self) -> bool {
+        let span = |place: usize| self.pieces.get(place).map(|piece| piece.span);
+        pairs(&self.samples).iter().all(|(&(one, other), own)| {
+            let (Some(first), Some(second)) = (span(one), span(other)) else {
+                return true;
+            };
+            agree((one, first), (other, second), own)
+        })
+    }
+}
+
+/// The packets between each two pieces that heard each other.
+fn pairs(samples: &[Sample]) -> BTreeMap<(usize, usize), Vec<Sample>> {
+    let mut pairs: BTreeMap<(usize, usize), Vec<Sample>> = BTreeMap::new();
+    for sample in samples {
+        let pair = (sample.from.min(sample.to), sample.from.max(sample.to));
+        pairs.entry(pair).or_default().push(*sample);
+    }
+    pairs.retain(|_, own| {
+        let is_up = |it: &Sample| it.from < it.to;
+        own.iter().any(is_up) && !own.iter().all(is_up)
+    });
+    pairs
+}
+
+/// The piece whose first step explains most, and where that is.
+fn next(
+    (pieces, reference): (&[Piece], usize),
+    samples: &[Sample],
+    is_wide: bool,
+) -> Option<(usize, Gap)> {
+    let mut views: BTreeMap<usize, Vec<View>> = BTreeMap::new();
+    for ((one, other), own) in pairs(samples) {
+        let span = |place: usize| pieces.get(place).map(|piece| piece.span);
+        let (Some(first), Some(second)) = (span(one), span(other)) else {
+            continue;
+        };
+        let (one, other) = ((one, first), (other, second));
+        let is_even = agree(one, other, &own);
+        for (chosen, partner) in [(one, other), (other, one)] {
+            let view = View::new(partner, chosen, &own, is_even);
+            views.entry(chosen.0).or_default().push(view);
+        }
+    }
+    let candidates = views.iter().filter_map(|(&place, views)| {
+        let (gap, explained) = together(views, is_wide)?;
+        // And others must have seen it, and did not.
+        let is_missed = |view: &&View| {
+            let seen = view.gap.is_some_and(|own| own.overlaps(&gap));
+            view.times.first <= gap.last && gap.first <= view.times.last && !seen
+        };
+        let missed = views.iter().filter(is_missed).count() as i64;
+        // Between two it cannot be told which of them was set: not the one that all are read on.
+        let is_other = pieces.get(place).map(|it| it.clock) != Some(reference);
+        Some(((explained - missed, is_other, place), gap))
+    });
+    let best = candidates.max_by_key(|(rank, _)| *rank)?;
+    Some((best.0.2, best.1))
+}
+
+/// The first step of a clock as its partners see it, and how many of them: those that saw it at one
+/// time. A partner that was set itself shortly before or after has the time wrong; it shows in that
+/// others find a step beside it.
+fn together(views: &[View], is_wide: bool) -> Option<(Gap, i64)> {
+    let seen = views.iter().filter_map(|view| Some((view.gap?, view)));
+    let earliest = seen.clone().map(|(gap, _)| (gap.first, gap.last)).min()?;
+    let earliest = Gap {
+        first: earliest.0,
+        last: earliest.1,
+    };
+    let mut those: Vec<(Gap, &View)> = seen.filter(|it| it.0.overlaps(&earliest)).collect();
+    if is_wide {
+        let last = those.iter().map(|it| it.0.last).min()?;
+        let first = those.iter().map(|it| it.0.first).max()?;
+        return Some((Gap { last, first }, those.len() as i64));
+    }
+    loop {
+        let last = those.iter().map(|it| it.0.last).max()?;
+        let first = those.iter().map(|it| it.0.first).min()?;
+        if last < first {
+            let gap = Gap { last, first };
+            let is_late = those.iter().any(|(_, view)| !view.is_even_until(last));
+            let is_soon = those.iter().any(|(_, view)| !view.explains_from(first));
+            if those.len() == 1 || !(is_late || is_soon) {
+                return Some((gap, those.len() as i64));
+            }
+            match is_late {
+                true => those.retain(|it| it.0.last < last),
+                false => those.retain(|it| it.0.first > first),
+            }
+        } else {
+            those.retain(|it| it.0.last < last);
+        }
+        if those.is_empty() {
+            return Some((earliest, 1));
+        }
+    }
+}
+
+/// What a partner tells of a clock.
+struct View {
+    partner: (usize, Span),
+    chosen: (usize, Span),
+    /// In the order of the clock's own time.
+    samples: Vec<Sample>,
+    times: Span,
+    /// Into how many runs the packets fall.
+    runs: usize,
+    /// Where the clock was first set.
+    gap: Option<Gap>,
+}
+
+impl View {
+    /// The packets are taken apart into as few runs as can be, each of which one line explains: from
+    /// the begin, each as long as it can be, and from the end. However else they are taken apart
+    /// into as many, the first run ends between the ends of both.
+    fn new(
+        partner: (usize, Span),
+        chosen: (usize, Span),
+        samples: &[Sample],
+        is_even: bool,
+    ) -> View {
+        let mut samples = samples.to_vec();
+        samples.sort_by_key(|it| (own_time(it, chosen.0), it.from, it.crossed));
+        let time = |at: usize| samples.get(at).map(|it| own_time(it, chosen.0));
+        let times = Span {
+            first: time(0).unwrap_or(0),
+            last: time(samples.len().saturating_sub(1)).unwrap_or(0),
+        };
+        let mut view = View {
+            partner,
+            chosen,
+            samples,
+            times,
+            runs: 1,
+            gap: None,
+        };
+        if is_even {
+            return view;
+        }
+        let count = view.samples.len();
+        let (runs, after) = view.runs(0);
+        let mut until = count;
+        for _ in 1..runs {
+            until -= longest(until, |count| view.agrees(until - count, until)).max(1);
+        }
+        let time = |at: usize| view.samples.get(at).map(|it| own_time(it, chosen.0));
+        if let (Some(last), Some(first)) = (until.checked_sub(1).and_then(time), time(after)) {
+            let last = last.min(first.saturating_sub(1));
+            view.gap = Some(Gap { last, first });
+        }
+        view.runs = runs;
+        view
+    }
+
+    fn agrees(&self, from: usize, until: usize) -> bool {
+        let some = self.samples.get(from..until).unwrap_or(&[]);
+        agree(self.partner, self.chosen, some)
+    }
+
+    /// How many runs there are from a place on, and where the first of them ends.
+    fn runs(&self, mut from: usize) -> (usize, usize) {
+        let count = self.samples.len();
+        let mut after = count;
+        let mut runs = 0;
+        while from < count && runs < RUNS_MAX {
+            from += longest(count - from, |count| self.agrees(from, from + count)).max(1);
+            after = if runs == 0 { from } else { after };
+            runs += 1;
+        }
+        (runs, after)
+    }
+
+    /// Whether one line explains all up to a time.
+    fn is_even_until(&self, last: u64) -> bool {
+        let is_before = |it: &Sample| own_time(it, self.chosen.0) <= last;
+        self.agrees(0, self.samples.partition_point(is_before))
+    }
+
+    /// Whether there is a run less from a time on.
+    fn explains_from(&self, first: u64) -> bool {
+        let is_before = |it: &Sample| own_time(it, self.chosen.0) < first;
+        self.runs(self.samples.partition_point(is_before)).0 < self.runs
+    }
+}
+
+fn own_time(sample: &Sample, clock: usize) -> u64 {
+    match sample.from == clock {
+        true => sample.crossed.sent,
+        false => sample.crossed.received,
+    }
+}
+
+/// The greatest count, up to the most, of which something holds that holds of all lower ones.
+fn longest(most: usize, holds: impl Fn(usize) -> bool) -> usize {
+    let (mut least, mut over) = (0, most + 1);
+    while over - least > 1 {
+        let middle = least + (over - least) / 2;
+        match holds(middle) {
+            true => least = middle,
+            false => over = middle,
+        }
+    }
+    least
+}

@@ -1,0 +1,224 @@
+//! Clocks are placed where packets say.
+
+use netreel_reel::EventNumber;
+
+use super::pieces::{Epoch, Moment};
+use super::solve::Span;
+use super::*;
+
+const SECOND: u64 = 1_000_000_000;
+
+fn anchor(boot: &str, monotonic: u64, utc_ns: i64) -> ClockAnchor {
+    ClockAnchor {
+        monotonic: Time(monotonic),
+        utc_ns,
+        boot_id: boot.to_owned(),
+    }
+}
+
+/// From a reel at a time to another at a time.
+type Packet = (usize, u64, usize, u64);
+
+/// Places the clocks of reels; what each reel's epochs are shows in its packets.
+fn aligned(anchors: &[ClockAnchor], packets: &[Packet]) -> Aligned {
+    let anchors: Vec<&ClockAnchor> = anchors.iter().collect();
+    let epochs = (0..anchors.len()).map(|reel| {
+        let ends = packets.iter().flat_map(|&(from, sent, to, received)| {
+            let ends = [(from, sent), (to, received)];
+            ends.into_iter().filter(move |end| end.0 == reel)
+        });
+        let times = || ends.clone().map(|end| end.1);
+        let span = Span {
+            first: times().min().unwrap_or(0),
+            last: times().max().unwrap_or(0),
+        };
+        vec![Epoch {
+            number: EventNumber(0),
+            begin: span.first,
+            end: span.last,
+            span,
+        }]
+    });
+    let readings = readings(&anchors, epochs.collect(), |_| false);
+    align(&readings, |pieces| {
+        let mut gathered = Gathered::default();
+        for &(from, sent, to, received) in packets {
+            let moment = |reel, time| -> Moment { (reel, EventNumber(0), Time(time)) };
+            gathered.add(pieces, moment(from, sent), moment(to, received));
+        }
+        gathered
+    })
+}
+
+/// What is added to a reel's time.
+fn shift_ns(aligned: &Aligned, reel: usize, at: u64) -> i128 {
+    let time = aligned.clocks[reel].map.time_alone(Time(at));
+    i128::from(time.0) - i128::from(at)
+}
+
+/// For each reel what is added at a time, and how far that may be off at most.
+#[track_caller]
+fn check(anchors: &[ClockAnchor], packets: &[Packet], at: u64, expected: &[(i128, u64)]) {
+    let aligned = aligned(anchors, packets);
+    let found: Vec<(i128, u64)> = (0..anchors.len())
+        .map(|reel| (shift_ns(&aligned, reel, at), aligned.clocks[reel].error_ns))
+        .collect();
+    assert_eq!(found, expected);
+    assert!(!aligned.is_unexplained);
+    assert!(aligned.clocks.iter().all(|clock| clock.steps.is_empty()));
+}
+
+#[test]
+fn one_boot_is_one_clock_whatever_the_packets_say() {
+    check(
+        &[anchor("boot", 0, 0), anchor("boot", 50, 0)],
+        &[(0, 100, 1, 90), (1, 100, 0, 300)],
+        100,
+        &[(0, 0), (0, 0)],
+    );
+}
+
+#[test]
+fn packets_both_ways_give_the_offset_and_half_the_shortest_round() {
+    // The second clock is 1000 ahead; the shortest way there takes 10, the way back 30.
+    check(
+        &[anchor("a", 0, 0), anchor("b", 0, 0)],
+        &[(0, 100, 1, 1110), (0, 200, 1, 1300), (1, 1200, 0, 230)],
+        1200,
+        &[(0, 0), (-990, 20)],
+    );
+}
+
+#[test]
+fn a_third_clock_is_reached_through_the_second_and_the_errors_add() {
+    check(
+        &[anchor("", 0, 0), anchor("", 0, 0), anchor("", 0, 0)],
+        &[
+            (0, 0, 1, 110),
+            (1, 100, 0, 10),
+            (1, 200, 2, 205),
+            (2, 200, 1, 205),
+        ],
+        150,
+        &[(0, 0), (-100, 10), (-100, 15)],
+    );
+}
+
+#[test]
+fn a_ring_ties_its_clocks_though_no_two_heard_each_other() {
+    check(
+        &[anchor("", 0, 0), anchor("", 0, 0), anchor("", 0, 0)],
+        &[(0, 1000, 1, 1010), (1, 1000, 2, 1010), (2, 1000, 0, 1010)],
+        1000,
+        &[(0, 0), (5, 15), (-5, 15)],
+    );
+}
+
+#[test]
+fn packets_one_way_only_move_the_calendar_until_none_arrives_too_early() {
+    // By the calendar both clocks agree, yet a packet would arrive 40 before it was sent.
+    check(
+        &[anchor("a", 0, 0), anchor("b", 0, 0)],
+        &[(0, 100, 1, 60)],
+        60,
+        &[(0, 0), (40, u64::MAX)],
+    );
+}
+
+#[test]
+fn without_packets_the_calendar_is_all_there_is() {
+    check(
+        &[anchor("a", 100, 5100), anchor("b", 7, 6007)],
+        &[],
+        7,
+        &[(0, 0), (1000, u64::MAX)],
+    );
+}
+
+#[test]
+fn what_drift_may_have_done_since_the_only_round_is_in_the_bound() {
+    // One packet each way in the first microsecond, and nothing of the other for 100 s.
+    let end = 100 * SECOND;
+    let packets = [
+        (0, 0, 1, 500),
+        (1, 600, 0, 1_000),
+        // Another reel of the first machine goes on.
+        (2, end, 1, end + 40_000_000_000),
+    ];
+    let anchors = [anchor("a", 0, 0), anchor("b", 0, 0), anchor("a", 0, 0)];
+    let aligned = aligned(&anchors, &packets);
+    let error_ns = aligned.clocks[1].error_ns;
+    // 500 parts of a million of 140 s either way, of which the last packet takes nothing.
+    assert!((70_000_000..70_200_000).contains(&error_ns), "{error_ns}");
+    let early = aligned.clocks[1].map.error_ns(EventNumber(0), Time(600));
+    assert!((440..470).contains(&early), "{early}");
+}
+
+/// Packets both ways, 40 a second, that take from 1 to 6 ms; `other` is the second clock.
+fn traffic(seconds: u64, other: impl Fn(u64) -> u64) -> Vec<Packet> {
+    let mut random = 5u64;
+    let mut some = |most: u64| {
+        random = random
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (random >> 33) % most
+    };
+    let packets = (0..seconds * 40).map(|at| {
+        let sent = 10 * SECOND + at * SECOND / 40;
+        let received = sent + 1_000_000 + some(5_000_000);
+        match at % 2 {
+            0 => (0, sent, 1, other(received)),
+            _ => (1, other(sent), 0, received),
+        }
+    });
+    packets.collect()
+}
+
+/// No packet arrives before it was sent, and no time is further off than is said.
+#[track_caller]
+fn check_truth(aligned: &Aligned, packets: &[Packet], truth: impl Fn(u64) -> u64) {
+    let time = |reel: usize, at: u64| aligned.clocks[reel].map.time_alone(Time(at));
+    for &(from, sent, to, received) in packets {
+        assert!(time(from, sent) <= time(to, received), "{sent} {received}");
+    }
+    let first = packets.first().map_or(0, |it| it.1);
+    let last = packets.last().map_or(0, |it| it.3);
+    for at in (first..=last).step_by(7_654_321) {
+        let said = time(1, truth(at));
+        let off = said.0.abs_diff(at as i64);
+        let bound = aligned.clocks[1]
+            .map
+            .error_ns(EventNumber(0), Time(truth(at)));
+        assert!(off <= bound, "at {at} it is {off} off, and {bound} is said");
+    }
+}
+
+#[test]
+fn a_hundred_parts_of_a_million_over_ten_minutes() {
+    let other = |at: u64| 7_000 * SECOND + at + at / 10_000;
+    let packets = traffic(600, other);
+    let aligned = aligned(&[anchor("a", 0, 0), anchor("b", 0, 0)], &packets);
+    check_truth(&aligned, &packets, other);
+    let error_ns = aligned.clocks[1].error_ns;
+    assert!((900_000..1_400_000).contains(&error_ns), "{error_ns}");
+    assert!(aligned.clocks[1].steps.is_empty());
+}
+
+#[test]
+fn a_step_in_the_middle_is_found_between_two_packets() {
+    let middle = 40 * SECOND;
+    for by in [2 * SECOND, 40_000_000] {
+        let other = |at: u64| SECOND + at + at / 20_000 + if at < middle { 0 } else { by };
+        let packets = traffic(60, other);
+        let aligned = aligned(&[anchor("a", 0, 0), anchor("b", 0, 0)], &packets);
+        check_truth(&aligned, &packets, other);
+        let [step] = aligned.clocks[1].steps[..] else {
+            panic!("{:?}", aligned.clocks[1].steps);
+        };
+        assert!(step.last.0 < other(middle) && other(middle) <= step.first.0 + 1);
+        assert!(step.first.0 - step.last.0 < by + SECOND / 4, "{step:?}");
+        let miss = (step.by_ns - i128::from(by)).unsigned_abs();
+        assert!(miss < 4_000_000, "{step:?}");
+        assert!(aligned.clocks[1].error_ns < 2_000_000);
+    }
+}

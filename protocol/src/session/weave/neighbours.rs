@@ -1,0 +1,181 @@
+//! What the packets that arrived next to a receipt tell of it.
+//!
+//! A network seldom lets one packet overtake another, and two that arrive one after the other took
+//! about as long. Where a receipt may be of several sends, the receipts next to it of which there is
+//! no doubt tell which of these is likely.
+
+use super::weaver::{EndId, Places, Woven};
+use crate::session::parallel;
+use crate::session::read::ends::Side;
+use crate::session::read::scan::Scan;
+
+/// A packet of which there is no doubt: when it was sent, and how long it took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Certain {
+    pub sent_ns: i64,
+    pub took_ns: i64,
+}
+
+/// The packets without doubt that the same socket received from the same peer next to a receipt.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Neighbours {
+    pub before: Option<Certain>,
+    pub after: Option<Certain>,
+    /// So much later at most was something sent that arrived before another, of all packets of
+    /// these two sockets of which there is no doubt.
+    pub overtaken_ns: i64,
+    /// So much less at most took one of these packets than the one before: by so much a packet
+    /// might be overtaken, were there one to overtake it.
+    pub sooner_ns: i64,
+}
+
+impl Neighbours {
+    /// Whether a packet that was sent then would have overtaken one of them, or been overtaken, by
+    /// more than others were.
+    pub fn overtakes(&self, sent_ns: i64, tolerance_ns: i64) -> bool {
+        let slack_ns = self.overtaken_ns.saturating_add(tolerance_ns);
+        self.is_outside(sent_ns, slack_ns)
+    }
+
+    /// Whether no packet that was sent then can have arrived between them, by all that is known.
+    pub fn exclude(&self, sent_ns: i64, tolerance_ns: i64) -> bool {
+        let slack_ns = self.overtaken_ns.max(self.sooner_ns);
+        self.is_outside(sent_ns, slack_ns.saturating_add(tolerance_ns))
+    }
+
+    fn is_outside(&self, sent_ns: i64, slack_ns: i64) -> bool {
+        let late = |before: Certain| sent_ns < before.sent_ns.saturating_sub(slack_ns);
+        let early = |after: Certain| sent_ns > after.sent_ns.saturating_add(slack_ns);
+        self.before.is_some_and(late) || self.after.is_some_and(early)
+    }
+
+    /// How long they took: the shorter and the longer.
+    pub fn took_ns(&self) -> Option<(i64, i64)> {
+        let before = self.before.or(self.after)?.took_ns;
+        let after = self.after.or(self.before)?.took_ns;
+        Some((before.min(after), before.max(after)))
+    }
+}
+
+/// The neighbours of receipts.
+#[derive(Default)]
+pub(crate) struct Known {
+    /// In order.
+    receipts: Vec<EndId>,
+    neighbours: Vec<Neighbours>,
+}
+
+impl Known {
+    /// Looks at all packets without doubt: `partners` has the send of their receipts. `time` places
+    /// an end on the session's clock.
+    pub fn new(
+        mut receipts: Vec<EndId>,
+        partners: &[u32],
+        (scans, places): (&[Scan], &Places),
+        time: impl Fn(usize, Side, usize) -> i64 + Sync,
+        workers: usize,
+    ) -> Known {
+        receipts.sort_unstable();
+        receipts.dedup();
+        let of_reels = (0..scans.len()).map(|reel| {
+            let start = places.id(reel, Side::Receive, 0);
+            let count = scans.get(reel).map_or(0, |it| it.side(Side::Receive).len());
+            let from = receipts.partition_point(|&each| each < start);
+            let to = receipts.partition_point(|each| each.0 < start.0 + count as u32);
+            (reel, from..to)
+        });
+        let of_reels: Vec<_> = of_reels.filter(|(_, own)| !own.is_empty()).collect();
+        let found = parallel::map(of_reels, workers, |(reel, own)| {
+            let start = places.id(reel, Side::Receive, 0).0;
+            let own = receipts.get(own).unwrap_or(&[]).iter();
+            let own: Vec<usize> = own.map(|each| (each.0 - start) as usize).collect();
+            let sent = |place: usize| {
+                let partner = partners.get(start as usize + place).copied()?;
+                if partner == Woven::ALONE || partner == Woven::TAKEN {
+                    return None;
+                }
+                let (from, side, at) = places.find(EndId(partner));
+                Some(time(from, side, at))
+            };
+            let received = |place: usize| time(reel, Side::Receive, place);
+            match scans.get(reel) {
+                Some(scan) => of_reel(scan, &own, sent, received),
+                None => Vec::new(),
+            }
+        });
+        Known {
+            neighbours: found.into_iter().flatten().collect(),
+            receipts,
+        }
+    }
+
+    /// Those of a receipt.
+    pub fn of(&self, receipt: EndId) -> Neighbours {
+        let place = self.receipts.binary_search(&receipt);
+        let known = place.ok().and_then(|place| self.neighbours.get(place));
+        known.copied().unwrap_or_default()
+    }
+}
+
+/// What is known of the packets of one connection so far.
+#[derive(Clone, Default)]
+struct Line {
+    latest: Option<Certain>,
+    newest_ns: Option<i64>,
+    overtaken_ns: i64,
+    sooner_ns: i64,
+    /// The receipts since the latest packet without doubt, by their places among those asked for.
+    waiting: Vec<usize>,
+}
+
+/// The neighbours of some receipts of one reel; `sent` tells when a receipt was sent of which there
+/// is no doubt.
+fn of_reel(
+    scan: &Scan,
+    asked: &[usize],
+    sent: impl Fn(usize) -> Option<i64>,
+    received: impl Fn(usize) -> i64,
+) -> Vec<Neighbours> {
+    let ends = scan.side(Side::Receive);
+    let mut lines: Vec<Option<Line>> = vec![None; scan.connections.len()];
+    for &place in asked {
+        if let Some(line) = lines.get_mut(ends.way(place).0 as usize) {
+            line.get_or_insert_default();
+        }
+    }
+    let mut found = vec![Neighbours::default(); asked.len()];
+    let mut next = 0;
+    for (place, (_, _, (connection, _))) in ends.rows().enumerate() {
+        let Some(Some(line)) = lines.get_mut(connection as usize) else {
+            continue;
+        };
+        if asked.get(next) == Some(&place) {
+            found[next].before = line.latest;
+            line.waiting.push(next);
+            next += 1;
+        } else if let Some(sent_ns) = sent(place) {
+            let took_ns = received(place).saturating_sub(sent_ns);
+            let certain = Certain { sent_ns, took_ns };
+            for waiting in line.waiting.drain(..) {
+                found[waiting].after = Some(certain);
+            }
+            let newest_ns = line.newest_ns.unwrap_or(sent_ns);
+            let overtaken_ns = newest_ns.saturating_sub(sent_ns);
+            if let Some(before) = line.latest {
+                let sooner_ns = before.took_ns.saturating_sub(took_ns);
+                line.sooner_ns = line.sooner_ns.max(sooner_ns);
+            }
+            line.overtaken_ns = line.overtaken_ns.max(overtaken_ns);
+            line.newest_ns = Some(newest_ns.max(sent_ns));
+            line.latest = Some(certain);
+        }
+    }
+    for (&place, own) in asked.iter().zip(&mut found) {
+        let line = lines.get(ends.way(place).0 as usize);
+        if let Some(Some(line)) = line {
+            own.overtaken_ns = line.overtaken_ns;
+            own.sooner_ns = line.sooner_ns;
+        }
+    }
+    found
+}

@@ -1,0 +1,106 @@
+//! Worlds of a correct engine that end at a random moment, under loss, duplication and reordering:
+//! nothing is called wrong in them.
+//!
+//! `NETREEL_SEEDS=500 cargo test -p netreel-protocol --test worlds clean` plays so many of each way.
+
+use std::collections::BTreeMap;
+
+use netreel_protocol::history::Level;
+use netreel_sample_engine::{Call, Mode, Peer, SimWorldStart, Topology};
+use netreel_transport::{Draw, LinkFaults};
+
+use crate::played::{Played, WAYS, boxes};
+
+/// How many seeds each test plays.
+pub fn seeds() -> u64 {
+    let given = std::env::var("NETREEL_SEEDS").ok();
+    given.and_then(|given| given.parse().ok()).unwrap_or(40)
+}
+
+/// Boxes under the faults of a seed. In mode `host` news overtakes older news where everybody talks
+/// to everybody over links of different lengths, and the engine goes wrong as it historically did:
+/// there all links are equal and keep the order.
+fn calm(seed: u64, mode: Mode, topology: Topology) -> SimWorldStart {
+    let mut start = boxes(seed, mode, topology);
+    if (mode, topology) == (Mode::Host, Topology::PeerToPeer) {
+        start.link_faults.clear();
+        start.faults = LinkFaults {
+            delay: start.faults.delay,
+            duplicate: start.faults.duplicate,
+            ..LinkFaults::default()
+        };
+    }
+    start
+}
+
+/// `usual`: what the engine of that way does wrong by itself.
+fn check(what: &str, usual: fn(&str) -> bool, play: impl Fn(u64, Mode, Topology) -> Played) {
+    let mut wrong: BTreeMap<String, u64> = BTreeMap::new();
+    let mut first: BTreeMap<&str, String> = BTreeMap::new();
+    for seed in 0..seeds() {
+        for (mode, topology) in WAYS {
+            let played = play(seed, mode, topology);
+            let findings = played.history.findings.iter();
+            for finding in findings.filter(|finding| finding.level > Level::Info) {
+                if usual(finding.rule) && (mode, topology) == (Mode::Host, Topology::PeerToPeer) {
+                    continue;
+                }
+                let way = format!("{} {:?} {mode:?} {topology:?}", finding.rule, finding.level);
+                *wrong.entry(way).or_default() += 1;
+                first.entry(finding.rule).or_insert(format!(
+                    "seed {seed}, {mode:?}, {topology:?}: {}",
+                    finding.sentence
+                ));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{what}: {wrong:#?} {first:#?}");
+}
+
+fn never(_: &str) -> bool {
+    false
+}
+
+#[test]
+fn in_clean_worlds_cut_at_a_random_moment_nothing_is_wrong() {
+    check("cut", never, |seed, mode, topology| {
+        let mut draw = Draw::named(seed, "when it ends");
+        Played::new(&calm(seed, mode, topology), |world| {
+            world.run(5 + draw.below(300));
+        })
+    });
+}
+
+#[test]
+fn in_clean_worlds_at_rest_nothing_is_wrong() {
+    check("at rest", never, |seed, mode, topology| {
+        Played::to_rest(&calm(seed, mode, topology))
+    });
+}
+
+#[test]
+fn in_clean_worlds_that_a_player_leaves_nothing_is_wrong() {
+    check("left", never, |seed, mode, topology| {
+        let mut draw = Draw::named(seed, "who leaves when");
+        let mut start = calm(seed, mode, topology);
+        start.nodes = 4;
+        Played::new(&start, |world| {
+            world.run(20 + draw.below(150));
+            world.call(Peer(1 + draw.below(3) as u8), &Call::Leave);
+            world.run(draw.below(200));
+        })
+    });
+}
+
+/// Mode `host` over links of different lengths goes wrong where a MIGRATE or a DESTROY overtakes
+/// CREATE, and in no other way.
+#[test]
+fn in_worlds_where_news_overtakes_older_news_nothing_else_is_wrong() {
+    let usual = |rule: &str| ["migrate-before-create", "zombie-object"].contains(&rule);
+    check("overtaking", usual, |seed, mode, topology| {
+        let mut draw = Draw::named(seed, "when it ends under faults");
+        Played::new(&boxes(seed, mode, topology), |world| {
+            world.run(5 + draw.below(600));
+        })
+    });
+}

@@ -1,0 +1,219 @@
+//! Faults that are planted in the layer of one node, and what the reels show of them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use netreel_protocol::history::Level;
+use netreel_sample_engine::{Fault, Mode, Peer, Topology};
+
+use crate::played::{Played, boxes};
+
+const HOST: Peer = Peer(0);
+const A: Peer = Peer(1);
+/// Each fault is played in so many worlds of each way.
+const WORLDS: u64 = 6;
+
+const HOST_P2P: (Mode, Topology) = (Mode::Host, Topology::PeerToPeer);
+const HOST_SERVER: (Mode, Topology) = (Mode::Host, Topology::ClientServer);
+const OWNER_P2P: (Mode, Topology) = (Mode::Owner, Topology::PeerToPeer);
+const OWNER_SERVER: (Mode, Topology) = (Mode::Owner, Topology::ClientServer);
+
+/// Eight seconds of four players, of which one has the fault; the last six are quiet.
+fn play(seed: u64, (mode, topology): (Mode, Topology), planted: Option<(Peer, Fault)>) -> Played {
+    let mut start = boxes(seed, mode, topology);
+    start.nodes = 4;
+    start.faults.loss = start.faults.loss.max(0.05);
+    start.faults.delay += Duration::from_millis(80);
+    if mode == Mode::Host {
+        // News does not overtake older news, so that mode `host` itself does nothing wrong.
+        start.link_faults.clear();
+        start.faults.jitter = Duration::ZERO;
+        start.faults.reorder = 0.0;
+    }
+    start.planted.extend(planted);
+    Played::new(&start, |world| world.run(480))
+}
+
+/// The rules that found something worse than odd in a world.
+fn found(played: &Played) -> BTreeSet<&'static str> {
+    let findings = played.history.findings.iter();
+    let worse = findings.filter(|finding| finding.level > Level::Info);
+    worse.map(|finding| finding.rule).collect()
+}
+
+/// Plants a fault in a node: in how many worlds of each way does the rule report it?
+fn check(fault: Fault, at: Peer, ways: &[(Mode, Topology)], rule: &str, worlds_min: u64) {
+    for &way in ways {
+        let mut worlds: BTreeMap<&str, u64> = BTreeMap::new();
+        for seed in 0..WORLDS {
+            let played = play(seed, way, Some((at, fault)));
+            for rule in found(&played) {
+                *worlds.entry(rule).or_default() += 1;
+            }
+        }
+        println!("{fault:?} at {at:?} {way:?}: {worlds:?}");
+        let found = worlds.get(rule).copied().unwrap_or(0);
+        assert!(
+            found >= worlds_min,
+            "{fault:?} at {at:?}, {way:?}: {rule} in {found} of {WORLDS} worlds: {worlds:?}"
+        );
+    }
+}
+
+const ALL: [(Mode, Topology); 4] = [HOST_P2P, HOST_SERVER, OWNER_P2P, OWNER_SERVER];
+
+#[test]
+fn without_a_fault_nothing_is_found() {
+    for way in ALL {
+        for seed in 0..WORLDS {
+            let found = found(&play(seed, way, None));
+            let usual = match way {
+                HOST_P2P => BTreeSet::from(["migrate-before-create", "zombie-object"]),
+                _ => BTreeSet::new(),
+            };
+            assert!(found.is_subset(&usual), "seed {seed} {way:?}: {found:?}");
+        }
+    }
+}
+
+#[test]
+fn acks_of_what_was_not_received() {
+    check(Fault::AckUnreceived, A, &ALL, "ack-of-unreceived", WORLDS);
+}
+
+#[test]
+fn acks_that_are_forgotten() {
+    check(Fault::ForgetAck, A, &ALL, "never-acked", WORLDS);
+}
+
+#[test]
+fn numbers_that_are_used_twice() {
+    check(
+        Fault::SequenceTwice,
+        A,
+        &ALL,
+        "duplicate-sequence",
+        WORLDS - 1,
+    );
+}
+
+#[test]
+fn what_was_lost_is_never_sent_again() {
+    check(
+        Fault::NeverResend,
+        A,
+        &ALL,
+        "reliable-not-delivered",
+        WORLDS / 2,
+    );
+}
+
+#[test]
+fn everything_is_sent_again_in_each_tick() {
+    check(Fault::ResendEveryTick, A, &ALL, "resend-storm", WORLDS);
+}
+
+#[test]
+fn create_that_not_everybody_is_told_of() {
+    check(
+        Fault::ForgetCreate,
+        A,
+        &[HOST_P2P, OWNER_P2P],
+        "objects-differ-at-rest",
+        WORLDS,
+    );
+}
+
+#[test]
+fn destroy_that_not_everybody_is_told_of() {
+    check(
+        Fault::ForgetDestroy,
+        A,
+        &[HOST_P2P, OWNER_P2P],
+        "objects-differ-at-rest",
+        1,
+    );
+}
+
+#[test]
+fn an_owner_that_nobody_hears_of() {
+    check(
+        Fault::ForgetAnnounce,
+        HOST,
+        &[HOST_P2P, HOST_SERVER],
+        "objects-differ-at-rest",
+        1,
+    );
+    check(
+        Fault::ForgetAnnounce,
+        A,
+        &[OWNER_P2P, OWNER_SERVER],
+        "objects-differ-at-rest",
+        1,
+    );
+}
+
+#[test]
+fn updates_before_create() {
+    check(
+        Fault::UpdateBeforeCreate,
+        A,
+        &ALL,
+        "update-before-create",
+        1,
+    );
+}
+
+#[test]
+fn a_counter_that_is_not_raised() {
+    check(
+        Fault::CounterNotRaised,
+        HOST,
+        &[OWNER_P2P, OWNER_SERVER],
+        "two-owners",
+        1,
+    );
+}
+
+#[test]
+fn messages_that_are_handed_over_twice() {
+    check(
+        Fault::DeliverTwice,
+        HOST,
+        &[HOST_SERVER, OWNER_SERVER],
+        "told-twice",
+        WORLDS,
+    );
+    check(
+        Fault::DeliverTwice,
+        A,
+        &[OWNER_P2P, OWNER_SERVER],
+        "told-twice",
+        1,
+    );
+}
+
+#[test]
+fn messages_that_are_not_handed_over() {
+    check(
+        Fault::NeverDeliver,
+        HOST,
+        &[HOST_SERVER, OWNER_SERVER],
+        "objects-differ-at-rest",
+        1,
+    );
+}
+
+/// What no reel shows: the layer's own game alone could tell.
+#[test]
+fn faults_that_leave_no_trace_outside_the_node_are_not_seen() {
+    for (fault, way) in [
+        (Fault::ForgetTombstones, OWNER_P2P),
+        (Fault::NeverDeliver, OWNER_P2P),
+    ] {
+        for seed in 0..WORLDS {
+            let found = found(&play(seed, way, Some((A, fault))));
+            assert!(found.is_empty(), "{fault:?} {way:?} seed {seed}: {found:?}");
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! The answers to single requests, as the protocol spells them.
+
+use std::path::Path;
+
+use netreel_wire::{FilePlace, SymbolId, SymbolKind, format};
+use serde_json::{Value as Json, json};
+
+use crate::capture::Capture;
+use crate::completion::{Sort, complete};
+use crate::hover;
+use crate::positions::Lines;
+use crate::project::Project;
+
+pub fn hover(project: &Project, capture: Option<&Capture>, offset: usize) -> Json {
+    let Some((said, range)) = hover::hover(project, capture, 0, offset) else {
+        return Json::Null;
+    };
+    json!({
+        "contents": { "kind": "markdown", "value": said },
+        "range": Lines::new(project.text(0)).range(range),
+    })
+}
+
+pub fn completion(project: &Project, offset: usize, folder: Option<&Path>) -> Json {
+    let proposals = complete(project, 0, offset, folder);
+    let items = proposals.into_iter().map(|proposal| {
+        // The numbers of `CompletionItemKind`.
+        let kind = match proposal.sort {
+            Sort::Function => 3,
+            Sort::Field => 5,
+            Sort::Type => 7,
+            Sort::Setting => 10,
+            Sort::Value => 12,
+            Sort::Enum => 13,
+            Sort::Keyword => 14,
+            Sort::File => 17,
+            Sort::Member => 20,
+            Sort::Constant => 21,
+            Sort::Struct => 22,
+            Sort::Annotation => 23,
+        };
+        let mut item = json!({ "label": proposal.label, "kind": kind });
+        if !proposal.detail.is_empty() {
+            item["detail"] = Json::String(proposal.detail);
+        }
+        if !proposal.said.is_empty() {
+            item["documentation"] = Json::String(proposal.said);
+        }
+        item
+    });
+    Json::Array(items.collect())
+}
+
+pub fn location(project: &Project, place: &FilePlace) -> Option<Json> {
+    let uri = project.uris.get(place.file)?;
+    let range = Lines::new(project.text(place.file)).range(place.range.clone());
+    Some(json!({ "uri": uri, "range": range }))
+}
+
+/// Where the name is declared; of an import, the file.
+pub fn definition(project: &Project, offset: usize) -> Json {
+    let mut imports = project.outline.imports().iter();
+    let import = imports.find(|import| {
+        let range = &import.place.range;
+        import.place.file == 0 && (range.start..=range.end).contains(&offset)
+    });
+    if let Some(file) = import.and_then(|import| import.file) {
+        let range = 0..0;
+        let start = location(project, &FilePlace { file, range });
+        return start.unwrap_or(Json::Null);
+    }
+    let found = project.outline.at(0, offset);
+    let symbol = found.and_then(|(id, _)| project.outline.symbol(id));
+    let places = symbol.map_or(&[][..], |symbol| &symbol.places);
+    let places = places.iter().filter_map(|place| location(project, place));
+    Json::Array(places.collect())
+}
+
+/// The names of the document, fields below their structs.
+pub fn symbols(project: &Project) -> Json {
+    let lines = Lines::new(project.text(0));
+    let mut found: Vec<(usize, Json)> = Vec::new();
+    for (id, symbol) in project.outline.symbols() {
+        if symbol.owner.is_none() {
+            found.extend(symbol_of(project, &lines, id));
+        }
+    }
+    found.sort_by_key(|(start, _)| *start);
+    found.into_iter().map(|(_, symbol)| symbol).collect()
+}
+
+fn symbol_of(project: &Project, lines: &Lines<'_>, id: SymbolId) -> Option<(usize, Json)> {
+    let outline = &project.outline;
+    let symbol = outline.symbol(id)?;
+    let mut places = symbol.places.iter().zip(&symbol.extents);
+    let (place, extent) = places.find(|(place, _)| place.file == 0)?;
+    let mut children: Vec<(usize, Json)> = outline
+        .children(id)
+        .filter_map(|(child, _)| symbol_of(project, lines, child))
+        .collect();
+    children.sort_by_key(|(start, _)| *start);
+    let children: Vec<Json> = children.into_iter().map(|(_, child)| child).collect();
+    // The numbers of the protocol's `SymbolKind`.
+    let kind = match symbol.kind {
+        SymbolKind::Protocol => 2,
+        SymbolKind::Rules | SymbolKind::Layer => 3,
+        SymbolKind::Field | SymbolKind::StateField => 8,
+        SymbolKind::Enum | SymbolKind::Flags => 10,
+        SymbolKind::Alias => 23,
+        SymbolKind::Test => 12,
+        SymbolKind::Parameter | SymbolKind::Computed => 13,
+        SymbolKind::Constant => 14,
+        SymbolKind::Huffman => 18,
+        SymbolKind::State => 19,
+        SymbolKind::Member => 22,
+        SymbolKind::Struct => 23,
+    };
+    // An empty name is refused by editors.
+    let name = match symbol.name.is_empty() {
+        true => hover::noun(symbol.kind),
+        false => &symbol.name,
+    };
+    let end = extent.end.max(place.range.end);
+    let answer = json!({
+        "name": name,
+        "detail": hover::noun(symbol.kind),
+        "kind": kind,
+        "range": lines.range(place.range.start..end),
+        "selectionRange": lines.range(place.range.clone()),
+        "children": children,
+    });
+    Some((place.range.start, answer))
+}
+
+/// The document as the formatter writes it: one change of the lines that differ.
+///
+/// # Errors
+/// The first mistake in the document's form.
+pub fn formatting(project: &Project) -> Result<Json, String> {
+    let text = project.text(0);
+    let formatted = match format("the document", text) {
+        Ok(formatted) => formatted,
+        Err(error) => {
+            let first = error.reports().first();
+            let first = first.map_or_else(String::new, |report| {
+                format!("line {}: {}", report.line, report.message)
+            });
+            return Err(format!("what has mistakes is not formatted: {first}"));
+        }
+    };
+    if formatted == text {
+        return Ok(json!([]));
+    }
+    let same = |left: &str, right: &str| -> usize {
+        let lines = left.split_inclusive('\n').zip(right.split_inclusive('\n'));
+        let same = lines.take_while(|(left, right)| left == right);
+        same.map(|(line, _)| line.len()).sum()
+    };
+    let start = same(text, &formatted);
+    let tail = |text: &str| text.get(start..).unwrap_or_default().to_owned();
+    let (old, new) = (tail(text), tail(&formatted));
+    let back = old
+        .split_inclusive('\n')
+        .rev()
+        .zip(new.split_inclusive('\n').rev());
+    let back = back.take_while(|(left, right)| left == right);
+    let back: usize = back.map(|(line, _)| line.len()).sum();
+    let range = start..text.len() - back;
+    let new = new.get(..new.len() - back).unwrap_or_default();
+    let range = Lines::new(text).range(range);
+    Ok(json!([{ "range": range, "newText": new }]))
+}
+
+/// The name that a rename would change.
+///
+/// # Errors
+/// Why nothing here can be renamed.
+pub fn prepare_rename(project: &Project, offset: usize) -> Result<Json, String> {
+    let Some((id, range)) = project.outline.at(0, offset) else {
+        return Err("there is no name here that can be changed".to_owned());
+    };
+    let symbol = project.outline.symbol(id);
+    if symbol.is_some_and(|symbol| symbol.kind == SymbolKind::Test) {
+        return Err("a test is named by its text: change it there".to_owned());
+    }
+    let text = project.text(0);
+    Ok(json!({
+        "placeholder": text.get(range.clone()).unwrap_or_default(),
+        "range": Lines::new(text).range(range),
+    }))
+}

@@ -1,0 +1,539 @@
+//! What can be written at a place.
+
+use std::path::Path;
+
+use netreel_wire::{HelpKind, Lexeme, LexemeKind, SymbolId, SymbolKind, help, lexemes};
+
+use crate::hover::noun;
+use crate::project::Project;
+
+/// Something that can be written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Proposal {
+    pub label: String,
+    pub sort: Sort,
+    /// How it is written, or what it is.
+    pub detail: String,
+    /// A sentence; may be empty.
+    pub said: String,
+}
+
+/// What it is, for the editor's picture of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sort {
+    Keyword,
+    Type,
+    Struct,
+    Enum,
+    Member,
+    Constant,
+    Field,
+    Function,
+    Annotation,
+    Setting,
+    Value,
+    File,
+}
+
+/// How many files of a folder are proposed, and how deep they may lie.
+const FILES_MAX: usize = 200;
+const FOLDERS_DEEP: usize = 4;
+
+/// The types that can be kept beside those of fields.
+const KEPT_TYPES: [&str; 2] = ["parts", "stream"];
+
+/// Where the place is: in which item, how deep in its brackets, behind what.
+struct Context<'t> {
+    text: &'t str,
+    /// The pieces before the word that is being written.
+    before: Vec<Lexeme>,
+    /// The word that begins the item, and the item's name.
+    item: Option<&'t str>,
+    /// Open brackets, of the item on.
+    depth: usize,
+    /// The word that began the statement.
+    statement: Option<&'t str>,
+    /// Where it begins.
+    start: usize,
+    file: usize,
+    offset: usize,
+}
+
+pub fn complete(
+    project: &Project,
+    file: usize,
+    offset: usize,
+    folder: Option<&Path>,
+) -> Vec<Proposal> {
+    let text = project.text(file);
+    let pieces = lexemes(text);
+    let inside = pieces
+        .iter()
+        .find(|piece| piece.range.start < offset && offset <= piece.range.end);
+    if let Some(inside) = inside {
+        let is_open = offset < inside.range.end || inside.kind == LexemeKind::LineComment;
+        if inside.is_comment() && is_open {
+            return Vec::new();
+        }
+        if matches!(inside.kind, LexemeKind::Text | LexemeKind::Bytes) {
+            let at = pieces.partition_point(|piece| piece.range.start < inside.range.start);
+            let before = at.checked_sub(1).and_then(|at| pieces.get(at));
+            let is_import = before.is_some_and(|before| before.text(text) == "import");
+            return match is_import {
+                true => files(folder),
+                false => Vec::new(),
+            };
+        }
+    }
+    let is_written = |piece: &Lexeme| {
+        let is_word = matches!(piece.kind, LexemeKind::Word | LexemeKind::Number);
+        piece.range.start >= offset || (is_word && piece.range.end >= offset)
+    };
+    let mut before: Vec<Lexeme> = pieces.into_iter().filter(|it| !it.is_comment()).collect();
+    let count = before.iter().position(is_written).unwrap_or(before.len());
+    before.truncate(count);
+    Context::new(text, before, file, offset).proposals(project)
+}
+
+impl<'t> Context<'t> {
+    fn new(text: &'t str, before: Vec<Lexeme>, file: usize, offset: usize) -> Context<'t> {
+        let items: Vec<&str> = help()
+            .filter(|help| help.kind == HelpKind::Item)
+            .map(|help| help.word)
+            .collect();
+        let (mut item, mut depth, mut statement) = (None, 0usize, None);
+        let (mut begins, mut start) = (true, offset);
+        for piece in &before {
+            let spelled = text.get(piece.range.clone()).unwrap_or_default();
+            let line = text.get(..piece.range.start).unwrap_or_default();
+            let starts_line = line.is_empty() || line.ends_with('\n');
+            let is_item = piece.kind == LexemeKind::Word && items.contains(&spelled);
+            if is_item && (starts_line || (depth == 0 && begins)) {
+                (item, depth) = (Some(spelled), 0);
+            }
+            if begins {
+                statement = Some(spelled);
+                start = piece.range.start;
+            }
+            begins = false;
+            if piece.kind != LexemeKind::Mark {
+                continue;
+            }
+            match spelled {
+                "{" | "(" | "[" => depth += 1,
+                "}" | ")" | "]" => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            begins = matches!(spelled, "{" | "}" | ";" | "=>");
+            if depth == 0 && matches!(spelled, "}" | ";") {
+                item = None;
+            }
+        }
+        Context {
+            text,
+            before,
+            item,
+            depth,
+            statement: statement.filter(|_| !begins),
+            start,
+            file,
+            offset,
+        }
+    }
+
+    /// A piece before the place, counted backwards from 0.
+    fn back(&self, steps: usize) -> &'t str {
+        let at = self.before.len().checked_sub(steps + 1);
+        let piece = at.and_then(|at| self.before.get(at));
+        let range = piece.map(|piece| piece.range.clone());
+        range
+            .and_then(|range| self.text.get(range))
+            .unwrap_or_default()
+    }
+
+    fn proposals(&self, project: &Project) -> Vec<Proposal> {
+        let last = self.back(0);
+        match last {
+            "@" => return self.annotations(),
+            "." => return self.parts(project),
+            "..=" | ".." => return self.values(project),
+            _ => {}
+        }
+        let Some(item) = self.item.filter(|item| !matches!(*item, "import" | "lua")) else {
+            return match self.item {
+                Some(_) => Vec::new(),
+                None => words(HelpKind::Item, Sort::Keyword).collect(),
+            };
+        };
+        let begins = self.statement.is_none();
+        match (item, self.depth) {
+            ("struct" | "layer", _) if last == ":" && self.is_parameter() => self.parameter_types(),
+            ("enum" | "flags", 0) if last == ":" => self.types(project, false),
+            ("struct" | "enum" | "flags", 0) => Vec::new(),
+            ("struct", _) if last == ":" => self.types(project, true),
+            ("struct", _) if begins => words(HelpKind::Statement, Sort::Keyword)
+                .filter(|word| STATEMENTS.contains(&word.label.as_str()))
+                .collect(),
+            ("struct", _) => match last {
+                "through" => named(project, self.file, &[SymbolKind::Layer]),
+                "(" | "," if self.is_type_argument() => {
+                    let mut all = self.types(project, false);
+                    all.extend(self.values(project));
+                    all
+                }
+                "derived" => {
+                    let mut all = words(HelpKind::Derived, Sort::Function).collect::<Vec<_>>();
+                    all.extend(self.values(project));
+                    all
+                }
+                ";" | "}" => Vec::new(),
+                _ => {
+                    let mut all = self.values(project);
+                    let goes_on = ["size", "through", "derived", "until", "end", "from", "else"];
+                    let more = words(HelpKind::Statement, Sort::Keyword);
+                    all.extend(more.filter(|word| goes_on.contains(&word.label.as_str())));
+                    all
+                }
+            },
+            ("state", 1) if last == ":" => {
+                let mut all = self.types(project, false);
+                all.extend(KEPT_TYPES.map(|word| plain(word, Sort::Type)));
+                all
+            }
+            ("state", _) if begins => words(HelpKind::Statement, Sort::Keyword)
+                .filter(|word| word.label == "each")
+                .collect(),
+            ("wire" | "rules" | "layer" | "test", 1) if begins => {
+                words(settings_of(item), Sort::Setting).collect()
+            }
+            ("wire" | "rules" | "layer" | "test" | "huffman", 1..) => {
+                self.setting_values(project, item)
+            }
+            ("const" | "enum" | "flags" | "state", _) => constants(project, self.file),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Whether the place is among the parameters of a struct or a layer, before its block.
+    fn is_parameter(&self) -> bool {
+        let mut blocks = self.before.iter().rev();
+        let opens = blocks.find(|piece| matches!(piece.text(self.text), "{" | "("));
+        self.depth == 1 && opens.is_some_and(|piece| piece.text(self.text) == "(")
+    }
+
+    fn parameter_types(&self) -> Vec<Proposal> {
+        let words = match self.item {
+            Some("layer") => ["int", "bytes"],
+            _ => ["int", "bool"],
+        };
+        words.map(|word| plain(word, Sort::Type)).to_vec()
+    }
+
+    /// Whether the bracket around the place belongs to a type that takes types.
+    fn is_type_argument(&self) -> bool {
+        let takers = [
+            "vec2",
+            "vec3",
+            "vec4",
+            "delta",
+            "compressed",
+            "string",
+            "peek",
+        ];
+        let mut pieces = self.before.iter().rev().map(|piece| piece.text(self.text));
+        pieces.find(|piece| *piece == "(").is_some()
+            && pieces.next().is_some_and(|word| takers.contains(&word))
+    }
+
+    fn annotations(&self) -> Vec<Proposal> {
+        let kind = match (self.item, self.depth) {
+            (Some("enum" | "flags"), _) => HelpKind::OnMember,
+            (Some("struct"), 0) => HelpKind::OnStruct,
+            _ => HelpKind::OnField,
+        };
+        words(kind, Sort::Annotation).collect()
+    }
+
+    fn types(&self, project: &Project, structs: bool) -> Vec<Proposal> {
+        let mut all: Vec<Proposal> = words(HelpKind::Type, Sort::Type).collect();
+        all.extend(
+            ["u1", "u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64"].map(|word| {
+                let sort = Sort::Type;
+                plain(word, sort)
+            }),
+        );
+        let mut kinds = vec![SymbolKind::Enum, SymbolKind::Flags, SymbolKind::Alias];
+        if structs {
+            kinds.push(SymbolKind::Struct);
+        }
+        all.extend(named(project, self.file, &kinds));
+        all
+    }
+
+    /// What an expression of a struct can name.
+    fn values(&self, project: &Project) -> Vec<Proposal> {
+        let mut all = Vec::new();
+        let outline = &project.outline;
+        if let Some(owner) = outline.item_around(self.file, self.offset) {
+            for (id, symbol) in outline.children(owner) {
+                let is_parameter = symbol.kind == SymbolKind::Parameter;
+                let mut places = symbol.places.iter();
+                let is_before = places.any(|place| place.range.start < self.start);
+                if is_parameter || is_before || self.statement_has("derived") {
+                    all.push(of_symbol(project, id));
+                }
+            }
+        }
+        all.extend(constants(project, self.file));
+        all.extend(words(HelpKind::Function, Sort::Function));
+        all.extend(["true", "false", "state"].map(|word| plain(word, Sort::Keyword)));
+        if self.statement_has("until") {
+            all.push(plain("item", Sort::Keyword));
+        }
+        all
+    }
+
+    fn statement_has(&self, word: &str) -> bool {
+        let pieces = self.before.iter().rev().map(|piece| piece.text(self.text));
+        let mut own = pieces.take_while(|piece| !matches!(*piece, ";" | "{" | "}"));
+        own.any(|piece| piece == word)
+    }
+
+    /// The members of an enum, the fields of a struct, what a connection keeps.
+    fn parts(&self, project: &Project) -> Vec<Proposal> {
+        let outline = &project.outline;
+        let mut path = Vec::new();
+        let mut steps = 0;
+        while self.back(steps) == "." {
+            path.push(self.back(steps + 1));
+            steps += 2;
+        }
+        path.reverse();
+        let Some((first, rest)) = path.split_first() else {
+            return Vec::new();
+        };
+        let around = outline.item_around(self.file, self.offset);
+        let own = around.and_then(|owner| outline.child(owner, first));
+        if *first == "state" && own.is_none() {
+            let all = outline.symbols().filter(|(_, symbol)| {
+                let mut places = symbol.places.iter();
+                symbol.kind == SymbolKind::StateField
+                    && places.any(|place| outline.sees(self.file, place.file))
+            });
+            let mut all: Vec<Proposal> = all.map(|(id, _)| of_symbol(project, id)).collect();
+            if rest.is_empty() {
+                all.push(plain("other", Sort::Keyword));
+            }
+            return all;
+        }
+        let item = || {
+            let is_value = [SymbolKind::Enum, SymbolKind::Flags];
+            let mut items = outline.items(self.file);
+            let found = items.find(|(_, it)| it.name == *first && is_value.contains(&it.kind));
+            found.map(|(id, _)| id)
+        };
+        // The field whose elements `item` is stands before the brackets around the place.
+        let repeated = || {
+            let field = self.statement?;
+            around.and_then(|owner| outline.child(owner, field))
+        };
+        let mut at = match *first {
+            "item" if own.is_none() => repeated(),
+            _ => own.or_else(item),
+        };
+        for name in rest {
+            at = at.and_then(|at| part(project, at, name));
+        }
+        let Some(at) = at else { return Vec::new() };
+        let types = outline.symbol(at).map(|symbol| symbol.types.clone());
+        let mut owners = types.unwrap_or_default();
+        owners.insert(0, at);
+        // An enum has members; a value that is an enum has none, unless it is of flags.
+        let parts = owners.into_iter().flat_map(|owner| outline.children(owner));
+        parts
+            .filter(|(_, symbol)| symbol.kind != SymbolKind::Parameter)
+            .map(|(id, _)| of_symbol(project, id))
+            .collect()
+    }
+
+    fn setting_values(&self, project: &Project, item: &str) -> Vec<Proposal> {
+        let setting = self.statement.unwrap_or_default();
+        let words: &[&str] = match (item, setting) {
+            (_, "byte_order") => &["little", "big"],
+            (_, "bit_order") => &["lsb", "msb"],
+            ("rules", "unknown_migrate" | "unknown_update") => &["drop", "create", "queue"],
+            ("rules", "unknown_destroy") => &["drop", "tombstone"],
+            ("rules", "create") => &["always", "newer"],
+            ("rules", "stale") => &["never", "counter"],
+            ("rules", "update_from") => &["anyone", "owner"],
+            _ => &[],
+        };
+        if !words.is_empty() {
+            return words.iter().map(|word| plain(word, Sort::Value)).collect();
+        }
+        let kinds: &[SymbolKind] = match (item, setting) {
+            (_, "root" | "joined") => &[SymbolKind::Struct],
+            ("wire", "state") => &[SymbolKind::State],
+            ("test", "wire") => &[SymbolKind::Protocol],
+            ("test", "value" | "part" | "state") => return fields_of_values(project),
+            ("layer", "coding") => &[SymbolKind::Huffman],
+            ("layer", "transform") => {
+                let mut all: Vec<Proposal> =
+                    self::words(HelpKind::Transform, Sort::Function).collect();
+                all.extend(named(project, self.file, &[SymbolKind::Huffman]));
+                all.extend(self.values(project));
+                return all;
+            }
+            ("wire", "when") => return self.values(project),
+            _ => return constants(project, self.file),
+        };
+        named(project, self.file, kinds)
+    }
+}
+
+/// The words that begin a statement.
+const STATEMENTS: [&str; 11] = [
+    "if",
+    "switch",
+    "let",
+    "label",
+    "align",
+    "byte_order",
+    "at",
+    "size",
+    "set",
+    "join",
+    "follow",
+];
+
+fn settings_of(item: &str) -> HelpKind {
+    match item {
+        "rules" => HelpKind::OfRules,
+        "layer" => HelpKind::OfLayer,
+        "test" => HelpKind::OfTest,
+        _ => HelpKind::OfWire,
+    }
+}
+
+fn part(project: &Project, of: SymbolId, name: &str) -> Option<SymbolId> {
+    let outline = &project.outline;
+    outline.child(of, name).or_else(|| {
+        let types = &outline.symbol(of)?.types;
+        types.iter().find_map(|&of| outline.child(of, name))
+    })
+}
+
+fn words(kind: HelpKind, sort: Sort) -> impl Iterator<Item = Proposal> {
+    help()
+        .filter(move |help| help.kind == kind)
+        .map(move |help| Proposal {
+            label: help.word.to_owned(),
+            sort,
+            detail: help.shape.to_owned(),
+            said: help.text.to_owned(),
+        })
+}
+
+fn plain(word: &str, sort: Sort) -> Proposal {
+    let kinds = [HelpKind::Type, HelpKind::Statement];
+    let found = netreel_wire::help_of(word, &kinds);
+    let (detail, said) = found.map_or((String::new(), String::new()), |(shape, said)| {
+        (shape.into_owned(), said.into_owned())
+    });
+    Proposal {
+        label: word.to_owned(),
+        sort,
+        detail,
+        said,
+    }
+}
+
+fn named(project: &Project, file: usize, kinds: &[SymbolKind]) -> Vec<Proposal> {
+    let items = project.outline.items(file);
+    let items = items.filter(|(_, symbol)| kinds.contains(&symbol.kind));
+    items.map(|(id, _)| of_symbol(project, id)).collect()
+}
+
+fn constants(project: &Project, file: usize) -> Vec<Proposal> {
+    let kinds = [SymbolKind::Constant, SymbolKind::Enum, SymbolKind::Flags];
+    named(project, file, &kinds)
+}
+
+/// The names that values in tests are made of.
+fn fields_of_values(project: &Project) -> Vec<Proposal> {
+    let kinds = [SymbolKind::Field, SymbolKind::Computed, SymbolKind::Member];
+    let all = project.outline.symbols();
+    let all = all.filter(|(_, symbol)| kinds.contains(&symbol.kind));
+    let mut all: Vec<Proposal> = all.map(|(id, _)| of_symbol(project, id)).collect();
+    all.sort_by(|left, right| left.label.cmp(&right.label));
+    all.dedup_by(|left, right| left.label == right.label);
+    all
+}
+
+fn of_symbol(project: &Project, id: SymbolId) -> Proposal {
+    let outline = &project.outline;
+    let Some(symbol) = outline.symbol(id) else {
+        return plain("", Sort::Value);
+    };
+    let place = symbol.places.first();
+    let sort = match symbol.kind {
+        SymbolKind::Constant => Sort::Constant,
+        SymbolKind::Enum | SymbolKind::Flags => Sort::Enum,
+        SymbolKind::Member => Sort::Member,
+        SymbolKind::Alias | SymbolKind::Struct => Sort::Struct,
+        SymbolKind::Parameter
+        | SymbolKind::Field
+        | SymbolKind::Computed
+        | SymbolKind::StateField => Sort::Field,
+        SymbolKind::Protocol
+        | SymbolKind::Rules
+        | SymbolKind::State
+        | SymbolKind::Layer
+        | SymbolKind::Huffman
+        | SymbolKind::Test => Sort::Value,
+    };
+    let declared = place.map(|place| outline.declaration(place));
+    Proposal {
+        label: symbol.name.clone(),
+        sort,
+        detail: declared.unwrap_or_else(|| noun(symbol.kind).to_owned()),
+        said: place
+            .map(|place| outline.comment(place))
+            .unwrap_or_default(),
+    }
+}
+
+/// The wire files below a folder, as an import names them.
+fn files(folder: Option<&Path>) -> Vec<Proposal> {
+    let mut found = Vec::new();
+    let Some(folder) = folder else { return found };
+    let mut open = vec![(folder.to_owned(), String::new(), 0)];
+    while let Some((folder, path, depth)) = open.pop() {
+        let Ok(entries) = std::fs::read_dir(&folder) else {
+            continue;
+        };
+        let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+        let mut names: Vec<String> = names.take(10 * FILES_MAX).collect();
+        names.sort();
+        for name in names {
+            let below = folder.join(&name);
+            if name.starts_with('.') || found.len() >= FILES_MAX {
+                continue;
+            }
+            if below.is_dir() {
+                if depth < FOLDERS_DEEP && open.len() < FILES_MAX {
+                    open.push((below, format!("{path}{name}/"), depth + 1));
+                }
+            } else if name.ends_with(".wire") {
+                found.push(Proposal {
+                    label: format!("{path}{name}"),
+                    sort: Sort::File,
+                    detail: String::new(),
+                    said: String::new(),
+                });
+            }
+        }
+    }
+    found.sort_by(|left, right| left.label.cmp(&right.label));
+    found
+}

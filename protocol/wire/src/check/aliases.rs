@@ -1,0 +1,240 @@
+//! `type NAME = TYPE;`: the type takes the place of the name wherever a type stands, before anything
+//! else is checked. Spans of whole types stay those of the use, so that trees show the name.
+
+use std::collections::BTreeSet;
+
+use super::Checker;
+use super::expressions::Scope;
+use super::model::{Expression, Length, StructId, Type};
+use super::names::{Names, Seen};
+use crate::files::Files;
+use crate::report::Span;
+use crate::syntax::ast::{Alias, Expr, ExprKind, File, Statement, Struct, TypeRef};
+
+/// How many names may stand for each other before a type comes.
+const NAMES_MAX: usize = 16;
+
+/// The `type` items of all files.
+struct Aliases<'a, 'c> {
+    files: &'c Files,
+    imported: &'c [BTreeSet<usize>],
+    all: &'c [Alias<'a>],
+    names: Names<'a, usize>,
+}
+
+/// Replaces the names of `type` items by what they stand for.
+pub(super) fn spell_out<'a>(files: &Files, imported: &[BTreeSet<usize>], file: &mut File<'a>) {
+    if file.aliases.is_empty() {
+        return;
+    }
+    let all = std::mem::take(&mut file.aliases);
+    let aliases = Aliases::new(files, imported, &all);
+    for structure in &mut file.structs {
+        aliases.in_struct(structure);
+    }
+    for declared in &mut file.enums {
+        aliases.replace(&mut declared.base);
+    }
+    for field in file.states.iter_mut().flat_map(|state| &mut state.fields) {
+        aliases.replace(&mut field.field_type);
+    }
+    file.aliases = all;
+}
+
+impl<'a, 'c> Aliases<'a, 'c> {
+    fn new(
+        files: &'c Files,
+        imported: &'c [BTreeSet<usize>],
+        all: &'c [Alias<'a>],
+    ) -> Aliases<'a, 'c> {
+        let mut names = Names::default();
+        for (index, alias) in all.iter().enumerate() {
+            let of = files.at(alias.name.span.start as usize);
+            names.insert(alias.name.text, of, index);
+        }
+        Aliases {
+            files,
+            imported,
+            all,
+            names,
+        }
+    }
+
+    fn in_struct(&self, structure: &mut Struct<'a>) {
+        for parameter in &mut structure.parameters {
+            let name = parameter.type_name;
+            let mut of = TypeRef {
+                name,
+                arguments: None,
+                span: name.span,
+            };
+            self.replace(&mut of);
+            if of.arguments.is_none() {
+                parameter.type_name = of.name;
+            }
+        }
+        self.in_body(&mut structure.body);
+    }
+
+    fn in_body(&self, body: &mut [Statement<'a>]) {
+        for statement in body {
+            match statement {
+                Statement::Field(field) => self.replace(&mut field.field_type),
+                Statement::Join(join) => self.replace(&mut join.field.field_type),
+                Statement::Follow(follow) => self.replace(&mut follow.field.field_type),
+                Statement::If(inner) => {
+                    self.in_body(&mut inner.then);
+                    self.in_body(&mut inner.otherwise);
+                }
+                Statement::Switch(inner) => {
+                    for arm in &mut inner.arms {
+                        self.in_body(&mut arm.body);
+                    }
+                }
+                Statement::Size(inner) => self.in_body(&mut inner.body),
+                Statement::Align(_) | Statement::ByteOrder(_) | Statement::Set(_) => {}
+            }
+        }
+    }
+
+    /// What a name stands for at a place, where it is one alias.
+    fn named(&self, name: &str, span: Span) -> Option<&Alias<'a>> {
+        let own = self.files.at(span.start as usize);
+        let seen = Seen::new(own, self.imported.get(own)?);
+        match self.names.all(name, seen)[..] {
+            [index] => self.all.get(index),
+            _ => None,
+        }
+    }
+
+    /// The type itself, and an integer type that it is told first, as in `string(Length, utf8)`.
+    fn replace(&self, field_type: &mut TypeRef<'a>) {
+        for _ in 0..NAMES_MAX {
+            if field_type.arguments.is_some() {
+                break;
+            }
+            let Some(alias) = self.named(field_type.name.text, field_type.name.span) else {
+                break;
+            };
+            field_type.name = alias.stands_for.name;
+            field_type.arguments.clone_from(&alias.stands_for.arguments);
+        }
+        if !matches!(field_type.name.text, "string" | "delta" | "compressed") {
+            return;
+        }
+        let arguments = field_type.arguments.iter_mut().flatten();
+        if let Some(first) = arguments.into_iter().next() {
+            self.replace_argument(first);
+        }
+    }
+
+    fn replace_argument(&self, argument: &mut Expr<'a>) {
+        for _ in 0..NAMES_MAX {
+            let ExprKind::Path(path) = &argument.kind else {
+                return;
+            };
+            let [name] = path[..] else { return };
+            let Some(alias) = self.named(name.text, name.span) else {
+                return;
+            };
+            let TypeRef {
+                name, arguments, ..
+            } = alias.stands_for.clone();
+            argument.kind = match arguments {
+                None => ExprKind::Path(vec![name]),
+                Some(arguments) => ExprKind::Call(name, arguments),
+            };
+        }
+    }
+}
+
+impl<'a> Checker<'a, '_> {
+    /// Whether every `type` item stands for a type that is the same wherever it is used; says which
+    /// does not.
+    pub(super) fn check_aliases(&mut self) -> bool {
+        let file = self.file;
+        let before = self.reports.len();
+        let mut spelled_out = Vec::new();
+        let aliases = Aliases::new(self.files, &self.imported, &file.aliases);
+        for alias in &file.aliases {
+            let mut of = alias.stands_for.clone();
+            aliases.replace(&mut of);
+            let is_name = aliases.named(of.name.text, of.name.span).is_some();
+            spelled_out.push((alias, of, is_name));
+        }
+        for (alias, of, is_name) in spelled_out {
+            if self.has_enough() {
+                break;
+            }
+            if is_name {
+                let name = alias.name;
+                let message = format!("`{}` leads to no type", name.text);
+                self.report(name.span, message)
+                    .label(format!("followed through {NAMES_MAX} names"))
+                    .help("a name stands for a type, or for another name that does");
+            } else if alias.stands_for.name.span == of.name.span {
+                // What another alias stands for is checked there.
+                self.check_alias(alias, &of);
+            }
+        }
+        self.reports.len() == before
+    }
+
+    /// Of an alias, what it stands for when nothing is left to replace.
+    fn check_alias(&mut self, alias: &Alias<'a>, of: &TypeRef<'a>) {
+        let is_open = of.arguments.iter().flatten().any(reads_state);
+        // No struct has this number, and no field can be seen.
+        let scope = Scope {
+            structure: StructId(u32::MAX),
+            visible: Vec::new(),
+            shared: Vec::new(),
+            item: None,
+            repeated: false,
+        };
+        let before = self.reports.len();
+        let found = match is_open {
+            true => None,
+            false => Some(self.field_type(of, &scope)),
+        };
+        let is_constant = match &found {
+            None => false,
+            Some(Type::Bytes(length)) => matches!(length, Expression::Integer(_)),
+            Some(Type::Delta { base, .. }) => matches!(base, Expression::Integer(_)),
+            Some(Type::Text { length, .. }) => match length {
+                Length::Expression(length) | Length::Padded(length) => {
+                    matches!(length, Expression::Integer(_))
+                }
+                Length::Prefix(_) | Length::Zero | Length::Rest => true,
+            },
+            Some(_) => true,
+        };
+        if let Some(report) = self.reports.get_mut(before)
+            && report.help.is_none()
+        {
+            report.help("the arguments of a type with a name are constants");
+        }
+        if !is_constant {
+            let span = alias.stands_for.span;
+            let message = format!("`{}` depends on the packet", alias.name.text);
+            self.report(span, message)
+                .label("expected arguments that are constants")
+                .help("give such a type where the field is declared");
+        }
+    }
+}
+
+/// Whether an expression asks for what the connection keeps.
+fn reads_state(expr: &Expr<'_>) -> bool {
+    match &expr.kind {
+        ExprKind::Path(path) | ExprKind::Index(path, _) => {
+            path.len() > 1 && path.first().is_some_and(|name| name.text == "state")
+        }
+        ExprKind::Call(_, arguments) => arguments.iter().any(reads_state),
+        ExprKind::Unary(_, inner) => reads_state(inner),
+        ExprKind::Binary(_, left, right) | ExprKind::Interval(left, right) => {
+            reads_state(left) || reads_state(right)
+        }
+        ExprKind::Choice(a, b, c) => [a, b, c].into_iter().any(|each| reads_state(each)),
+        _ => false,
+    }
+}

@@ -1,0 +1,312 @@
+//! Everything that a wire's text gives a name to.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::sizes::Sizes;
+use super::{FilePlace, ImportPlace, Outline, Symbol, SymbolId, SymbolKind};
+use crate::files::Files;
+use crate::report::Span;
+use crate::syntax::ast::{CItem, Field, File, Ident, Statement, TypeRef};
+
+/// Names of different spaces can be the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Space {
+    /// Constants, enums and structs.
+    Item,
+    Protocol,
+    Rules,
+    Layer,
+    Huffman,
+    State,
+    /// The fields of all `state` blocks.
+    Kept,
+}
+
+/// An outline that is being made.
+pub(super) struct Builder<'a> {
+    pub(super) files: &'a Files,
+    pub(super) tree: &'a File<'a>,
+    imported: Vec<BTreeSet<usize>>,
+    pub(super) symbols: Vec<Symbol>,
+    pub(super) uses: Vec<(FilePlace, SymbolId)>,
+    names: BTreeMap<(Space, &'a str), Vec<(usize, SymbolId)>>,
+    children: BTreeMap<(SymbolId, &'a str), SymbolId>,
+    /// The symbols of the structs, in the order of the tree; `None`: it stands for a vector.
+    pub(super) structs: Vec<Option<SymbolId>>,
+    sizes: Sizes,
+}
+
+pub(super) fn outline(files: &Files, tree: &File<'_>) -> Outline {
+    let mut builder = Builder {
+        files,
+        tree,
+        imported: files.imports(&tree.imports, &mut Vec::new()),
+        symbols: Vec::new(),
+        uses: Vec::new(),
+        names: BTreeMap::new(),
+        children: BTreeMap::new(),
+        structs: Vec::new(),
+        sizes: Sizes::default(),
+    };
+    builder.declare();
+    builder.resolve();
+    let imports = tree.imports.iter().map(|import| ImportPlace {
+        place: builder.place(import.span),
+        file: files.imported(import),
+    });
+    let imports = imports.collect();
+    let Builder {
+        imported,
+        symbols,
+        mut uses,
+        children,
+        ..
+    } = builder;
+    let mut by_owner: BTreeMap<SymbolId, BTreeMap<String, SymbolId>> = BTreeMap::new();
+    for ((owner, name), id) in children {
+        let of_owner = by_owner.entry(owner).or_default();
+        of_owner.insert(name.to_owned(), id);
+    }
+    uses.sort();
+    uses.dedup();
+    Outline {
+        files: Vec::new(),
+        imported,
+        imports,
+        symbols,
+        children: by_owner,
+        uses,
+    }
+}
+
+impl<'a> Builder<'a> {
+    pub(super) fn file_of(&self, span: Span) -> usize {
+        self.files.at(span.start as usize)
+    }
+
+    /// Whether what a file declares can be used in another.
+    pub(super) fn sees(&self, from: usize, file: usize) -> bool {
+        let imported = self.imported.get(from);
+        from == file || imported.is_some_and(|imported| imported.contains(&file))
+    }
+
+    pub(super) fn place(&self, span: Span) -> FilePlace {
+        let file = self.file_of(span);
+        let start = self.files.start(file);
+        let within = |at: u32| (at as usize).saturating_sub(start);
+        FilePlace {
+            file,
+            range: within(span.start)..within(span.end),
+        }
+    }
+
+    /// What a name stands for at a place.
+    pub(super) fn named(&self, space: Space, name: &str, at: Span) -> Option<SymbolId> {
+        let from = self.file_of(at);
+        let declared = self.names.get(&(space, name))?;
+        let own = declared.iter().find(|(file, _)| *file == from);
+        let found = own.or_else(|| declared.iter().find(|(file, _)| self.sees(from, *file)));
+        found.map(|&(_, id)| id)
+    }
+
+    pub(super) fn child(&self, owner: SymbolId, name: &str) -> Option<SymbolId> {
+        self.children.get(&(owner, name)).copied()
+    }
+
+    pub(super) fn symbol(&self, id: SymbolId) -> Option<&Symbol> {
+        self.symbols.get(id.0 as usize)
+    }
+
+    fn add(&mut self, kind: SymbolKind, name: Ident<'a>, owner: Option<SymbolId>) -> SymbolId {
+        let id = SymbolId(self.symbols.len() as u32);
+        self.symbols.push(Symbol {
+            kind,
+            name: name.text.to_owned(),
+            owner,
+            places: vec![self.place(name.span)],
+            extents: Vec::new(),
+            types: Vec::new(),
+            bits: None,
+            value: None,
+        });
+        id
+    }
+
+    fn add_item(&mut self, space: Space, kind: SymbolKind, name: Ident<'a>) -> SymbolId {
+        let id = self.add(kind, name, None);
+        let file = self.file_of(name.span);
+        let declared = self.names.entry((space, name.text)).or_default();
+        declared.push((file, id));
+        id
+    }
+
+    /// A child; of a name that is there already, one more place.
+    fn add_child(&mut self, kind: SymbolKind, name: Ident<'a>, owner: SymbolId) -> SymbolId {
+        if let Some(&id) = self.children.get(&(owner, name.text)) {
+            let place = self.place(name.span);
+            if let Some(symbol) = self.symbols.get_mut(id.0 as usize) {
+                symbol.places.push(place);
+            }
+            return id;
+        }
+        let id = self.add(kind, name, Some(owner));
+        self.children.insert((owner, name.text), id);
+        id
+    }
+
+    fn declare(&mut self) {
+        let tree = self.tree;
+        for item in &tree.wires {
+            self.add_item(Space::Protocol, SymbolKind::Protocol, item.name);
+        }
+        for item in &tree.rules {
+            self.add_item(Space::Rules, SymbolKind::Rules, item.name);
+        }
+        for item in &tree.constants {
+            let id = self.add_item(Space::Item, SymbolKind::Constant, item.name);
+            let value = self.value(&item.value, 0);
+            self.symbols[id.0 as usize].value = value;
+        }
+        for item in &tree.enums {
+            let kind = match item.is_flags {
+                true => SymbolKind::Flags,
+                false => SymbolKind::Enum,
+            };
+            let id = self.add_item(Space::Item, kind, item.name);
+            self.symbols[id.0 as usize].bits = self.with_sizes(|it, sizes| {
+                let is_own = item.base.name.text == item.name.text;
+                (!is_own).then(|| it.type_bits(&item.base, sizes)).flatten()
+            });
+            let mut next = Some(i128::from(item.is_flags));
+            for member in &item.members {
+                let value = match &member.value {
+                    Some(value) => self.value(value, 0),
+                    None => next,
+                };
+                let child = self.add_child(SymbolKind::Member, member.name, id);
+                self.symbols[child.0 as usize].value = value;
+                next = value.and_then(|value| match item.is_flags {
+                    true => value.checked_mul(2),
+                    false => value.checked_add(1),
+                });
+            }
+        }
+        for item in &tree.aliases {
+            let id = self.add_item(Space::Item, SymbolKind::Alias, item.name);
+            self.symbols[id.0 as usize].bits =
+                self.with_sizes(|it, sizes| it.type_bits(&item.stands_for, sizes));
+        }
+        for item in &tree.c_items {
+            let name = match item {
+                CItem::Struct(item) => (!item.is_nameless).then_some(item.name),
+                CItem::Typedef(item) => Some(item.name),
+            };
+            if let Some(name) = name {
+                self.add_item(Space::Item, SymbolKind::Alias, name);
+            }
+        }
+        self.declare_structs();
+        for item in &tree.states {
+            let id = self.add_item(Space::State, SymbolKind::State, item.name);
+            for field in &item.fields {
+                let child = self.add_child(SymbolKind::StateField, field.name, id);
+                let file = self.file_of(field.name.span);
+                let kept = self.names.entry((Space::Kept, field.name.text));
+                kept.or_default().push((file, child));
+                self.type_of(child, &field.field_type);
+            }
+        }
+        for item in &tree.layers {
+            let id = self.add_item(Space::Layer, SymbolKind::Layer, item.block.name);
+            for (name, _) in &item.parameters {
+                self.add_child(SymbolKind::Parameter, *name, id);
+            }
+        }
+        for item in &tree.huffmans {
+            self.add_item(Space::Huffman, SymbolKind::Huffman, item.name);
+        }
+        for item in &tree.tests {
+            let (text, span) = (item.name, item.span);
+            self.add(SymbolKind::Test, Ident { text, span }, None);
+        }
+    }
+
+    fn declare_structs(&mut self) {
+        let tree = self.tree;
+        for item in &tree.structs {
+            let id = match item.is_vector {
+                true => None,
+                false => Some(self.add_item(Space::Item, SymbolKind::Struct, item.name)),
+            };
+            self.structs.push(id);
+        }
+        let structs = self.structs.clone();
+        for (place, (item, id)) in tree.structs.iter().zip(structs).enumerate() {
+            let Some(id) = id else { continue };
+            self.symbols[id.0 as usize].bits =
+                self.with_sizes(|it, sizes| it.struct_bits(place, sizes));
+            for parameter in &item.parameters {
+                let child = self.add_child(SymbolKind::Parameter, parameter.name, id);
+                let name = parameter.type_name;
+                if let Some(found) = self.named(Space::Item, name.text, name.span) {
+                    self.symbols[child.0 as usize].types.push(found);
+                }
+            }
+            self.declare_fields(&item.body, id);
+        }
+    }
+
+    fn declare_fields(&mut self, body: &'a [Statement<'a>], owner: SymbolId) {
+        for statement in body {
+            match statement {
+                Statement::Field(field) => self.declare_field(field, owner),
+                Statement::Join(join) => self.declare_field(&join.field, owner),
+                Statement::Follow(follow) => self.declare_field(&follow.field, owner),
+                Statement::If(inner) => {
+                    self.declare_fields(&inner.then, owner);
+                    self.declare_fields(&inner.otherwise, owner);
+                }
+                Statement::Switch(inner) => {
+                    for arm in &inner.arms {
+                        self.declare_fields(&arm.body, owner);
+                    }
+                }
+                Statement::Size(inner) => self.declare_fields(&inner.body, owner),
+                Statement::Align(_) | Statement::ByteOrder(_) | Statement::Set(_) => {}
+            }
+        }
+    }
+
+    fn declare_field(&mut self, field: &'a Field<'a>, owner: SymbolId) {
+        let kind = match field.computed {
+            Some(_) => SymbolKind::Computed,
+            None => SymbolKind::Field,
+        };
+        let id = self.add_child(kind, field.name, owner);
+        let bits = self.with_sizes(|it, sizes| it.field_bits(field, sizes));
+        let symbol = &mut self.symbols[id.0 as usize];
+        // Fields of one name in several arms may differ.
+        symbol.bits = match symbol.places.len() {
+            1 => bits,
+            _ => symbol.bits.filter(|known| Some(*known) == bits),
+        };
+        self.type_of(id, &field.field_type);
+    }
+
+    fn type_of(&mut self, id: SymbolId, declared: &TypeRef<'a>) {
+        let name = declared.name;
+        if let Some(found) = self.named(Space::Item, name.text, name.span) {
+            let types = &mut self.symbols[id.0 as usize].types;
+            if !types.contains(&found) {
+                types.push(found);
+            }
+        }
+    }
+
+    fn with_sizes<T>(&mut self, ask: impl FnOnce(&Self, &mut Sizes) -> T) -> T {
+        let mut sizes = std::mem::take(&mut self.sizes);
+        let answer = ask(self, &mut sizes);
+        self.sizes = sizes;
+        answer
+    }
+}

@@ -1,0 +1,329 @@
+//! What the words of the language mean, in a sentence each: for editors. The reference says more
+//! (docs/wire-language.md).
+
+use std::borrow::Cow;
+
+/// What sort of word it is, and with that where it stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HelpKind {
+    /// Begins an item: `struct`.
+    Item,
+    /// Begins a statement of a struct, or goes on with one: `if`, `through`.
+    Statement,
+    /// A built-in type.
+    Type,
+    /// An annotation of a field, without `@`.
+    OnField,
+    /// An annotation of a struct.
+    OnStruct,
+    /// An annotation of a member of an enum.
+    OnMember,
+    /// A setting of a `wire` block.
+    OfWire,
+    /// A setting of a `rules` block.
+    OfRules,
+    /// A setting of a `layer`.
+    OfLayer,
+    /// A setting of a `test`.
+    OfTest,
+    /// A function in an expression.
+    Function,
+    /// What a `derived` field follows from.
+    Derived,
+    /// A transform of a layer.
+    Transform,
+}
+
+/// A word and what it means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Help {
+    /// The word.
+    pub word: &'static str,
+    /// Where it stands.
+    pub kind: HelpKind,
+    /// How it is written.
+    pub shape: &'static str,
+    /// What it means.
+    pub text: &'static str,
+}
+
+/// All words that have a meaning in some place.
+pub fn help() -> impl Iterator<Item = Help> {
+    WORDS.iter().map(|&(kind, word, shape, text)| Help {
+        word,
+        kind,
+        shape,
+        text,
+    })
+}
+
+/// What a word means as one of these sorts: how it is written, and a sentence.
+pub fn help_of(word: &str, kinds: &[HelpKind]) -> Option<(Cow<'static, str>, Cow<'static, str>)> {
+    let found = help().find(|help| help.word == word && kinds.contains(&help.kind));
+    if let Some(found) = found {
+        return Some((found.shape.into(), found.text.into()));
+    }
+    if !kinds.contains(&HelpKind::Type) {
+        return None;
+    }
+    let plain = word.strip_suffix("le").or_else(|| word.strip_suffix("be"));
+    let digits = plain.unwrap_or(word).strip_prefix(['u', 'i'])?;
+    let bits: u8 = digits.parse().ok().filter(|bits| (1..=64).contains(bits))?;
+    let sort = match word.starts_with('u') {
+        true => "An unsigned integer",
+        false => "A signed integer, in two's complement,",
+    };
+    let order = match (plain, word.ends_with("le")) {
+        (None, _) => "",
+        (_, true) => ", the lowest byte first, whatever the stream's order",
+        (_, false) => ", the highest byte first, whatever the stream's order",
+    };
+    let text = format!("{sort} of {bits} bits{order}.");
+    Some((word.to_owned().into(), text.into()))
+}
+
+use HelpKind::*;
+
+type Row = (HelpKind, &'static str, &'static str, &'static str);
+
+#[rustfmt::skip]
+const WORDS: &[Row] = &[
+    (Item, "import", "import \"PATH\";", "Uses what another file declares; the path goes down from this file's folder."),
+    (Item, "wire", "wire NAME { byte_order = little; bit_order = lsb; root = STRUCT; }", "A protocol: how its bits lie, and the struct that a packet is."),
+    (Item, "const", "const NAME = VALUE;", "A constant: a number, a truth value, a text or bytes."),
+    (Item, "enum", "enum NAME : TYPE { MEMBER = VALUE, ... }", "Names for the values of an integer."),
+    (Item, "flags", "flags NAME : TYPE { MEMBER = BIT, ... }", "Names for the single bits of an integer."),
+    (Item, "type", "type NAME = TYPE;", "A name for a type with its options."),
+    (Item, "struct", "struct NAME { FIELD: TYPE; ... }", "Fields, in the order in which they stand on the wire."),
+    (Item, "c_struct", "c_struct(natural) { typedef struct { uint8_t a; float x[3]; } NAME; }", "C declarations as they stand in a header: `natural` leaves the gaps that compilers leave, `packed` leaves none, and `pack(N)` aligns to at most N bytes."),
+    (Item, "layer", "layer NAME(PARAMETER: int) { transform = ...; }", "How bytes are compressed, encrypted or coded; a field goes `through` it."),
+    (Item, "huffman", "huffman NAME { codes = [\"0\", \"10\", ...]; eof = 256; }", "A table of codes, one for each symbol."),
+    (Item, "lua", "lua \"\"\" ... \"\"\"", "Functions in Lua 5.4, for what no declaration says."),
+    (Item, "state", "state NAME { FIELD: TYPE; ... }", "What a connection keeps from one packet to the next."),
+    (Item, "rules", "rules NAME { SETTING = VALUE; ... }", "What nodes believe of messages that they did not expect."),
+    (Item, "test", "test \"NAME\" { bytes = x\"...\"; value = { ... }; }", "A packet that has to decode to a value, and back."),
+
+    (Statement, "if", "if (CONDITION) { ... } else { ... }", "Fields that are there where the condition holds."),
+    (Statement, "else", "if (CONDITION) { ... } else { ... }", "Fields that are there where the condition does not hold."),
+    (Statement, "switch", "switch (VALUE) { PATTERN => FIELD: TYPE; ... }", "Fields that depend on an integer or an enum."),
+    (Statement, "default", "default => { ... }", "The arm of a `switch` for all other values."),
+    (Statement, "let", "let NAME: TYPE = EXPRESSION;", "A value that is worked out and takes no bits."),
+    (Statement, "label", "label NAME;", "Remembers where it stands: bits from the stream's start."),
+    (Statement, "align", "align(BITS) = 0;", "Skips to the next multiple of so many bits."),
+    (Statement, "at", "at (BIT) { ... }", "Reads what stands at that bit of the stream, then goes on where it was."),
+    (Statement, "size", "size(BYTES)", "Confines a field, or a block, to so many bytes."),
+    (Statement, "byte_order", "byte_order = if (CONDITION) little else big;", "The order of bytes from here to the end of the block."),
+    (Statement, "index", "TYPE[COUNT]", "In the type of a repeated field: the number of the element, from 0."),
+    (Statement, "set", "set state.NAME = VALUE;", "Sets what the connection keeps."),
+    (Statement, "join", "join NAME: TYPE from state.PARTS[KEY] (INDEX, COUNT, DATA);", "Puts a split message together; the last part reads it."),
+    (Statement, "follow", "follow NAME: TYPE[until end] from state.STREAM (POSITION, DATA);", "Reads records of a stream of bytes that runs over packets."),
+    (Statement, "from", "from state.NAME", "Where `join` and `follow` keep bytes."),
+    (Statement, "through", "through LAYER(ARGUMENT, ...)", "Unpacks the field's bytes with a layer."),
+    (Statement, "derived", "derived size(FIELD)", "What the field's value follows from; encoders work it out."),
+    (Statement, "until", "TYPE[until end] or TYPE[until CONDITION]", "Elements to the end of the window, or up to the first for which the condition holds; it reads the element as `item`."),
+    (Statement, "end", "TYPE[until end]", "The end of the window: of the packet, or of the `size` around it."),
+    (Statement, "item", "TYPE[until item.FIELD == 0]", "The element that was read last."),
+    (Statement, "each", "each NAME: TYPE;", "Kept once for each direction of the connection."),
+    (Statement, "other", "state.other.NAME", "What is kept for the opposite direction."),
+    (Statement, "true", "true", "A truth value."),
+    (Statement, "false", "false", "A truth value."),
+
+    (Type, "bool", "bool", "One bit, true or false."),
+    (Type, "range", "LOW..=HIGH", "The value less the first number, in as few bits as the difference needs."),
+    (Type, "leb128", "leb128", "Unsigned, seven bits a byte, the lowest first; the top bit says that more follow."),
+    (Type, "sleb128", "sleb128", "Signed LEB128: the highest bit of the last group is the sign."),
+    (Type, "zigzag", "zigzag", "A `leb128` that stands for 0, -1, 1, -2, ..."),
+    (Type, "vlq", "vlq", "Like `leb128`, the highest group first."),
+    (Type, "prefix_varint", "prefix_varint", "The leading ones of the first byte say how many bytes follow, up to eight."),
+    (Type, "quic_varint", "quic_varint", "Two bits say whether 1, 2, 4 or 8 bytes are taken."),
+    (Type, "ubitvar", "ubitvar", "Source's: six bits, of which two say whether 0, 4, 8 or 28 more follow."),
+    (Type, "packed_int", "packed_int", "Teeworlds': a sign and six bits, then groups of seven."),
+    (Type, "compressed", "compressed(INTEGER)", "RakNet's: bytes that are all zeros at the upper end are one bit each."),
+    (Type, "quake_float", "quake_float", "Quake 3's: a bit 0 and 13 bits less 4096, or a bit 1 and an `f32`."),
+    (Type, "f16", "f16", "IEEE 754, 16 bits."),
+    (Type, "f32", "f32", "IEEE 754, 32 bits."),
+    (Type, "f64", "f64", "IEEE 754, 64 bits."),
+    (Type, "f16le", "f16le", "IEEE 754, 16 bits, the lowest byte first."),
+    (Type, "f16be", "f16be", "IEEE 754, 16 bits, the highest byte first."),
+    (Type, "f32le", "f32le", "IEEE 754, 32 bits, the lowest byte first."),
+    (Type, "f32be", "f32be", "IEEE 754, 32 bits, the highest byte first."),
+    (Type, "f64le", "f64le", "IEEE 754, 64 bits, the lowest byte first."),
+    (Type, "f64be", "f64be", "IEEE 754, 64 bits, the highest byte first."),
+    (Type, "quantized", "quantized(LOW, HIGH, BITS)", "An integer whose 0 is LOW and whose largest value is HIGH."),
+    (Type, "vec2", "vec2(TYPE)", "Two numbers of one type: x, y."),
+    (Type, "vec3", "vec3(TYPE)", "Three numbers of one type: x, y, z."),
+    (Type, "vec4", "vec4(TYPE)", "Four numbers of one type: x, y, z, w."),
+    (Type, "smallest_three", "smallest_three(BITS)", "A rotation: which of x, y, z, w is the largest, then the others."),
+    (Type, "string", "string(LENGTH, ENCODING)", "Text; LENGTH counts bytes: a type before it, an expression, `zero` or `rest`."),
+    (Type, "bytes", "bytes(LENGTH) or bytes(rest)", "So many bytes as they are."),
+    (Type, "delta", "delta(TYPE, BASE)", "An integer that is added to BASE."),
+    (Type, "uuid", "uuid", "16 bytes."),
+    (Type, "hash", "hash(BYTES)", "So many bytes, shown whole."),
+
+    (OnField, "sent_time", "@sent_time", "When the packet was sent, by the sender's clock."),
+    (OnField, "echoes_time", "@echoes_time", "A `@sent_time` of the other side that came back."),
+    (OnField, "sequence", "@sequence", "The packet's number."),
+    (OnField, "ack", "@ack", "The newest packet that the sender has received."),
+    (OnField, "ack_bits", "@ack_bits", "Bit i: packet `ack - 1 - i` was received."),
+    (OnField, "nack", "@nack", "A packet that the sender lacks."),
+    (OnField, "range_first", "@range_first", "The first packet of a range."),
+    (OnField, "range_last", "@range_last", "The last packet of a range."),
+    (OnField, "sender", "@sender", "The sender's number in the protocol."),
+    (OnField, "host", "@host", "The number of the node that is host."),
+    (OnField, "rules", "@rules", "Which rules the sender goes by: an enum with `@rules(NAME)` on its members."),
+    (OnField, "message_kind", "@message_kind", "What the message is: an enum, whose members are the wire's message kinds."),
+    (OnField, "reliable", "@reliable", "Whether the message is sent again until it is acked."),
+    (OnField, "reliable_sequence", "@reliable_sequence", "The message's place in the reliable stream of its link and channel."),
+    (OnField, "ordered_sequence", "@ordered_sequence", "The message's place among those of its channel that are handed over in order."),
+    (OnField, "channel", "@channel", "The channel of the message; each counts for itself."),
+    (OnField, "acknowledges", "@acknowledges", "The message of its channel with this `@reliable_sequence` was received."),
+    (OnField, "acknowledges_before", "@acknowledges_before", "All messages before this `@reliable_sequence` were received."),
+    (OnField, "origin", "@origin", "The number of the node that said the message first."),
+    (OnField, "object", "@object", "The replicated object that the message is about."),
+    (OnField, "object_type", "@object_type", "That object's type."),
+    (OnField, "owner", "@owner", "Who owns the object that a CREATE makes."),
+    (OnField, "new_owner", "@new_owner", "Who owns the object after a MIGRATE or an order."),
+    (OnField, "migration_counter", "@migration_counter", "How often the object has migrated."),
+    (OnField, "tick", "@tick", "The tick of the simulation."),
+    (OnField, "rpc_name", "@rpc_name", "The remote procedure that is called."),
+    (OnField, "fragment_id", "@fragment_id", "Which split message this is a part of."),
+    (OnField, "fragment_index", "@fragment_index", "Which part of a split message this is, from 0."),
+    (OnField, "fragment_count", "@fragment_count", "How many parts there are."),
+    (OnField, "fragment_data", "@fragment_data", "The part."),
+    (OnStruct, "message", "@message", "Each value of the struct is one message."),
+    (OnStruct, "ack_range", "@ack_range", "Each value is one range of packets that the sender has received."),
+    (OnStruct, "nack_range", "@nack_range", "Each value is one range of packets that the sender lacks."),
+    (OnMember, "rules", "@rules(NAME)", "The rules that this member stands for."),
+    (OnMember, "color", "@color(\"#rrggbb\")", "How messages of this kind are drawn."),
+    (OnMember, "connect", "@connect", "A message that joins the session."),
+    (OnMember, "disconnect", "@disconnect", "A message that leaves the session."),
+    (OnMember, "create", "@create", "A message that makes an object."),
+    (OnMember, "update", "@update", "A message that changes an object."),
+    (OnMember, "destroy", "@destroy", "A message that removes an object."),
+    (OnMember, "migrate", "@migrate", "A message that gives an object to another owner."),
+    (OnMember, "migrate_order", "@migrate_order", "The host tells the new owner."),
+    (OnMember, "rpc", "@rpc", "A message that calls a remote procedure."),
+    (OnMember, "fragment", "@fragment", "A part of a split message."),
+    (OnMember, "ack", "@ack", "A message that says which messages were received."),
+    (OnMember, "ping", "@ping", "A message that asks for a `@pong`."),
+    (OnMember, "pong", "@pong", "The answer to a `@ping`."),
+    (OnMember, "other", "@other", "Any other message; the same as no annotation."),
+
+    (OfWire, "version", "version = 1;", "A number for people; optional."),
+    (OfWire, "byte_order", "byte_order = little;", "`little` or `big`: which group of eight bits of a value comes first."),
+    (OfWire, "bit_order", "bit_order = lsb;", "`lsb` or `msb`: which bit of each group comes first."),
+    (OfWire, "root", "root = STRUCT;", "The struct that a packet is."),
+    (OfWire, "joined", "joined = STRUCT;", "The struct that the data of all fragments of a message is."),
+    (OfWire, "ports", "ports = 27960..=27969, 27900;", "The packet's source or destination port is one of these."),
+    (OfWire, "magic", "magic = x\"ff ff ff ff\";", "The packet begins with these bytes, or with this text."),
+    (OfWire, "when", "when = CONDITION;", "A condition at the packet's start."),
+    (OfWire, "state", "state = NAME;", "The `state` block that its connections keep."),
+    (OfRules, "unknown_migrate", "unknown_migrate = drop;", "A MIGRATE for an unknown object: `drop`, `create` or `queue`."),
+    (OfRules, "unknown_update", "unknown_update = drop;", "An UPDATE for an unknown object: `drop`, `create` or `queue`."),
+    (OfRules, "unknown_destroy", "unknown_destroy = drop;", "A DESTROY for an unknown object: `drop` or `tombstone`."),
+    (OfRules, "create", "create = always;", "When a CREATE is believed: `always` or `newer`."),
+    (OfRules, "stale", "stale = never;", "What makes a message old: `never` or `counter`."),
+    (OfRules, "update_from", "update_from = anyone;", "Whose UPDATEs count: `anyone` or `owner`."),
+    (OfLayer, "transform", "transform = zlib;", "What unpacks the bytes."),
+    (OfLayer, "coding", "coding = huffman(TABLE);", "Leaves the bytes as they are and changes how they are read."),
+    (OfLayer, "byte_order", "byte_order = little;", "That of the stream inside; without it that of the stream around."),
+    (OfLayer, "bit_order", "bit_order = lsb;", "That of the stream inside; without it that of the stream around."),
+    (OfLayer, "inflated_max", "inflated_max = 65536;", "How many bytes may come out."),
+    (OfTest, "bytes", "bytes = x\"...\";", "The packet."),
+    (OfTest, "value", "value = { ... };", "All of the packet, checked both ways."),
+    (OfTest, "part", "part = { ... };", "Some of the packet; the bytes decode to this."),
+    (OfTest, "diagnostics", "diagnostics = 1;", "How many diagnostics there are; without it none."),
+    (OfTest, "wire", "wire = NAME;", "The protocol; without it the one that claims the packet."),
+    (OfTest, "ports", "ports = SOURCE, DESTINATION;", "The packet's ports."),
+    (OfTest, "root", "root = STRUCT;", "The struct that the bytes are, where they are no whole packet."),
+    (OfTest, "state", "state = { NAME: VALUE };", "What the connection keeps before the packet."),
+
+    (Function, "left", "left()", "Bits that are left in the window."),
+    (Function, "position", "position()", "Bits from the stream's start."),
+    (Function, "peek", "peek(TYPE) or peek(TYPE, BITS_AHEAD)", "An unsigned integer that comes, without a step."),
+    (Function, "count", "count(FIELD)", "The elements of a repeat that was read."),
+    (Function, "size", "size(FIELD)", "The bytes that a field took."),
+    (Function, "bits", "bits(FIELD)", "The bits that a field took."),
+    (Function, "int", "int(A)", "The integer of an enum's value; 1 and 0 of a truth value."),
+    (Function, "min", "min(A, B)", "The lesser."),
+    (Function, "max", "max(A, B)", "The greater."),
+    (Function, "popcount", "popcount(A)", "How many bits are 1."),
+    (Function, "source_port", "source_port()", "The packet's source port; 0 where it is not known."),
+    (Function, "destination_port", "destination_port()", "The packet's destination port; 0 where it is not known."),
+    (Function, "from_first", "from_first()", "Whether the packet goes the way of the first packet of its connection."),
+    (Function, "lua", "lua(\"FUNCTION\", A, ...)", "The integer that a function of a `lua` item gives."),
+    (Function, "known", "known(VALUE)", "Whether packets have said enough for the value."),
+    (Derived, "present", "present(FIELD)", "1 where the field is there."),
+    (Derived, "unpacked", "unpacked(FIELD)", "What comes out of the field's layer."),
+    (Derived, "crc8", "crc8(PIECE, ...)", "CRC-8/SMBUS of fields as they are on the wire, and of numbers as bytes."),
+    (Derived, "crc16_arc", "crc16_arc(PIECE, ...)", "CRC-16/ARC."),
+    (Derived, "crc16_ccitt", "crc16_ccitt(PIECE, ...)", "CRC-16/CCITT-FALSE."),
+    (Derived, "crc32", "crc32(PIECE, ...)", "CRC-32."),
+    (Derived, "crc32c", "crc32c(PIECE, ...)", "CRC-32C."),
+    (Derived, "adler32", "adler32(PIECE, ...)", "Adler-32."),
+    (Derived, "sum8", "sum8(PIECE, ...)", "The sum of all bytes, 8 bits of it."),
+    (Derived, "sum16", "sum16(PIECE, ...)", "The sum of all bytes, 16 bits of it."),
+    (Derived, "sum32", "sum32(PIECE, ...)", "The sum of all bytes, 32 bits of it."),
+    (Derived, "xor8", "xor8(PIECE, ...)", "All bytes together by XOR."),
+
+    (Transform, "zlib", "zlib", "RFC 1950."),
+    (Transform, "deflate", "deflate", "RFC 1951."),
+    (Transform, "gzip", "gzip", "RFC 1952."),
+    (Transform, "lz4", "lz4(SIZE)", "One LZ4 block, which does not say how many bytes it holds."),
+    (Transform, "lz4_frame", "lz4_frame", "LZ4 frames."),
+    (Transform, "zstd", "zstd", "RFC 8878."),
+    (Transform, "xor", "xor(KEY)", "A key that repeats."),
+    (Transform, "xor_text", "xor_text(KEY, TEXT, FROM)", "Quake 3's: a key that changes with every byte."),
+    (Transform, "huffman", "huffman(TABLE)", "A code for each byte."),
+    (Transform, "chacha20_poly1305", "chacha20_poly1305(KEY, NONCE, AAD)", "RFC 8439; the tag stands last."),
+    (Transform, "aes128_gcm", "aes128_gcm(KEY, NONCE, AAD)", "NIST SP 800-38D; the tag stands last."),
+    (Transform, "aes256_gcm", "aes256_gcm(KEY, NONCE, AAD)", "NIST SP 800-38D; the tag stands last."),
+    (Transform, "lua", "lua(\"DECODE\", \"ENCODE\", ...)", "Functions of a `lua` item."),
+    (Transform, "keylog", "keylog(\"LABEL\", ID)", "A key of the key log."),
+];
+
+#[cfg(test)]
+mod words {
+    use std::collections::BTreeSet;
+
+    use super::{HelpKind, help, help_of};
+    use crate::check::words;
+    use crate::syntax::{ITEMS, RESERVED};
+
+    #[test]
+    fn every_word_of_the_language_has_help() {
+        let known: BTreeSet<&str> = help().map(|help| help.word).collect();
+        let all = [
+            words::annotations(),
+            words::types(),
+            words::settings(),
+            words::functions(),
+            words::transforms(),
+            ITEMS.to_vec(),
+            RESERVED.to_vec(),
+        ];
+        for word in all.concat() {
+            assert!(known.contains(word), "`{word}` has no help");
+        }
+    }
+
+    #[test]
+    fn no_annotation_has_help_that_is_none() {
+        let annotations = words::annotations();
+        let on = [HelpKind::OnField, HelpKind::OnStruct, HelpKind::OnMember];
+        for help in help().filter(|help| on.contains(&help.kind)) {
+            assert!(annotations.contains(&help.word), "`@{}`", help.word);
+        }
+    }
+
+    #[test]
+    fn integers_of_all_widths_have_help() {
+        let text = |word| help_of(word, &[HelpKind::Type]).map(|(_, text)| text.into_owned());
+        assert_eq!(
+            text("u12").as_deref(),
+            Some("An unsigned integer of 12 bits.")
+        );
+        assert!(text("i32be").is_some_and(|text| text.contains("highest byte")));
+        assert_eq!(text("u65"), None);
+    }
+}

@@ -1,0 +1,36 @@
+//! Faults that a test can plant in one node's layer, to see whether a recording shows them.
+
+use serde::{Deserialize, Serialize};
+
+/// Something that a layer does wrong on purpose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fault {
+    /// Its acks name all packets that they can name, whatever arrived.
+    AckUnreceived,
+    /// It takes one packet in eight without noting for its acks that it came.
+    ForgetAck,
+    /// It does what a reliable message says twice.
+    DeliverTwice,
+    /// It does not do what a CREATE says, in one packet of three.
+    NeverDeliver,
+    /// It never sends again what was lost of its reliable stream.
+    NeverResend,
+    /// It sends again in each tick all that is not acked.
+    ResendEveryTick,
+    /// It gives one number in sixteen to two packets.
+    SequenceTwice,
+    /// It tells the last of its peers of no CREATE.
+    ForgetCreate,
+    /// It tells the last of its peers of no DESTROY.
+    ForgetDestroy,
+    /// Made the owner of an object, it tells nobody (mode `owner`); as HOST, it does not tell the new
+    /// owner (mode `host`).
+    ForgetAnnounce,
+    /// It does not remember that it destroyed an object.
+    ForgetTombstones,
+    /// As HOST, it gives an object away without raising its migration counter.
+    CounterNotRaised,
+    /// It sends UPDATEs of objects whose CREATE is not acked.
+    UpdateBeforeCreate,
+}

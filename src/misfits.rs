@@ -1,0 +1,30 @@
+//! What of a session does not fit its wire: the same said of the same field is one line.
+
+use netreel_protocol::session::{PacketId, Session};
+use netreel_wire::Misfits;
+
+/// Each is read again; what is said of so many says what is wrong.
+const PACKETS_MAX: usize = 1000;
+
+/// Says it on the error output, where something does not fit. What the wire says of packets has been
+/// asked for already.
+pub fn say(session: &Session) {
+    let mut misfits = Misfits::default();
+    let mut unfit = session.unfit_packets();
+    for PacketId(number) in unfit.by_ref().take(PACKETS_MAX) {
+        if let Some(decoded) = session.decode(PacketId(number)) {
+            misfits.take(number as usize, &decoded.diagnostics);
+        }
+    }
+    if misfits.packets() == 0 {
+        return;
+    }
+    let which = match unfit.count() {
+        0 => String::new(),
+        _ => format!(", in the first {PACKETS_MAX} of these packets"),
+    };
+    anstream::eprintln!("netreel: what does not fit{which}:");
+    for line in misfits.group_lines() {
+        anstream::eprintln!("netreel: {line}");
+    }
+}

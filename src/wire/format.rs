@@ -1,0 +1,73 @@
+//! `netreel wire format`: wire files as all are written.
+
+use std::io::{Read, Write};
+use std::path::Path;
+
+use netreel_wire::format;
+
+use crate::arguments::WireFormat;
+use crate::open::wire_text;
+use crate::outcome::{Answer, Failure};
+
+/// The standard input.
+const INPUT: &str = "-";
+
+/// More of the standard input is no wire.
+const TEXT_BYTES_MAX: u64 = 1 << 20;
+
+pub fn run(arguments: &WireFormat, out: &mut dyn Write) -> Result<Answer, Failure> {
+    let mut answer = Answer::Clean;
+    for path in &arguments.files {
+        let is_input = path.as_os_str() == INPUT;
+        let shown = path.display().to_string();
+        let text = match is_input {
+            true => input()?,
+            false => wire_text(path).map_err(|why| Failure::new(format!("{shown}: {why}")))?,
+        };
+        let formatted = match format(&shown, &text) {
+            Ok(formatted) => formatted,
+            Err(error) => {
+                anstream::eprintln!("netreel: {shown} has mistakes, and is left as it is\n{error}");
+                answer = Answer::Wrong;
+                continue;
+            }
+        };
+        let is_formatted = formatted == text;
+        if arguments.check {
+            if !is_formatted {
+                writeln!(out, "{shown} is not formatted")?;
+                answer = Answer::Wrong;
+            }
+        } else if is_input {
+            out.write_all(formatted.as_bytes())?;
+        } else if !is_formatted {
+            replace(path, &formatted).map_err(|why| Failure::new(format!("{shown}: {why}")))?;
+            writeln!(out, "{shown}: formatted")?;
+        }
+    }
+    Ok(answer)
+}
+
+fn input() -> Result<String, Failure> {
+    let mut text = String::new();
+    std::io::stdin()
+        .take(TEXT_BYTES_MAX + 1)
+        .read_to_string(&mut text)
+        .map_err(|error| Failure::new(format!("the standard input: {error}")))?;
+    Ok(text)
+}
+
+/// Puts a file in the place of another at once, so that none is ever half written.
+fn replace(path: &Path, text: &str) -> std::io::Result<()> {
+    let path = std::fs::canonicalize(path)?;
+    let mut beside = path.clone().into_os_string();
+    beside.push(format!(".{}.new", std::process::id()));
+    let permissions = std::fs::metadata(&path)?.permissions();
+    let written = std::fs::write(&beside, text)
+        .and_then(|()| std::fs::set_permissions(&beside, permissions))
+        .and_then(|()| std::fs::rename(&beside, &path));
+    if written.is_err() {
+        let _ = std::fs::remove_file(&beside);
+    }
+    written
+}
