@@ -306,11 +306,22 @@ fn following_begins_at_the_oldest_file_that_is_there_and_says_what_is_not() {
     let name = path.to_str().expect("UTF-8");
     let mut child = start(&["packets", "--follow", "--json", name]);
     let mut lines = std::io::BufReader::new(child.stdout.take().expect("its output"));
-    // What was pushed before may be in files that are gone by now.
-    receive(&mut pusher, pushed, &[3; 50]);
-    let mut line = String::new();
-    std::io::BufRead::read_line(&mut lines, &mut line).expect("a line");
-    receive(&mut pusher, pushed + 1, &[4; 77]);
+    let (mut line, mut lines) = std::thread::scope(|scope| {
+        let first = scope.spawn(move || {
+            let mut line = String::new();
+            std::io::BufRead::read_line(&mut lines, &mut line).expect("a line");
+            (line, lines)
+        });
+        // A packet may be in a file that is gone before it is looked at.
+        let mut latest = pushed;
+        while !first.is_finished() {
+            receive(&mut pusher, latest, &[3; 50]);
+            latest += 1;
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        receive(&mut pusher, latest, &[4; 77]);
+        first.join().expect("a line")
+    });
     drop(pusher);
     recorder.finish().expect("an end");
     std::io::Read::read_to_string(&mut lines, &mut line).expect("lines");
