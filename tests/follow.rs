@@ -223,7 +223,8 @@ fn a_recording_in_several_files_is_one_node() {
     assert_eq!(rows.len() as u64, pushed);
 }
 
-/// A recorder that keeps the latest files of 4 kB alone.
+/// A recorder that keeps the latest files alone. A file is as long as a block, up to 64 kB, and
+/// several are kept.
 fn keeps_little(path: &Path) -> Recorder {
     let bytes = |bytes| Limits {
         bytes: Some(bytes),
@@ -231,7 +232,7 @@ fn keeps_little(path: &Path) -> Recorder {
     };
     let options = Options {
         rotate: bytes(4_000),
-        keep: bytes(16_000),
+        keep: bytes(300_000),
         ..Options::default()
     };
     let header = Header {
