@@ -259,6 +259,9 @@ pub struct Check {
     /// end with the recording.
     #[arg(long, conflicts_with = "filter")]
     pub follow: bool,
+    /// Each folder below that holds reels is a session of its own: a line each, and a summary.
+    #[arg(long, conflicts_with = "follow")]
+    pub each: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

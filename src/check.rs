@@ -1,11 +1,12 @@
 //! `netreel check`: what went wrong, with the packets that prove it.
 
+mod each;
 mod follow;
 
 use std::io::Write;
 
 use netreel_protocol::export;
-use netreel_protocol::history::{Evidence, Finding, Level};
+use netreel_protocol::history::{Evidence, Finding, History, Level};
 use netreel_protocol::session::Session;
 use netreel_protocol::verdict::{Judgement, Verdict};
 
@@ -20,16 +21,14 @@ pub fn run(arguments: &Check, out: &mut dyn Write) -> Result<Answer, Failure> {
     if arguments.follow {
         return follow::run(arguments, out);
     }
+    if arguments.each {
+        return each::run(arguments, out);
+    }
     let story = open::story(&arguments.filtered.read.source)?;
     let unread = story.unread.clone();
     let (session, mut history) = story.into_parts();
     misfits::say(&session);
-    if let Some(filter) = arguments.filtered.filter.as_deref() {
-        let query = open::query(Some(filter), &session)?;
-        let findings = history.findings.iter();
-        let fitting = findings.filter(|finding| query.finding(&session, &history, finding));
-        history.findings = fitting.cloned().collect();
-    }
+    filter(arguments, &session, &mut history)?;
     let judgement = Judgement::new(&session, &history, arguments.fail_on.level(), &unread);
     if arguments.filtered.read.json {
         json(&export::check(&session, &history, &judgement), out)?;
@@ -38,6 +37,18 @@ pub fn run(arguments: &Check, out: &mut dyn Write) -> Result<Answer, Failure> {
         verdict(&judgement, out)?;
     }
     Ok(answer(arguments, &judgement))
+}
+
+/// Keeps of the findings those that fit the filter.
+fn filter(arguments: &Check, session: &Session, history: &mut History) -> Result<(), Failure> {
+    let Some(filter) = arguments.filtered.filter.as_deref() else {
+        return Ok(());
+    };
+    let query = open::query(Some(filter), session)?;
+    let findings = history.findings.iter();
+    let fitting = findings.filter(|finding| query.finding(session, history, finding));
+    history.findings = fitting.cloned().collect();
+    Ok(())
 }
 
 fn answer(arguments: &Check, judgement: &Judgement) -> Answer {
@@ -51,13 +62,7 @@ fn answer(arguments: &Check, judgement: &Judgement) -> Answer {
 
 /// Prints the verdict for people, and what could not be judged, a line each.
 pub fn verdict(judgement: &Judgement, out: &mut dyn Write) -> Result<(), Failure> {
-    use anstyle::AnsiColor;
-    let color = match judgement.verdict {
-        Verdict::Clean => AnsiColor::Green,
-        Verdict::Wrong => AnsiColor::Red,
-        Verdict::Unknown => AnsiColor::Yellow,
-    };
-    let style = text::style(color.on_default().bold());
+    let style = verdict_style(judgement.verdict);
     let headline = judgement.headline();
     let word = judgement.verdict.name();
     let rest = headline.strip_prefix(word).unwrap_or(&headline);
@@ -70,6 +75,16 @@ pub fn verdict(judgement: &Judgement, out: &mut dyn Write) -> Result<(), Failure
         writeln!(out, "    {}  ({})", reason.sentence, reason.id)?;
     }
     Ok(())
+}
+
+fn verdict_style(verdict: Verdict) -> anstyle::Style {
+    use anstyle::AnsiColor;
+    let color = match verdict {
+        Verdict::Clean => AnsiColor::Green,
+        Verdict::Wrong => AnsiColor::Red,
+        Verdict::Unknown => AnsiColor::Yellow,
+    };
+    text::style(color.on_default().bold())
 }
 
 /// Prints the findings for people.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
 use netreel_capture::{IndexFile, is_recorded, reel_files};
+use netreel_protocol::history::History;
 use netreel_protocol::session::{IndexKey, ReelInput, Session};
 use netreel_reel::Reel;
 use netreel_wire::Wire;
@@ -58,19 +59,20 @@ impl Index {
     pub fn open(&mut self, inputs: &[ReelInput], wire: Option<Arc<Wire>>) -> Option<Session> {
         let bytes = self.file.map()?;
         let session = Session::from_index(&bytes, self.key, inputs, wire).ok()?;
-        self.kept = known(&session);
+        self.kept = known(&session, session.has_history());
         Some(session)
     }
 
     /// Writes the index, if the session knows more by now than is in it. Where it cannot be
     /// written that is said, and nothing else changes.
-    pub fn keep(&mut self, session: &Session) {
-        let known = known(session);
+    pub fn keep(&mut self, session: &Session, history: Option<&History>) {
+        let known = known(session, session.has_history() || history.is_some());
         if known <= self.kept {
             return;
         }
         self.kept = known;
-        let write = |out: &mut dyn std::io::Write| session.write_index(self.key, &self.reels, out);
+        let write =
+            |out: &mut dyn std::io::Write| session.write_index(self.key, &self.reels, history, out);
         if let Err(error) = self.file.write(write) {
             anstream::eprintln!(
                 "netreel: the index of these reels could not be kept ({error}): they will be read \
@@ -81,6 +83,7 @@ impl Index {
 }
 
 /// How much of what can be found out was found out.
-fn known(session: &Session) -> u8 {
-    1 + u8::from(session.has_traffic()) + 2 * u8::from(session.has_facts())
+fn known(session: &Session, has_history: bool) -> u8 {
+    let [traffic, facts] = [session.has_traffic(), session.has_facts()].map(u8::from);
+    1 + traffic + 2 * facts + 4 * u8::from(has_history)
 }

@@ -32,6 +32,13 @@ impl Story {
         self.history.get_or_init(|| History::build(&self.session))
     }
 
+    /// Says on the error output what is missing.
+    fn warn(&self) {
+        for warning in self.session.warnings() {
+            anstream::eprintln!("netreel: {warning}");
+        }
+    }
+
     /// The session, and what followed from its packets. The index is kept.
     pub fn into_parts(mut self) -> (Arc<Session>, History) {
         self.history();
@@ -57,7 +64,7 @@ impl Story {
     /// Keeps what was found out about the reels for who opens them again.
     pub fn keep_index(&mut self) {
         if let Some(index) = &mut self.index {
-            index.keep(&self.session);
+            index.keep(&self.session, self.history.get());
         }
     }
 }
@@ -77,14 +84,33 @@ const WIRE_BYTES_MAX: u64 = 1 << 20;
 /// Opens what `source` names. What is missing is said on the error output.
 pub fn story(source: &Source) -> Result<Story, Failure> {
     let wire = source.wire.as_deref().map(wire).transpose()?;
-    let keys = keys(source.keys.as_deref(), &source.paths)?;
-    let reels = reels(&source.paths)?;
+    let story = in_silence(source, &source.paths, wire, Session::build_with_keys)?;
+    story.warn();
+    Ok(story)
+}
+
+/// The same of these paths instead, made by `build`, and nothing is said of what is missing.
+pub fn in_silence(
+    source: &Source,
+    paths: &[impl AsRef<Path>],
+    wire: Option<Arc<Wire>>,
+    build: impl FnOnce(Vec<ReelInput>, Option<Arc<Wire>>, Keys) -> Result<Session, SessionError>,
+) -> Result<Story, Failure> {
+    let keys = keys(source.keys.as_deref(), paths)?;
+    let reels = reels(paths)?;
     // What was read with keys is not for whoever finds the index.
-    let index = match source.no_index || keys != Keys::default() {
+    let mut index = match source.no_index || keys != Keys::default() {
         true => None,
         false => Index::new(&reels.inputs, wire.as_deref()),
     };
-    build_with(reels, wire, keys, index)
+    let mut story = put_together(reels, |inputs| {
+        let kept = index
+            .as_mut()
+            .and_then(|index| index.open(&inputs, wire.clone()));
+        kept.map_or_else(|| build(inputs, wire, keys), Ok)
+    })?;
+    story.index = index;
+    Ok(story)
 }
 
 /// The key log that is named, or the one that lies beside what is read: `keys.log`.
@@ -113,27 +139,20 @@ pub fn keys(named: Option<&Path>, beside: &[impl AsRef<Path>]) -> Result<Keys, F
 
 /// Makes a story of reels. What is missing is said on the error output.
 pub fn build(reels: Reels, wire: Option<Arc<Wire>>) -> Result<Story, Failure> {
-    build_with(reels, wire, Keys::default(), None)
-}
-
-fn build_with(
-    reels: Reels,
-    wire: Option<Arc<Wire>>,
-    keys: Keys,
-    mut index: Option<Index>,
-) -> Result<Story, Failure> {
-    let mut story = build_by(reels, |inputs| {
-        let kept = index
-            .as_mut()
-            .and_then(|index| index.open(&inputs, wire.clone()));
-        kept.map_or_else(|| Session::build_with_keys(inputs, wire, keys), Ok)
-    })?;
-    story.index = index;
-    Ok(story)
+    build_by(reels, |inputs| Session::build(inputs, wire))
 }
 
 /// Makes a story of reels, whose session `build` makes. What is missing is said on the error output.
 pub fn build_by(
+    reels: Reels,
+    build: impl FnOnce(Vec<ReelInput>) -> Result<Session, SessionError>,
+) -> Result<Story, Failure> {
+    let story = put_together(reels, build)?;
+    story.warn();
+    Ok(story)
+}
+
+fn put_together(
     reels: Reels,
     build: impl FnOnce(Vec<ReelInput>) -> Result<Session, SessionError>,
 ) -> Result<Story, Failure> {
@@ -159,9 +178,6 @@ pub fn build_by(
     session.warn(rings);
     session.warn(left_out);
     session.warn(unread.iter().cloned());
-    for warning in session.warnings() {
-        anstream::eprintln!("netreel: {warning}");
-    }
     Ok(Story {
         session: Arc::new(session),
         history: OnceLock::new(),

@@ -99,12 +99,14 @@ const LAST: [&str; 4] = ["packets", "--filter", "object == 7", "--json"];
 fn a_session_with_an_index_gives_the_same_answers() {
     let folder = recording(PACKETS, 14);
     let folder = folder.path();
-    let questions: [&[&str]; 5] = [
+    let questions: [&[&str]; 7] = [
         &["info"],
         &["info", "--all", "--json"],
         &["check", "--json"],
         &LAST,
         &["show", "--packet", "77777"],
+        &["show", "--packet", "77777", "--json"],
+        &["objects", "--json"],
     ];
     let without = questions.map(|question| ask(folder, &[question, &["--no-index"]].concat()));
     assert!(indexes(folder).is_empty(), "--no-index keeps none");

@@ -222,3 +222,84 @@ fn a_wire_of_another_protocol_makes_it_unknown() {
     let ids = ids(&report.json());
     assert_eq!(ids, ["misfit", "no-rules"]);
 }
+
+/// A folder with the sample sessions, one of them a folder deeper, and one without a reel.
+fn many() -> TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    let sessions = [
+        ("1", "owner", &[][..]),
+        ("2/deep", "host", &[]),
+        ("3", "host", &["X"]),
+    ];
+    for (name, mode, without) in sessions {
+        let to = folder.path().join(name);
+        std::fs::create_dir_all(to.parent().expect("a parent")).expect("a folder");
+        // The copy is removed with its guard: its folder is moved out of it.
+        let copied = copy(mode, without);
+        std::fs::rename(copied.keep(), to).expect("a folder");
+    }
+    folder
+}
+
+#[test]
+fn each_session_of_a_folder_has_a_line_in_the_order_of_their_names() {
+    let folder = many();
+    let ran = check(folder.path(), &["--each"]).expect(1);
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let (one, two, three) = (at("1"), at("2/deep"), at("3"));
+    let expected = [
+        format!("clean    {one}  3 info"),
+        format!("wrong    {two}  migrate-before-create, zombie-object"),
+        format!("unknown  {three}  no-reel"),
+        "3 sessions: 1 clean, 1 wrong, 1 unknown".to_owned(),
+        format!("    error    migrate-before-create  1 in 1 session, first in {two}"),
+    ];
+    let lines: Vec<&str> = ran.out.lines().take(expected.len()).collect();
+    assert_eq!(lines, expected);
+}
+
+#[test]
+fn each_session_as_json_is_what_check_says_of_it_and_where_it_is() {
+    let folder = many();
+    let ran = check(folder.path(), &["--each", "--json"]).expect(1);
+    let lines: Vec<Value> = ran
+        .out
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    for (name, line) in ["1", "2/deep", "3"].iter().zip(&lines) {
+        let path = folder.path().join(name);
+        let mut alone: Value = serde_json::from_str(&check(&path, &["--json"]).out).expect("JSON");
+        alone["session"] = text(&path).into();
+        assert_eq!(*line, alone);
+    }
+    let total = lines.last().expect("a total");
+    assert_eq!(
+        (&total["sessions"], &total["wrong"]),
+        (&3.into(), &1.into())
+    );
+}
+
+#[test]
+fn a_session_that_cannot_be_read_does_not_keep_the_others_from_being_checked() {
+    let folder = many();
+    std::fs::remove_dir_all(folder.path().join("2")).expect("it was there");
+    let bad = folder.path().join("0");
+    std::fs::create_dir(&bad).expect("a folder");
+    std::fs::write(bad.join("A.reel"), "no reel").expect("a file");
+    // Even where half an answer is accepted: of this session there is none.
+    let ran = check(folder.path(), &["--each", "--partial"]).expect(2);
+    assert!(ran.out.contains("A.reel: it is not a reel"), "{}", ran.out);
+    assert!(ran.out.contains("3 sessions: 1 clean, 0 wrong, 2 unknown"));
+}
+
+#[test]
+fn a_folder_without_sessions_is_an_error() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let ran = check(folder.path(), &["--each"]).expect(2);
+    assert!(
+        ran.err.contains("no folder in it holds a .reel file"),
+        "{}",
+        ran.err
+    );
+}

@@ -8,9 +8,7 @@ use netreel_wire::{MessageFacts, Sequence};
 use super::line::Line;
 use super::sequence::{span, unwrap};
 use super::streams::{Stream, Streams, reliable};
-use crate::session::{
-    EndId, MessageId, NodeId, PacketId, Session, SessionTime, Stamp, Way, parallel,
-};
+use crate::session::{EndId, MessageId, NodeId, PacketId, Session, Stamp, Way, parallel};
 
 /// What senders learnt.
 pub(super) struct Acks {
@@ -87,6 +85,8 @@ struct Acked {
 struct Learnt {
     acked: Vec<(PacketId, EndId)>,
     known: super::bits::Bits,
+    /// The first copies of messages of which further acks tell nothing new.
+    settled: super::bits::Bits,
     /// See [`Acks::ambiguous`].
     ambiguous: Vec<PacketId>,
 }
@@ -98,10 +98,29 @@ impl Learnt {
         }
     }
 
-    /// The same of the ack of a message that it carried, and whether another copy may be meant.
-    fn note_message(&mut self, (packet, is_ambiguous): (PacketId, bool), end: EndId) {
-        if is_ambiguous && !self.known.contains(packet.0) {
-            self.ambiguous.push(packet);
+    /// The same of a packet that carried the message at a place, of which an ack was heard.
+    fn note_message(
+        &mut self,
+        known: (&Session, &Streams),
+        (line, place): (&Line, i64),
+        (end, stamp): (EndId, Stamp),
+    ) {
+        let Some(first) = line.first(place) else {
+            return;
+        };
+        if self.settled.contains(first) {
+            return;
+        }
+        let Some(Carrier { packet, meant }) = carrier(known, line, place, stamp) else {
+            return;
+        };
+        match meant {
+            Meant::Certain => {
+                self.settled.insert(first);
+            }
+            Meant::Alone => {}
+            Meant::OneOfSeveral if self.known.contains(packet.0) => {}
+            Meant::OneOfSeveral => self.ambiguous.push(packet),
         }
         self.note(packet, end);
     }
@@ -179,9 +198,8 @@ impl Learning<'_> {
             let near = self.newest_messages.entry(stream).or_insert_with(first);
             let place = unwrap(sequence, *near);
             *near = place.max(*near);
-            if let Some(told) = carrier((session, self.streams), line, place, stamp) {
-                self.learnt.note_message(told, end);
-            }
+            let known = (session, self.streams);
+            self.learnt.note_message(known, (line, place), (end, stamp));
         }
     }
 }
@@ -199,9 +217,8 @@ impl Learning<'_> {
         let settled = self.all_before.entry(stream).or_insert(start);
         let places = line.from(*settled).take_while(|&(at, _)| at < place);
         for (at, _) in places {
-            if let Some(told) = carrier((self.session, self.streams), line, at, stamp) {
-                self.learnt.note_message(told, end);
-            }
+            let known = (self.session, self.streams);
+            self.learnt.note_message(known, (line, at), (end, stamp));
         }
         *settled = place.max(*settled);
     }
@@ -279,15 +296,31 @@ fn learn(
 /// So many copies of a message are held against an ack of it.
 const COPIES: usize = 8;
 
-/// The packet whose arrival the ack of a message tells, and whether it may as well be another: of
-/// the copies that had been sent by then the one that arrived first, or where nobody knows that,
-/// the one that was sent last.
+/// The packet whose arrival the ack of a message tells.
+struct Carrier {
+    packet: PacketId,
+    meant: Meant,
+}
+
+/// Whether an ack of a message means this copy of it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Meant {
+    /// It arrived, and first: later acks mean it too.
+    Certain,
+    /// No other had been sent.
+    Alone,
+    /// Another one may be meant.
+    OneOfSeveral,
+}
+
+/// Of the copies of a message that had been sent when an ack of it came, the one that arrived first,
+/// or where nobody knows that, the one that was sent last.
 fn carrier(
     (session, streams): (&Session, &Streams),
     line: &Line,
     place: i64,
     stamp: Stamp,
-) -> Option<(PacketId, bool)> {
+) -> Option<Carrier> {
     let sent = |copy: MessageId| {
         let carrier = session.carrier(copy);
         carrier.is_some_and(|packet| had_been_sent(session, packet, stamp))
@@ -296,20 +329,25 @@ fn carrier(
     let copies = streams.all_at(line, place, sent).rev().take(COPIES);
     let mut copies = copies.filter_map(|copy| session.carrier(copy));
     let last = copies.next()?;
-    let mut arrived: Option<(SessionTime, PacketId)> = None;
+    let received = |packet: PacketId| {
+        let received = session.packet(packet)?.received?;
+        Some((received.time, packet))
+    };
     let mut is_alone = true;
-    for packet in copies.chain([last]) {
-        is_alone &= packet == last;
-        if is_alone {
-            continue;
-        }
-        let received = session.packet(packet).and_then(|packet| packet.received);
-        let received = received.map(|received| (received.time, packet));
-        arrived = arrived.into_iter().chain(received).min();
-    }
+    let others = copies.inspect(|&packet| is_alone &= packet == last);
+    let arrived = others.chain([last]).filter_map(received).min();
     Some(match arrived {
-        Some((_, packet)) => (packet, false),
-        None => (last, !is_alone),
+        Some((_, packet)) => Carrier {
+            packet,
+            meant: Meant::Certain,
+        },
+        None => Carrier {
+            packet: last,
+            meant: match is_alone {
+                true => Meant::Alone,
+                false => Meant::OneOfSeveral,
+            },
+        },
     })
 }
 

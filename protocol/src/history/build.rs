@@ -11,12 +11,16 @@ use super::delivered::Deliveries;
 use super::join::Joins;
 use super::nodes::{Facts, NodeHistory};
 use super::streams::{Stream, Streams};
-use super::{Belief, Finding, History, Joined, Link, Object, Span, finding, lanes, links};
+use super::{Belief, Finding, History, Joined, Link, Object, Span, finding, kept, lanes, links};
 use crate::session::{EndId, MessageId, NodeId, PacketId, Session, SessionTime, Stamp, parallel};
 
 impl History {
-    /// Works out what followed from the packets of a session.
+    /// Works out what followed from the packets of a session, or takes it from the session's index,
+    /// where it was kept.
     pub fn build(session: &Session) -> History {
+        if let Some(kept) = session.kept_history().and_then(kept::take) {
+            return kept;
+        }
         let workers = session.workers();
         let mut streams = Streams::new(session);
         let joins = Joins::new(session, &streams);
@@ -163,7 +167,7 @@ impl History {
 }
 
 /// See [`History::proofs`].
-fn proofs(findings: &[Finding]) -> Vec<(PacketId, u32)> {
+pub(super) fn proofs(findings: &[Finding]) -> Vec<(PacketId, u32)> {
     let mut proofs: Vec<(PacketId, u32)> = (0u32..)
         .zip(findings)
         .flat_map(|(place, finding)| {
@@ -180,8 +184,8 @@ fn proofs(findings: &[Finding]) -> Vec<(PacketId, u32)> {
 #[derive(Debug, Default)]
 pub(super) struct Delivered {
     /// For each message where its deliveries begin in [`Delivered::places`].
-    starts: Column,
-    places: Column,
+    pub(super) starts: Column,
+    pub(super) places: Column,
 }
 
 impl Delivered {

@@ -1,7 +1,9 @@
 //! Deliveries, in columns.
 
+use std::io;
+
 use netreel_reel::EventNumber;
-use netreel_table::Column;
+use netreel_table::{Column, Misfit, Putting, Taking};
 
 use super::{Delivery, Effect};
 use crate::session::{MessageId, NodeId, SessionTime, Stamp};
@@ -90,6 +92,28 @@ impl Deliveries {
             &mut self.what,
         ];
         columns.into_iter().for_each(Column::shrink);
+    }
+
+    /// Puts them into an index.
+    pub(super) fn put(&self, to: &mut Putting<'_>) -> io::Result<()> {
+        let Deliveries {
+            times,
+            numbers,
+            messages,
+            what,
+        } = self;
+        let mut columns = [times, numbers, messages, what].into_iter();
+        columns.try_for_each(|column| to.column(column))
+    }
+
+    /// Those that [`Deliveries::put`] put.
+    pub(super) fn take(from: &mut Taking) -> Result<Deliveries, Misfit> {
+        Ok(Deliveries {
+            times: from.column()?,
+            numbers: from.column()?,
+            messages: from.column()?,
+            what: from.column()?,
+        })
     }
 
     pub(super) fn memory(&self) -> usize {

@@ -10,6 +10,7 @@ mod claims;
 mod delivered;
 mod finding;
 mod join;
+mod kept;
 mod lanes;
 mod line;
 mod links;
@@ -31,6 +32,7 @@ use std::sync::OnceLock;
 use netreel_reel::EventNumber;
 use netreel_table::Column;
 use netreel_wire::{MessageFacts, ProtocolId};
+use serde::{Deserialize, Serialize};
 
 use build::Delivered;
 
@@ -73,7 +75,7 @@ pub struct History {
 }
 
 /// A delivery that says that somebody leaves.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Parting {
     /// A place in [`History::deliveries`].
     delivery: u32,
@@ -84,7 +86,7 @@ struct Parting {
 }
 
 /// A message that travelled in fragments.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Joined {
     /// The protocol of the packets that carried it.
     pub protocol: Option<ProtocolId>,
@@ -158,7 +160,7 @@ pub struct Object {
 }
 
 /// A stretch of time in which a node's belief did not change.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Span {
     /// The last span of a lane ends where the node's reel ends.
     pub time: Range<SessionTime>,
@@ -172,7 +174,7 @@ pub struct Span {
 }
 
 /// What a node believes of an object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Belief {
     /// It lives, and the peer with this protocol number owns it.
     Owned(u64),
@@ -185,7 +187,7 @@ pub enum Belief {
 }
 
 /// What one directed link did.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Link {
     /// Packets and bytes of payload sent.
     pub packets: u64,
@@ -207,7 +209,7 @@ pub struct Link {
 }
 
 /// How bad a finding is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Level {
     /// Odd, and handled.
     Info,
@@ -248,7 +250,7 @@ pub struct Finding {
 }
 
 /// A piece of a finding's proof.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Evidence {
     /// What it is: `MIGRATE dropped`, `CREATE delivered`.
     pub what: String,

@@ -22,6 +22,7 @@ pub use error::SessionError;
 pub use facts::shape::Said;
 pub use growing::Growing;
 pub use index::{IndexError, IndexKey};
+pub(crate) use index::{put_plain, take_plain};
 pub use live::{Live, LiveEvent, LiveWay, LiveWhat};
 pub use read::connections::Connection;
 pub use read::interfaces::Interface;
@@ -35,6 +36,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
+use bytes::Bytes;
 use netreel_reel::{Endpoint, EventNumber, FaultVerdict, Reel, Time, Trigger};
 use netreel_wire::{KindId, MessageFacts, ProtocolId, RulesId, Sequence, Wire};
 use serde::{Deserialize, Serialize};
@@ -51,7 +53,9 @@ pub struct NodeId(pub u16);
 
 /// A packet of the session, by its place in their order: by the time of their first
 /// events, then by node and event number. People see it as `packet 17`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 pub struct PacketId(pub u32);
 
 /// A message of the session, by its place in their order: that of packets, then of the wire.
@@ -116,6 +120,8 @@ pub struct Session {
     wait_ns: Option<i64>,
     told: OnceLock<Told>,
     traffic: OnceLock<BTreeMap<(NodeId, NodeId), Traffic>>,
+    /// The history as the index has it.
+    kept_history: Option<Bytes>,
 }
 
 /// What could not be read or is not certain, each a sentence for people.

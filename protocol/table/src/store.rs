@@ -170,6 +170,11 @@ impl Taking {
         })
     }
 
+    /// Takes all that is left, as it is.
+    pub fn rest(self) -> Bytes {
+        self.left
+    }
+
     /// Whether all was taken.
     pub fn is_empty(&self) -> bool {
         self.left.is_empty()

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use netreel_protocol::history::History;
 use netreel_protocol::session::{IndexError, IndexKey, ReelInput, Session};
 use netreel_reel::Reel;
 use netreel_wire::Wire;
@@ -19,16 +20,29 @@ fn key(reels: &[ReelInput], wire: Option<&Arc<Wire>>) -> IndexKey {
 }
 
 fn written(session: &Session, reels: &[ReelInput], wire: Option<&Arc<Wire>>) -> Vec<u8> {
+    written_with((session, None), reels, wire)
+}
+
+fn written_with(
+    (session, history): (&Session, Option<&History>),
+    reels: &[ReelInput],
+    wire: Option<&Arc<Wire>>,
+) -> Vec<u8> {
     let mut bytes = Vec::new();
     let of: Vec<Arc<Reel>> = reels.iter().map(|each| each.reel.clone()).collect();
-    let written = session.write_index(key(reels, wire), &of, &mut bytes);
+    let written = session.write_index(key(reels, wire), &of, history, &mut bytes);
     written.expect("memory takes every byte");
     bytes
 }
 
-/// The session as an index gives it back.
-pub fn through_index(session: &Session, reels: &[ReelInput], wire: Option<&Arc<Wire>>) -> Session {
-    let bytes = Bytes::from(written(session, reels, wire));
+/// The session as an index gives it back; with its history, where that is given.
+pub fn through_index(
+    session: &Session,
+    history: Option<&History>,
+    reels: &[ReelInput],
+    wire: Option<&Arc<Wire>>,
+) -> Session {
+    let bytes = Bytes::from(written_with((session, history), reels, wire));
     Session::from_index(&bytes, key(reels, wire), reels, wire.cloned()).expect("its own index")
 }
 

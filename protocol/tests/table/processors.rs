@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use netreel_protocol::history::History;
 use netreel_protocol::session::{PacketId, ReelInput, Session};
 use netreel_reel::Reel;
 use netreel_transport::LinkFaults;
@@ -39,7 +40,11 @@ fn check<A: PartialEq + std::fmt::Debug>(
     }
     // What was asked for is in its index, and what was not is found out anew.
     for kept in [&session, &build(2, reels, wire)] {
-        assert_eq!(ask(&through_index(kept, reels, wire)), expected);
+        for history in [None, Some(&History::build(kept))] {
+            let found = through_index(kept, history, reels, wire);
+            assert_eq!(found.has_history(), history.is_some());
+            assert_eq!(ask(&found), expected);
+        }
     }
     session
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::layout::StreamId;
 
 /// A message kind that the wire declares, by its place in [`Wire::kinds`](crate::Wire::kinds).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct KindId(pub u16);
 
 /// A `rules` block of the wire, by its place in [`Wire::rules`](crate::Wire::rules).
@@ -16,7 +16,7 @@ pub struct RulesId(pub u16);
 
 /// A protocol of the wire, by the place of its `wire` block in
 /// [`Wire::protocols`](crate::Wire::protocols).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ProtocolId(pub u16);
 
 /// A message kind: its name, what it does to objects, and how it is drawn.
@@ -169,7 +169,7 @@ pub enum UpdateFrom {
 }
 
 /// A sequence number and how many bits it has on the wire before it starts again from 0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sequence {
     /// The value on the wire.
     pub value: u64,
@@ -256,7 +256,7 @@ pub enum PieceAt {
 }
 
 /// Bits of one of a packet's streams.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
     /// The packet itself, or a stream inside it.
     pub stream: StreamId,
@@ -274,7 +274,7 @@ pub struct InnerContent {
 }
 
 /// The facts of one message.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MessageFacts {
     /// `@message_kind`; `None` where the packet ended before it.
     pub kind: Option<KindId>,

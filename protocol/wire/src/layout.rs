@@ -1,7 +1,11 @@
 //! How bits lie in bytes, and which bytes they are.
 
+use serde::{Deserialize, Serialize};
+
 /// A row of bits that fields stand in: the packet itself is stream 0; a layer opens another one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 pub struct StreamId(pub u16);
 
 /// How bits become numbers. A value is split into groups of eight bits, counted from its least

@@ -23,6 +23,7 @@ use super::parallel;
 use super::read::scan::hash;
 use super::read::source::wire_inside;
 use super::{ReelInput, Session};
+use crate::history::History;
 
 /// What an index is of: the reels, the wire that is given, and the version of this program; 128
 /// bits of XXH3. Keys are no part of it: what was read with keys is not kept.
@@ -89,8 +90,8 @@ impl From<Misfit> for IndexError {
 
 impl Session {
     /// Writes what was found out about the reels, which are those that it was made of, in their
-    /// order: about the packets, and as far as that was asked for, what passed on links and what
-    /// the wire says.
+    /// order: about the packets, and as far as that was asked for, what passed on links, what the
+    /// wire says, and `history`, what followed from it.
     ///
     /// # Errors
     /// It cannot be written.
@@ -98,10 +99,17 @@ impl Session {
         &self,
         key: IndexKey,
         reels: &[Arc<Reel>],
+        history: Option<&History>,
         out: &mut dyn Write,
     ) -> io::Result<()> {
         let mut framing = Framing::new(key, out);
-        parts::put(self, reels, &mut Putting::new(&mut framing))?;
+        let mut to = Putting::new(&mut framing);
+        parts::put(self, reels, &mut to)?;
+        match (history, &self.kept_history) {
+            (Some(history), _) => history.put(&mut to)?,
+            (None, Some(kept)) => framing.write_all(kept)?,
+            (None, None) => {}
+        }
         framing.finish()
     }
 
@@ -118,9 +126,7 @@ impl Session {
         let workers = parallel::processors();
         let mut taking = Taking::new(body(index, key, workers)?);
         let mut session = parts::take(reels, &mut taking)?;
-        if !taking.is_empty() {
-            return Err(IndexError::Damaged);
-        }
+        session.kept_history = (!taking.is_empty()).then(|| taking.rest());
         session.wire = wire.or_else(|| wire_inside(reels, &mut Vec::new()));
         session.workers = workers;
         Ok(session)
@@ -129,6 +135,16 @@ impl Session {
     /// Whether what passed on its links was asked for, so that an index has it.
     pub fn has_traffic(&self) -> bool {
         self.traffic.get().is_some()
+    }
+
+    /// The history, where the index has it.
+    pub(crate) fn kept_history(&self) -> Option<Bytes> {
+        self.kept_history.clone()
+    }
+
+    /// Whether it comes from an index that has its history: asking for it takes no time.
+    pub fn has_history(&self) -> bool {
+        self.kept_history.is_some()
     }
 
     /// Whether what the wire says of its packets was asked for, so that an index has it.

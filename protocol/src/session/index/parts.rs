@@ -98,6 +98,7 @@ pub(crate) fn put(session: &Session, reels: &[Arc<Reel>], to: &mut Putting<'_>) 
         told,
         traffic,
         wait_ns,
+        kept_history: _,
     } = session;
     let place = |reel: &Option<Arc<Reel>>| reel.as_ref().map(|it| place(it, reels)).transpose();
     let of_nodes: Vec<Option<u32>> = of_nodes.iter().map(place).collect::<io::Result<_>>()?;

@@ -242,18 +242,18 @@ impl Payload<'_> {
     fn cost(&self, pairs: &Pairs, fault_ns: i64) -> i64 {
         let mut usual_ns: Option<i64> = None;
         let (mut cost, mut faults) = (0i64, 0i64);
-        let mut last: Option<Option<usize>> = None;
+        let mut last: Option<usize> = None;
         let mut used = 0usize;
         for ((&receipt, neighbours), &pair) in self.receipts.iter().zip(self.neighbours).zip(pairs)
         {
             let Some(&sent) = pair.and_then(|at| self.sends.get(at)) else {
                 continue;
             };
-            if last == Some(pair) {
+            if last == pair {
                 faults += 1;
                 continue;
             }
-            last = Some(pair);
+            last = pair;
             used += 1;
             let took = receipt.saturating_sub(sent);
             let usual = usual_ns.unwrap_or(took);
@@ -264,7 +264,7 @@ impl Payload<'_> {
         }
         // What went on its way last is not lost where there is more to come.
         let sends = match self.goes_on {
-            true => last.flatten().map_or(0, |last| last + 1),
+            true => last.map_or(0, |last| last + 1),
             false => self.sends.len(),
         };
         faults += sends.saturating_sub(used) as i64;

@@ -141,13 +141,13 @@ pub(crate) fn assign(
             ..Matched::default()
         });
     }
-    sends.sort_by_key(&time);
+    sends.sort_by_cached_key(&time);
     matched.extend(sends.iter().map(|&send| Matched {
         sent: Some(send),
         ..Matched::default()
     }));
     let mut receives = receives.to_vec();
-    receives.sort_by_key(&time);
+    receives.sort_by_cached_key(&time);
     let [send_times, receipt_times] =
         [&sends, &receives].map(|ends| ends.iter().map(&time).collect::<Vec<i64>>());
     let neighbours: Vec<Neighbours> = receives.iter().map(neighbours).collect();

@@ -414,7 +414,12 @@ impl Weaver<'_> {
             .saturating_add(watched.unwrap_or(0));
         let tolerance_ns = i64::try_from(tolerance).unwrap_or(i64::MAX);
         let scans = self.roads.scans;
-        let time = |end: &End| end.raw(scans).map_or(0, |raw| self.time(end, &raw).0);
+        let time = |end: &End| {
+            let (reel, place) = (usize::from(end.reel), end.place as usize);
+            let ends = scans.get(reel).map(|scan| scan.side(end.side));
+            let number = || ends.map_or(EventNumber(0), |ends| ends.number(place));
+            ends.map_or(0, |ends| self.at(reel, ends.time(place), number).0)
+        };
         let lacks_sends = self.lacks_sends(first.from, first.to);
         let dropped = |end: &End| self.dropped(end);
         matched.clear();
@@ -508,10 +513,6 @@ impl Weaver<'_> {
     }
 
     /// A reel's time on the session's clock.
-    fn time(&self, end: &End, raw: &RawEnd) -> SessionTime {
-        self.at(usize::from(end.reel), raw.time, || raw.number)
-    }
-
     fn at(&self, reel: usize, time: Time, number: impl FnOnce() -> EventNumber) -> SessionTime {
         match self.clocks.get(reel) {
             Some(clock) => clock.map.time(time, number),

@@ -1,0 +1,153 @@
+//! A history in the index of its session: who opens the session again need not work it out again.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::OnceLock;
+
+use bytes::Bytes;
+use netreel_table::{Column, Misfit, Putting, Taking};
+use serde::{Deserialize, Serialize};
+
+use super::build::{Delivered, proofs};
+use super::delivered::Deliveries;
+use super::{Evidence, Finding, History, Level, Object, RULES, Span};
+use crate::session::{NodeId, SessionTime, put_plain, take_plain};
+
+/// An object, but for its deliveries, which are in a column of those of all objects.
+#[derive(Serialize, Deserialize)]
+struct KeptObject {
+    id: u64,
+    object_type: Option<u64>,
+    lanes: BTreeMap<NodeId, Vec<Span>>,
+    deliveries: u64,
+}
+
+/// A finding whose rule is a place in [`RULES`].
+#[derive(Serialize, Deserialize)]
+struct KeptFinding {
+    rule: u16,
+    level: Level,
+    node: NodeId,
+    object: Option<u64>,
+    time: SessionTime,
+    sentence: String,
+    evidence: Vec<Evidence>,
+    fixed: Option<SessionTime>,
+}
+
+impl History {
+    /// Puts it into an index.
+    pub(crate) fn put(&self, to: &mut Putting<'_>) -> io::Result<()> {
+        let History {
+            acked,
+            ambiguous,
+            resends,
+            deliveries,
+            delivered,
+            objects,
+            links,
+            findings,
+            fixed,
+            proofs: _,
+            joined,
+            joined_of,
+            undelivered,
+            partings,
+            parting_messages,
+        } = self;
+        to.column(acked)?;
+        deliveries.put(to)?;
+        to.number(u64::from(delivered.get().is_some()))?;
+        if let Some(Delivered { starts, places }) = delivered.get() {
+            to.column(starts)?;
+            to.column(places)?;
+        }
+        let all = objects.values().flat_map(|object| &object.deliveries);
+        let mut about: Column = all.map(|&place| u64::from(place)).collect();
+        about.shrink();
+        to.column(&about)?;
+        let objects = objects.iter().map(|(&id, object)| KeptObject {
+            id,
+            object_type: object.object_type,
+            lanes: object.lanes.clone(),
+            deliveries: object.deliveries.len() as u64,
+        });
+        put_plain(&objects.collect::<Vec<_>>(), to)?;
+        let findings = findings.iter().zip(fixed).map(|(finding, &fixed)| {
+            let rule = RULES.iter().position(|&rule| rule == finding.rule);
+            let rule = rule.ok_or_else(|| io::Error::other("a finding of no rule"))?;
+            Ok(KeptFinding {
+                rule: rule as u16,
+                level: finding.level,
+                node: finding.node,
+                object: finding.object,
+                time: finding.time,
+                sentence: finding.sentence.clone(),
+                evidence: finding.evidence.clone(),
+                fixed,
+            })
+        });
+        put_plain(&findings.collect::<io::Result<Vec<_>>>()?, to)?;
+        put_plain(&(ambiguous, resends, links.get(), undelivered), to)?;
+        put_plain(&(joined, joined_of, partings, parting_messages), to)
+    }
+}
+
+/// The history that [`History::put`] put; `None` where the bytes are of something else.
+pub(super) fn take(bytes: Bytes) -> Option<History> {
+    read(&mut Taking::new(bytes)).ok()
+}
+
+fn read(from: &mut Taking) -> Result<History, Misfit> {
+    let mut history = History {
+        acked: from.column()?,
+        deliveries: Deliveries::take(from)?,
+        ..History::default()
+    };
+    if from.number()? != 0 {
+        let (starts, places) = (from.column()?, from.column()?);
+        history.delivered = OnceLock::from(Delivered { starts, places });
+    }
+    let about = from.column()?;
+    let mut about = about.iter();
+    for object in take_plain::<Vec<KeptObject>>(from)? {
+        let deliveries = about.by_ref().take(object.deliveries as usize);
+        let kept = Object {
+            object_type: object.object_type,
+            lanes: object.lanes,
+            deliveries: deliveries.map(|place| place as u32).collect(),
+        };
+        history.objects.insert(object.id, kept);
+    }
+    for finding in take_plain::<Vec<KeptFinding>>(from)? {
+        history.findings.push(Finding {
+            rule: RULES.get(usize::from(finding.rule)).ok_or(Misfit)?,
+            level: finding.level,
+            node: finding.node,
+            object: finding.object,
+            time: finding.time,
+            sentence: finding.sentence,
+            evidence: finding.evidence,
+        });
+        history.fixed.push(finding.fixed);
+    }
+    history.proofs = proofs(&history.findings);
+    let links: Option<BTreeMap<_, _>>;
+    (
+        history.ambiguous,
+        history.resends,
+        links,
+        history.undelivered,
+    ) = take_plain(from)?;
+    history.links = links.map_or_else(OnceLock::new, OnceLock::from);
+    (
+        history.joined,
+        history.joined_of,
+        history.partings,
+        history.parting_messages,
+    ) = take_plain(from)?;
+    match from.is_empty() {
+        true => Ok(history),
+        false => Err(Misfit),
+    }
+}

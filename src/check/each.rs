@@ -1,0 +1,288 @@
+//! `netreel check --each`: many sessions, a line each, and what they come to together.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
+
+use netreel_protocol::export;
+use netreel_protocol::history::Level;
+use netreel_protocol::session::Session;
+use netreel_protocol::verdict::{Judgement, Verdict};
+use netreel_wire::Wire;
+use serde_json::json;
+
+use crate::arguments::Check;
+use crate::open;
+use crate::outcome::{Answer, Failure};
+use crate::text;
+
+/// A rule and how bad what it found is.
+type Rule = (Reverse<Level>, &'static str);
+
+/// What was found of one session.
+struct Checked {
+    verdict: Verdict,
+    answer: Answer,
+    /// How many findings there are of each rule, the worst first.
+    rules: BTreeMap<Rule, u64>,
+    /// What keeps the verdict from being clean, by its ids; why the session cannot be read.
+    reasons: Vec<String>,
+    /// The line of `--json`.
+    json: serde_json::Value,
+}
+
+pub fn run(arguments: &Check, out: &mut dyn Write) -> Result<Answer, Failure> {
+    let source = &arguments.filtered.read.source;
+    let mut folders = Vec::new();
+    for path in &source.paths {
+        find(path, &mut folders)?;
+    }
+    folders.dedup();
+    if folders.is_empty() {
+        let paths: Vec<String> = source
+            .paths
+            .iter()
+            .map(|it| it.display().to_string())
+            .collect();
+        let paths = paths.join(", ");
+        return Err(Failure::new(format!(
+            "{paths}: no folder in it holds a .reel file"
+        )));
+    }
+    let wire = source.wire.as_deref().map(open::wire).transpose()?;
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = processors.min(folders.len());
+    let next = AtomicUsize::new(0);
+    let mut total = Total::default();
+    std::thread::scope(|scope| {
+        let (done, results) = mpsc::sync_channel(threads);
+        for _ in 0..threads {
+            let (done, next, folders, wire) = (done.clone(), &next, &folders, &wire);
+            scope.spawn(move || {
+                loop {
+                    let place = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(folder) = folders.get(place) else {
+                        return;
+                    };
+                    let checked = one(arguments, folder, wire.clone(), processors / threads);
+                    if done.send((place, checked)).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+        drop(done);
+        // Each waits for those before it, so that the lines are in the order of the folders.
+        let mut waiting = BTreeMap::new();
+        let mut places = 0..folders.len();
+        let mut place = places.next();
+        for (at, checked) in results {
+            waiting.insert(at, checked);
+            while let Some((folder, checked)) =
+                place.and_then(|at| Some((folders.get(at)?, waiting.remove(&at)?)))
+            {
+                let checked = checked?;
+                match arguments.filtered.read.json {
+                    true => crate::packets::json(&checked.json, out)?,
+                    false => line(folder, &checked, out)?,
+                }
+                out.flush()?;
+                total.add(folder, checked);
+                place = places.next();
+            }
+        }
+        Ok::<(), Failure>(())
+    })?;
+    match arguments.filtered.read.json {
+        true => crate::packets::json(&total.json(), out)?,
+        false => total.print(out)?,
+    }
+    Ok(total.answer())
+}
+
+/// Adds the folders that hold reels, in the order of their names. Links to folders are not followed.
+fn find(path: &Path, folders: &mut Vec<PathBuf>) -> Result<(), Failure> {
+    let failed = |error: std::io::Error| Failure::new(format!("{}: {error}", path.display()));
+    let mut inside = Vec::new();
+    let mut holds_reels = false;
+    for entry in std::fs::read_dir(path).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        match entry.file_type().map_err(failed)?.is_dir() {
+            true => inside.push(entry.path()),
+            false => holds_reels |= entry.path().extension().is_some_and(|it| it == "reel"),
+        }
+    }
+    if holds_reels {
+        folders.push(path.to_owned());
+    }
+    inside.sort();
+    inside.iter().try_for_each(|inside| find(inside, folders))
+}
+
+/// Checks one session with so many processors.
+fn one(
+    arguments: &Check,
+    folder: &Path,
+    wire: Option<Arc<Wire>>,
+    processors: usize,
+) -> Result<Checked, Failure> {
+    let source = &arguments.filtered.read.source;
+    let name = folder.display().to_string();
+    let story = open::in_silence(source, &[folder], wire, |inputs, wire, keys| {
+        Session::build_on(processors, inputs, wire, keys)
+    });
+    let story = match story {
+        Ok(story) => story,
+        Err(Failure::Told(why)) => {
+            return Ok(Checked {
+                verdict: Verdict::Unknown,
+                answer: Answer::Unknown,
+                rules: BTreeMap::new(),
+                json: json!({ "session": name, "error": why }),
+                reasons: vec![why],
+            });
+        }
+        Err(other) => return Err(other),
+    };
+    let unread = story.unread.clone();
+    let (session, mut history) = story.into_parts();
+    super::filter(arguments, &session, &mut history)?;
+    let judgement = Judgement::new(&session, &history, arguments.fail_on.level(), &unread);
+    let mut rules = BTreeMap::new();
+    for finding in &history.findings {
+        let rule = (Reverse(finding.level), finding.rule);
+        *rules.entry(rule).or_default() += 1;
+    }
+    let all = export::check(&session, &history, &judgement);
+    let mut json = serde_json::to_value(all).map_err(std::io::Error::from)?;
+    json["session"] = name.into();
+    let mut reasons: Vec<String> = judgement
+        .reasons
+        .iter()
+        .map(|it| it.id.to_owned())
+        .collect();
+    reasons.dedup();
+    Ok(Checked {
+        verdict: judgement.verdict,
+        answer: super::answer(arguments, &judgement),
+        rules,
+        reasons,
+        json,
+    })
+}
+
+/// Prints what was found of one session.
+fn line(folder: &Path, checked: &Checked, out: &mut dyn Write) -> Result<(), Failure> {
+    let style = super::verdict_style(checked.verdict);
+    let word = checked.verdict.name();
+    let bad = checked
+        .rules
+        .iter()
+        .filter(|((level, _), _)| level.0 > Level::Info);
+    let mut said: Vec<String> = bad.map(|((_, rule), &count)| times(rule, count)).collect();
+    let odd = checked
+        .rules
+        .iter()
+        .filter(|((level, _), _)| level.0 == Level::Info);
+    let odd: u64 = odd.map(|(_, count)| count).sum();
+    said.extend((odd > 0).then(|| format!("{odd} info")));
+    if checked.verdict == Verdict::Unknown {
+        said.extend(checked.reasons.iter().cloned());
+    }
+    let line = format!(
+        "{style}{word:<7}{style:#}  {}  {}",
+        folder.display(),
+        said.join(", ")
+    );
+    writeln!(out, "{}", line.trim_end())?;
+    Ok(())
+}
+
+fn times(rule: &str, count: u64) -> String {
+    match count {
+        1 => rule.to_owned(),
+        count => format!("{count} {rule}"),
+    }
+}
+
+/// What all sessions come to.
+#[derive(Default)]
+struct Total {
+    /// How many sessions got each verdict: clean, wrong, unknown.
+    verdicts: [u64; 3],
+    /// For each rule how many findings there are, in how many sessions, and the first of these.
+    rules: BTreeMap<Rule, (u64, u64, PathBuf)>,
+    is_wrong: bool,
+    is_unknown: bool,
+}
+
+impl Total {
+    fn add(&mut self, folder: &Path, checked: Checked) {
+        let place = match checked.verdict {
+            Verdict::Clean => 0,
+            Verdict::Wrong => 1,
+            Verdict::Unknown => 2,
+        };
+        self.verdicts[place] += 1;
+        self.is_wrong |= checked.answer == Answer::Wrong;
+        self.is_unknown |= checked.answer == Answer::Unknown;
+        for (rule, count) in checked.rules {
+            let first = || (0, 0, folder.to_owned());
+            let (findings, sessions, _) = self.rules.entry(rule).or_insert_with(first);
+            *findings += count;
+            *sessions += 1;
+        }
+    }
+
+    fn answer(&self) -> Answer {
+        match (self.is_wrong, self.is_unknown) {
+            (true, _) => Answer::Wrong,
+            (false, true) => Answer::Unknown,
+            (false, false) => Answer::Clean,
+        }
+    }
+
+    fn print(&self, out: &mut dyn Write) -> Result<(), Failure> {
+        let [clean, wrong, unknown] = self.verdicts;
+        let all = text::count(clean + wrong + unknown, "session");
+        writeln!(
+            out,
+            "{all}: {clean} clean, {wrong} wrong, {unknown} unknown"
+        )?;
+        let width = self.rules.keys().map(|(_, rule)| rule.len()).max();
+        for ((level, rule), (findings, sessions, first)) in &self.rules {
+            let (level, width) = (level.0.name(), width.unwrap_or(0));
+            let sessions = text::count(*sessions, "session");
+            let first = first.display();
+            writeln!(
+                out,
+                "    {level:<7}  {rule:<width$}  {findings} in {sessions}, first in {first}"
+            )?;
+        }
+        Ok(())
+    }
+
+    fn json(&self) -> serde_json::Value {
+        let [clean, wrong, unknown] = self.verdicts;
+        let rules = self.rules.iter();
+        let rules = rules.map(|((level, rule), (findings, sessions, first))| {
+            json!({
+                "rule": rule,
+                "level": level.0.name(),
+                "findings": findings,
+                "sessions": sessions,
+                "first": first.display().to_string(),
+            })
+        });
+        json!({
+            "sessions": clean + wrong + unknown,
+            "clean": clean,
+            "wrong": wrong,
+            "unknown": unknown,
+            "rules": rules.collect::<Vec<_>>(),
+        })
+    }
+}
