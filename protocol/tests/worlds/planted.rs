@@ -204,6 +204,11 @@ fn messages_that_are_not_handed_over() {
     );
 }
 
+#[test]
+fn values_of_a_lost_update_are_not_sent_again() {
+    check(Fault::ForgetLostUpdate, A, &ALL, "values-differ", 1);
+}
+
 /// What no reel shows: the layer's own game alone could tell.
 #[test]
 fn faults_that_leave_no_trace_outside_the_node_are_not_seen() {

@@ -127,7 +127,7 @@ impl States {
             }
             let apart = self.apart_by_code(property, codes.0, codes.1);
             match (apart.filter(|it| *it != Apart::Same), &mut open) {
-                (Some(apart), Some(parting)) => parting.most = farther(parting.most, apart),
+                (Some(apart), Some(parting)) => parting.most = parting.most.farther(apart),
                 (Some(apart), None) => {
                     open = Some(Parting {
                         from: time,
@@ -153,11 +153,14 @@ impl States {
     }
 }
 
-fn farther(one: Apart, other: Apart) -> Apart {
-    match (one, other) {
-        (Apart::By(one), Apart::By(other)) => Apart::By(one.max(other)),
-        (Apart::Other, _) | (_, Apart::Other) => Apart::Other,
-        (Apart::Same, other) => other,
-        (one, Apart::Same) => one,
+impl Apart {
+    /// The farther of two.
+    pub fn farther(self, other: Apart) -> Apart {
+        match (self, other) {
+            (Apart::By(one), Apart::By(other)) => Apart::By(one.max(other)),
+            (Apart::Other, _) | (_, Apart::Other) => Apart::Other,
+            (Apart::Same, other) => other,
+            (one, Apart::Same) => one,
+        }
     }
 }

@@ -8,11 +8,14 @@
 //! no older than what HOST knew. Behind a hole of a reel all is unknown until somebody tells it anew.
 
 mod differ;
+mod rest;
 mod told;
 pub(crate) mod value;
 
 pub use differ::{Differences, Parting};
-pub use value::{Apart, Part};
+pub(super) use rest::Resting;
+pub use rest::{Rest, RestDifference};
+pub use value::{Apart, Part, apart_words, words};
 
 use std::collections::{BTreeMap, BTreeSet};
 
