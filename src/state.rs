@@ -177,14 +177,24 @@ fn print_object(
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
     let title = title(object.object, object.object_type.as_ref());
-    match &object.owner {
-        Some(owner) => writeln!(out, "{title}, owned by {owner}")?,
-        None => writeln!(out, "{title}, which no node or several believe to own")?,
-    }
+    let owner = match &object.owners[..] {
+        [] => {
+            writeln!(out, "{title}, which no node believes to own")?;
+            None
+        }
+        [owner] => {
+            writeln!(out, "{title}, owned by {owner}")?;
+            Some(owner)
+        }
+        several => {
+            let names = several.join(" and ");
+            writeln!(out, "{title}, which {names} each believe to own")?;
+            None
+        }
+    };
     let mut rows = Vec::new();
     for property in &object.properties {
-        for (place, (value, nodes)) in together(property, object.owner.as_ref()).iter().enumerate()
-        {
+        for (place, (value, nodes)) in together(property, owner).iter().enumerate() {
             let name = match place {
                 0 => property.property.clone(),
                 _ => String::new(),
@@ -254,10 +264,11 @@ fn print_rest(rest: &StateRest, out: &mut dyn Write) -> Result<(), Failure> {
         "agree" => write!(out, "when all is delivered, all nodes agree ({agreed})")?,
         "differ" => write!(
             out,
-            "when all is delivered, {} of {} differ from what the objects' owners have (netreel check)",
+            "when all is delivered, {} of {} differ from what the objects' owners have",
             rest.differ,
             text::count(rest.agreed + rest.differ, "value"),
         )?,
+        _ if rest.open == 0 => write!(out, "no object lives at several nodes in the end")?,
         _ => write!(
             out,
             "whether nodes agree when all is delivered cannot be told"
@@ -266,7 +277,7 @@ fn print_rest(rest: &StateRest, out: &mut dyn Write) -> Result<(), Failure> {
     if rest.open > 0 {
         let objects = text::count(rest.open, "object");
         let why = rest.why_open.as_deref().unwrap_or_default();
-        write!(out, "; not said of {objects}: {why}")?;
+        write!(out, "; of {objects} it is not known: {why}")?;
     }
     writeln!(out)?;
     Ok(())

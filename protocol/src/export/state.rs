@@ -33,8 +33,8 @@ pub struct StateObject {
     /// What the wire calls its type; its number where it gives it no name.
     #[serde(rename = "type")]
     pub object_type: Option<String>,
-    /// The node that believed that it owned the object; `null` where none did, or several.
-    pub owner: Option<String>,
+    /// The nodes that believed that they owned the object: one, if all is well.
+    pub owners: Vec<String>,
     /// In the order of the wire.
     pub properties: Vec<StateProperty>,
     /// The nodes that did not know the object, or knew that it was destroyed.
@@ -138,7 +138,11 @@ pub fn state(
         if !nodes.iter().any(|&node| asked(&node) && lives(node)) {
             continue;
         }
-        let owner = owner(session, history, object, &nodes, question.at);
+        let owners = owners(session, history, object, &nodes, question.at);
+        let owner = match owners[..] {
+            [only] => Some(only),
+            _ => None,
+        };
         let mut told = StateObject {
             object,
             object_type: history
@@ -146,7 +150,7 @@ pub fn state(
                 .get(&object)
                 .and_then(|it| it.object_type)
                 .map(|number| states.type_name(number)),
-            owner: owner.map(|node| session.name(node)),
+            owners: owners.iter().map(|&node| session.name(node)).collect(),
             properties: Vec::new(),
             without: nodes
                 .iter()
@@ -195,22 +199,21 @@ fn lives(history: &History, object: u64, node: NodeId, at: SessionTime) -> bool 
     span.is_some_and(|span| span.belief != Belief::Destroyed)
 }
 
-/// The one node that believes that it owns an object.
-fn owner(
+/// The nodes that believe that they own an object.
+fn owners(
     session: &Session,
     history: &History,
     object: u64,
     nodes: &[NodeId],
     at: SessionTime,
-) -> Option<NodeId> {
+) -> Vec<NodeId> {
     let owns = |node: &NodeId| {
         let peer = session.nodes.get(usize::from(node.0))?.peer?;
         let span = history.belief_at(object, *node, at)?;
         Some(span.belief == Belief::Owned(peer))
     };
-    let mut owners = nodes.iter().filter(|node| owns(node) == Some(true));
-    let first = owners.next().copied();
-    first.filter(|_| owners.next().is_none())
+    let owners = nodes.iter().filter(|node| owns(node) == Some(true));
+    owners.copied().collect()
 }
 
 fn value(

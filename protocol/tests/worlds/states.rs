@@ -235,6 +235,37 @@ fn a_look_at_a_moment_is_the_same_from_the_front_and_from_the_back() {
     }
 }
 
+/// In mode `owner` a correct engine leaves no value behind, and netreel says so of every value that it
+/// can judge.
+#[test]
+fn at_rest_all_nodes_agree() {
+    for seed in 0..seeds() {
+        for topology in [Topology::PeerToPeer, Topology::ClientServer] {
+            let played = Played::to_rest(&boxes(seed, Mode::Owner, topology));
+            let states = States::build(&played.session, &played.history);
+            let rest = states.at_rest(&played.session, &played.history);
+            assert_eq!(rest.differ, Vec::new(), "seed {seed}, {topology:?}");
+            let living = played.real(Peer::HOST).len();
+            assert!(
+                rest.agreed > 0 || living == 0,
+                "seed {seed}, {topology:?}: {rest:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn what_is_kept_of_a_change_is_a_few_bytes() {
+    let played = Played::to_rest(&boxes(11, Mode::Owner, Topology::PeerToPeer));
+    let states = States::build(&played.session, &played.history);
+    let changes = states.change_count();
+    let bytes: usize = states.memory().iter().map(|(_, bytes)| bytes).sum();
+    println!("{changes} changes: {:?}", states.memory());
+    assert!(changes > 1000, "{changes}");
+    // A position takes 27 bytes, once for all nodes that believe it.
+    assert!(bytes < changes * 40, "{bytes} bytes for {changes} changes");
+}
+
 /// A owns a box; its position is told to B over a link that stops for a while.
 fn parted() -> (Played, States) {
     let mut start = SimWorldStart::new(3, Mode::Host, Topology::PeerToPeer, Script::Idle);

@@ -257,7 +257,10 @@ pub fn apart_words(property: &Property, apart: Apart) -> String {
         Apart::Same => "the same".to_owned(),
         Apart::Other => "another value".to_owned(),
         Apart::By(by) => {
-            let amount = decimal(by, decimals(property).max(2));
+            let amount = match by.fract() == 0.0 && property.tolerance == 0.0 {
+                true => decimal(by, 0),
+                false => decimal(by, decimals(property).max(2)),
+            };
             match property.unit.as_str() {
                 "" => format!("{amount} apart"),
                 unit => format!("{amount} {unit} apart"),
@@ -364,6 +367,8 @@ mod tests {
             "\"a \\\"b\\\"\""
         );
         assert_eq!(apart_words(&place, Apart::By(0.3401)), "0.34 m apart");
+        let count = property(PropertyKind::Count, "", 0.0);
+        assert_eq!(apart_words(&count, Apart::By(67.0)), "67 apart");
     }
 
     fn part() -> impl Strategy<Value = (Value, Part)> {
