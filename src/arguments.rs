@@ -1,7 +1,9 @@
 //! What can be asked on the command line.
 
+mod state;
 mod wire;
 
+pub use state::State;
 pub use wire::{Wire, WireCheck, WireDecode, WireEncode, WireFormat, WireLsp, WireTest};
 
 use std::path::PathBuf;
@@ -49,6 +51,8 @@ pub enum Command {
     Show(Show),
     /// Replicated objects: what every node believed of them.
     Objects(Objects),
+    /// The values of objects: what every node believed of every field, and where nodes differ.
+    State(State),
     /// What went wrong, with the packets that prove it. Exits 1 when something did, 2 when that
     /// cannot be told.
     Check(Check),

@@ -23,6 +23,7 @@ mod record;
 mod redact;
 mod replay;
 mod show;
+mod state;
 mod table;
 mod text;
 mod trigger;
@@ -75,6 +76,7 @@ fn run(command: &Command, out: &mut dyn Write) -> Result<Answer, Failure> {
         Command::Packets(arguments) => packets::run(arguments, out),
         Command::Show(arguments) => show::run(arguments, out),
         Command::Objects(arguments) => objects::run(arguments, out),
+        Command::State(arguments) => state::run(arguments, out),
         Command::Check(arguments) => check::run(arguments, out),
         Command::Export(arguments) => export::run(arguments, out),
         Command::Replay(arguments) => replay::run(arguments, out),

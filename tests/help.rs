@@ -13,6 +13,7 @@ const COMMANDS: [&str; 17] = [
     "packets",
     "show",
     "objects",
+    "state",
     "check",
     "export",
     "replay",

@@ -17,6 +17,7 @@ mod links;
 mod nodes;
 mod sequence;
 mod settled;
+pub mod state;
 mod streams;
 
 pub use certain::Certain;

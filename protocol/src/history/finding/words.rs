@@ -126,6 +126,30 @@ fn crossing(
     }
 }
 
+/// A message at its sender, or where it first arrived, as a piece of a finding's proof.
+pub(super) fn crossing_of(
+    session: &Session,
+    message: MessageId,
+    node: NodeId,
+    what: &str,
+) -> Option<Evidence> {
+    let carried = session.message(message)?;
+    let (from, to) = session.link(carried.packet)?;
+    let at = match node {
+        node if node == from => session.departed(carried.packet)?.1,
+        node if node == to => session.packet(carried.packet)?.received?,
+        _ => return None,
+    };
+    Some(Evidence {
+        what: format!("{} {what}", word(session.role(&carried.facts))),
+        message,
+        packet: carried.packet,
+        node,
+        number: at.number,
+        time: at.time,
+    })
+}
+
 /// `; so with 3 more`, where there are more than the one that is told.
 pub(super) fn and_more(count: u64) -> String {
     match count {

@@ -186,6 +186,8 @@ const WORDS: &[Row] = &[
     (OnField, "migration_counter", "@migration_counter", "How often the object has migrated."),
     (OnField, "tick", "@tick", "The tick of the simulation."),
     (OnField, "rpc_name", "@rpc_name", "The remote procedure that is called."),
+    (OnField, "property", "@property(KIND, \"UNIT\", TOLERANCE)", "A property of the object: its kind (number, position, angle, count, flag, name), its unit, and how far values of two nodes may differ; each may be left out."),
+    (OnField, "value", "@value", "The value of the property that the struct around it is; without one, all fields of the struct are."),
     (OnField, "fragment_id", "@fragment_id", "Which split message this is a part of."),
     (OnField, "fragment_index", "@fragment_index", "Which part of a split message this is, from 0."),
     (OnField, "fragment_count", "@fragment_count", "How many parts there are."),
