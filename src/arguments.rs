@@ -1,7 +1,9 @@
 //! What can be asked on the command line.
 
+mod why;
 mod wire;
 
+pub use why::Why;
 pub use wire::{Wire, WireCheck, WireDecode, WireEncode, WireFormat, WireLsp, WireTest};
 
 use std::path::PathBuf;
@@ -52,6 +54,8 @@ pub enum Command {
     /// What went wrong, with the packets that prove it. Exits 1 when something did, 2 when that
     /// cannot be told.
     Check(Check),
+    /// What led to a packet's fate, a finding, or what a node believed: back along its causes.
+    Why(Why),
     /// Writes a session for other tools: a capture for Wireshark, or its packets as rows.
     Export(Export),
     /// Feeds a reel back into the engine and compares every send. Exits 1 at a divergence.

@@ -27,6 +27,7 @@ mod table;
 mod text;
 mod trigger;
 mod watch;
+mod why;
 mod wire;
 
 use std::io::Write;
@@ -76,6 +77,7 @@ fn run(command: &Command, out: &mut dyn Write) -> Result<Answer, Failure> {
         Command::Show(arguments) => show::run(arguments, out),
         Command::Objects(arguments) => objects::run(arguments, out),
         Command::Check(arguments) => check::run(arguments, out),
+        Command::Why(arguments) => why::run(arguments, out),
         Command::Export(arguments) => export::run(arguments, out),
         Command::Replay(arguments) => replay::run(arguments, out),
         Command::Redact(arguments) => redact::run(arguments, out),

@@ -149,6 +149,24 @@ impl History {
             .filter_map(|&(_, place)| self.findings.get(place as usize))
     }
 
+    /// The number by which people call the finding at a place: from 1, in the order of all findings.
+    pub fn finding_number(&self, place: usize) -> u32 {
+        let known = self.numbers.as_ref().and_then(|numbers| numbers.get(place));
+        known.copied().unwrap_or(place as u32 + 1)
+    }
+
+    /// Forgets the findings that do not fit. The others keep their numbers.
+    pub fn keep_findings(&mut self, fits: impl FnMut(&Finding) -> bool) {
+        let kept: Vec<bool> = self.findings.iter().map(fits).collect();
+        let places = (0..kept.len()).filter(|&place| kept[place]);
+        let numbers: Vec<u32> = places.map(|place| self.finding_number(place)).collect();
+        let mut kept = kept.into_iter();
+        self.findings.retain(|_| kept.next().unwrap_or(false));
+        self.numbers = Some(numbers);
+        self.fixed = vec![None; self.findings.len()];
+        self.proofs = proofs(&self.findings);
+    }
+
     /// What a node believed of an object at a moment; `None` before it heard of it.
     pub fn belief_at(&self, object: u64, node: NodeId, time: SessionTime) -> Option<&Span> {
         let lane = self.objects.get(&object)?.lanes.get(&node)?;

@@ -17,7 +17,7 @@ mod update_before_create;
 mod words;
 mod zombie_object;
 
-pub(crate) use words::length;
+pub(crate) use words::{Told, length, told, word};
 
 use super::claims::Claims;
 use super::streams::Streams;
