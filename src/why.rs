@@ -5,7 +5,7 @@ use std::io::Write;
 use netreel_protocol::export::{self, WhyOf};
 use netreel_protocol::history::History;
 use netreel_protocol::session::{NodeId, PacketId, Session, SessionTime};
-use netreel_protocol::why::{Certainty, StepId, Why};
+use netreel_protocol::why::{Certainty, Fact, StepId, Why};
 
 use crate::arguments;
 use crate::open;
@@ -54,7 +54,9 @@ fn asked(
         return Ok((WhyOf::Packet { packet }, why));
     }
     if let Some(finding) = of.finding {
-        let place = usize::try_from(finding).unwrap_or(usize::MAX).checked_sub(1);
+        let place = usize::try_from(finding)
+            .unwrap_or(usize::MAX)
+            .checked_sub(1);
         let found = place.and_then(|place| Why::of_finding(session, history, place));
         let why = found.ok_or_else(|| no_finding(history, finding))?;
         return Ok((WhyOf::Finding { finding }, why));
@@ -193,7 +195,10 @@ impl Printed<'_> {
             open.extend(because.map(|&cause| (cause, depth + 1)));
         }
         if self.why.cut {
-            writeln!(out, "there is more that led to this; ask for one of its packets")?;
+            writeln!(
+                out,
+                "there is more that led to this; ask for one of its packets"
+            )?;
         }
         Ok(())
     }
@@ -212,6 +217,11 @@ impl Printed<'_> {
     }
 
     fn again(&self, id: StepId, depth: usize, out: &mut dyn Write) -> Result<(), Failure> {
+        // What nothing led to is not worth looking back for.
+        let fact = self.why.step(id).map(|step| &step.fact);
+        if matches!(fact, Some(Fact::Nothing { .. } | Fact::Rule { .. })) {
+            return Ok(());
+        }
         let indent = (depth * INDENT).min(INDENT_MAX);
         writeln!(out, "{:>4}  {:indent$}see {}", "", "", id.0 + 1)?;
         Ok(())

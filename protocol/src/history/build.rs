@@ -86,6 +86,11 @@ impl History {
         session.stamp(EndId(end as u32))
     }
 
+    /// Whether the ack of a packet may mean an earlier copy of what it carried.
+    pub fn is_ambiguous(&self, packet: PacketId) -> bool {
+        self.ambiguous.binary_search(&packet).is_ok()
+    }
+
     /// The earlier message that a message repeats (same link, same place in the stream).
     pub fn resend_of(&self, message: MessageId) -> Option<MessageId> {
         let place = self

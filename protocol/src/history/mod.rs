@@ -18,10 +18,10 @@ mod sequence;
 mod settled;
 mod streams;
 
+pub(crate) use belief::{Believer, Speaker};
 pub use certain::Certain;
 pub use delivered::Deliveries;
 pub use finding::RULES;
-pub(crate) use belief::{Believer, Speaker};
 pub(crate) use finding::{Told, length, told, word};
 pub(crate) use nodes::{is_about_object, rules_of};
 pub(crate) use settled::took_part_unrecorded;

@@ -121,28 +121,34 @@ impl Telling<'_> {
         let Some(link) = session.link(before.packet) else {
             return Vec::new();
         };
-        let is_recorded = |node: crate::session::NodeId| {
-            let node = session.nodes.get(usize::from(node.0));
-            node.is_some_and(|node| node.recorded)
+        // Of a sender that was not recorded, what passed by on its way to it is known.
+        let sender = session.nodes.get(usize::from(link.0.0));
+        let heard = match sender.is_some_and(|node| node.recorded) {
+            true => Certainty::Certain,
+            false => Certainty::Doubtful,
         };
-        if !is_recorded(link.0) {
-            return Vec::new(); // what it had heard by then nobody recorded
-        }
         let learnt = |packet: PacketId| {
             let at = history.acked(session, packet)?.time;
             (at <= copy.sent).then_some(at)
         };
         let packet = before.packet;
         if let Some(at) = learnt(packet) {
-            return vec![self.end(Fact::Acked { packet, at }, Certainty::Certain)];
+            let is_guess = history.is_ambiguous(packet);
+            let certainty = match is_guess {
+                true => Certainty::Doubtful,
+                false => heard,
+            };
+            return vec![self.end(Fact::Acked { packet, at }, certainty)];
         }
         if let Some((nack, at)) = self.nack(before, copy, link) {
             let fact = Fact::Nacked { packet, nack, at };
-            return vec![self.end(fact, Certainty::Certain)];
+            return vec![self.end(fact, heard)];
         }
         let mut steps = Vec::new();
         let later = of_link(session, packet, link, true).take_while(|&it| it < copy.packet);
-        let gap = later.filter_map(|later| Some((learnt(later)?, later))).min();
+        let gap = later
+            .filter_map(|later| Some((learnt(later)?, later)))
+            .min();
         let waited_ns = copy.sent.0.saturating_sub(before.sent.0);
         match gap {
             Some((at, later)) => {

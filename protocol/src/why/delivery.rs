@@ -4,6 +4,7 @@ use netreel_wire::{CreateRule, MessageFacts, Role, StaleRule};
 
 use super::fact::{Fact, NotKnown, RuleWord};
 use super::telling::Telling;
+use super::transit::LATE_NS_MIN;
 use super::{Certainty, StepId};
 use crate::history::{Belief, Delivery, Effect, Told, is_about_object, rules_of, told};
 use crate::session::{MessageId, NodeId, PacketId, SessionTime};
@@ -66,15 +67,16 @@ impl<'a> Telling<'a> {
     fn came(&mut self, message: MessageId) -> Option<StepId> {
         let copies = self.copies(message);
         let first = *copies.first()?;
-        let arrived = copies.iter().filter_map(|copy| Some((copy.received?, copy.packet)));
+        let arrived = copies
+            .iter()
+            .filter_map(|copy| Some((copy.received?, copy.packet)));
         let (at, packet) = arrived.min()?;
         let took_ns = at.0.saturating_sub(first.sent.0);
         let link = self.session.link(packet)?;
-        let usual_ns = self.session.traffic().get(&link)?.latency_ns?.1;
-        let is_slow = packet != first.packet || took_ns >= usual_ns.saturating_mul(2);
         let fastest_ns = self.session.traffic().get(&link)?.latency_ns?.0;
-        let is_slow = is_slow || took_ns >= fastest_ns.saturating_mul(4);
-        is_slow.then(|| self.reached(message))
+        let more_ns = took_ns.saturating_sub(fastest_ns);
+        let is_slow = more_ns >= LATE_NS_MIN.max(fastest_ns);
+        (packet != first.packet || is_slow).then(|| self.reached(message))
     }
 
     pub fn rule(&mut self, node: NodeId, rule: RuleWord) -> StepId {
@@ -191,7 +193,10 @@ impl<'a> Telling<'a> {
             .map(|message| self.reached(message))
             .collect();
         if steps.is_empty() {
-            let all = session.nodes.iter().all(|node| node.recorded && node.complete);
+            let all = session
+                .nodes
+                .iter()
+                .all(|node| node.recorded && node.complete);
             let certainty = match all {
                 true => Certainty::Certain,
                 false => Certainty::Doubtful,
@@ -353,7 +358,9 @@ impl<'a> Telling<'a> {
         let mine = self.parts(delivery.message);
         let arrived = mine.into_iter().filter_map(|message| {
             let copies = self.copies(message);
-            let came = copies.iter().filter_map(|it| Some((it.received?, it.packet)));
+            let came = copies
+                .iter()
+                .filter_map(|it| Some((it.received?, it.packet)));
             came.min()
         });
         let (at, packet) = arrived.max()?;
@@ -428,7 +435,8 @@ impl<'a> Telling<'a> {
             let told = self.told(place);
             told.is_some_and(|told| {
                 let is_before = told.delivery.at.number <= sent.number;
-                let is_it = says(told.role) == says(role) && told.counter == facts.migration_counter;
+                let is_it =
+                    says(told.role) == says(role) && told.counter == facts.migration_counter;
                 is_before && is_it && (told.delivery.local || !is_own)
             })
         })?;
@@ -442,6 +450,9 @@ impl<'a> Telling<'a> {
         };
         let node = told.delivery.node;
         if matches!(told.role, Role::Migrate | Role::MigrateOrder) {
+            if let Some(order) = self.ordered(place, &told) {
+                return vec![self.did(order)];
+            }
             if let Some(asked) = self.asked(&told) {
                 return vec![asked];
             }
@@ -449,19 +460,39 @@ impl<'a> Telling<'a> {
         }
         let facts = self.facts(told.delivery.message);
         let object = facts.and_then(|facts| facts.object);
-        let before = object.filter(|_| told.role == Role::Destroy).and_then(|object| {
-            let mut before: Vec<u32> = self.about(object, node).take_while(|&it| it < place).collect();
-            before.reverse();
-            before.into_iter().find(|&it| {
-                let delivery = self.history.deliveries.get(it as usize);
-                use Effect::{Created, CreatedByMigrate, Migrated};
-                delivery.is_some_and(|it| {
-                    matches!(it.effect, Created | CreatedByMigrate | Migrated)
+        let before = object
+            .filter(|_| told.role == Role::Destroy)
+            .and_then(|object| {
+                let mut before: Vec<u32> = self
+                    .about(object, node)
+                    .take_while(|&it| it < place)
+                    .collect();
+                before.reverse();
+                before.into_iter().find(|&it| {
+                    let delivery = self.history.deliveries.get(it as usize);
+                    use Effect::{Created, CreatedByMigrate, Migrated};
+                    delivery.is_some_and(|it| {
+                        matches!(it.effect, Created | CreatedByMigrate | Migrated)
+                    })
                 })
-            })
-        });
+            });
         // Who ends what was given to it could do so since then.
         before.map(|before| self.did(before)).into_iter().collect()
+    }
+
+    /// The order to migrate that a node had got when it announced its ownership.
+    fn ordered(&self, place: u32, told: &Told) -> Option<u32> {
+        let object = self.facts(told.delivery.message)?.object?;
+        let before = self.about(object, told.delivery.node);
+        let mut before: Vec<u32> = before.take_while(|&it| it < place).collect();
+        before.reverse();
+        before.into_iter().find(|&it| {
+            let known = self.told(it);
+            known.is_some_and(|it| {
+                let is_order = it.role == Role::MigrateOrder && !it.delivery.local;
+                is_order && it.counter == told.counter && it.owner == told.owner
+            })
+        })
     }
 
     /// A message about the object from its new owner, shortly before the node gave it away.

@@ -52,6 +52,8 @@ pub enum Fact {
         packets: (PacketId, PacketId),
         /// How many did.
         count: u32,
+        /// Of how many that were sent from the first to the last of them.
+        of: u32,
         /// When the first and the last of them were sent.
         sent: (SessionTime, SessionTime),
         /// When they arrived, at the latest.

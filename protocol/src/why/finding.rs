@@ -72,12 +72,14 @@ impl Telling<'_> {
         let is_unfit = self.history.findings.get(finding as usize);
         let is_unfit = is_unfit.is_some_and(|it| it.rule == "undecodable-packet");
         let packet = evidence.packet;
-        self.step(Fact::Evidence { finding, piece }, Certainty::Certain, |it| {
-            match is_unfit {
+        self.step(
+            Fact::Evidence { finding, piece },
+            Certainty::Certain,
+            |it| match is_unfit {
                 true => vec![it.end(Fact::Unfit { packet }, Certainty::Certain)],
                 false => vec![it.fate(packet)],
-            }
-        })
+            },
+        )
     }
 
     /// The message that its sender gave up: what became of each copy, and whether the sender took it
@@ -131,7 +133,11 @@ impl Telling<'_> {
         let Some(copies) = copies else { return steps };
         let pairs: Vec<_> = copies.windows(2).collect();
         let told = pairs.len().min(2);
-        for pair in pairs.iter().take(told).chain(pairs.last().filter(|_| pairs.len() > told)) {
+        for pair in pairs
+            .iter()
+            .take(told)
+            .chain(pairs.last().filter(|_| pairs.len() > told))
+        {
             if let [before, copy] = **pair {
                 steps.push(self.sent_again(copy, before));
             }
@@ -149,7 +155,12 @@ impl Telling<'_> {
         let (Some(object), node) = (finding.object, finding.node) else {
             return Vec::new();
         };
-        let Some(end) = self.session.nodes.get(usize::from(node.0)).map(|it| it.span.end) else {
+        let Some(end) = self
+            .session
+            .nodes
+            .get(usize::from(node.0))
+            .map(|it| it.span.end)
+        else {
             return Vec::new();
         };
         let mut steps = vec![self.believed(object, node, end)];
@@ -164,7 +175,14 @@ impl Telling<'_> {
 
     /// That nothing of what one node did last to an object was told to another.
     fn was_told_last(&mut self, object: u64, by: NodeId, node: NodeId) -> Option<StepId> {
-        let because = self.history.objects.get(&object)?.lanes.get(&by)?.last()?.because;
+        let because = self
+            .history
+            .objects
+            .get(&object)?
+            .lanes
+            .get(&by)?
+            .last()?
+            .because;
         let last = self.told(because)?;
         let deliveries: Vec<u32> = self.about(object, node).collect();
         let is_told = deliveries.into_iter().any(|place| {

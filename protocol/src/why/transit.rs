@@ -20,7 +20,7 @@ const HELD_NS_MIN: i64 = 20_000_000;
 const HELD_MIN: u32 = 3;
 
 /// A packet that is slower than the fastest by less is not late.
-const LATE_NS_MIN: i64 = 5_000_000;
+pub(super) const LATE_NS_MIN: i64 = 20_000_000;
 
 impl Telling<'_> {
     /// What became of a packet, and why.
@@ -72,7 +72,13 @@ impl Telling<'_> {
         let took = took.map(|(sent, received)| received.time.0.saturating_sub(sent.time.0));
         let Some((took_ns, fastest_ns)) = took.and_then(|it| self.is_late(id, link, it)) else {
             let took_ns = took;
-            return self.end(Fact::InTime { packet: id, took_ns }, certainty);
+            return self.end(
+                Fact::InTime {
+                    packet: id,
+                    took_ns,
+                },
+                certainty,
+            );
         };
         let known = match took_ns.saturating_sub(fastest_ns) > clock_error_ns(self.session, link) {
             true => certainty,
@@ -106,7 +112,8 @@ impl Telling<'_> {
         if took_ns.saturating_sub(fastest_ns) < LATE_NS_MIN {
             return None;
         }
-        let is_late = took_ns >= middle_ns.saturating_mul(2) || held(self.session, id, link).is_some();
+        let is_late =
+            took_ns >= middle_ns.saturating_mul(2) || held(self.session, id, link).is_some();
         is_late.then_some((took_ns, fastest_ns))
     }
 
@@ -120,8 +127,12 @@ impl Telling<'_> {
         let faults = (0u32..).zip(&packet.faults);
         let asked = faults.filter(|(_, fault)| is_asked(fault.verdict));
         let places: Vec<u32> = asked.map(|(place, _)| place).collect();
-        let facts = places.into_iter().map(|fault| Fact::Fault { packet: id, fault });
-        facts.map(|fact| self.end(fact, Certainty::Certain)).collect()
+        let facts = places
+            .into_iter()
+            .map(|fault| Fact::Fault { packet: id, fault });
+        facts
+            .map(|fact| self.end(fact, Certainty::Certain))
+            .collect()
     }
 }
 
@@ -181,11 +192,13 @@ fn held(session: &Session, id: PacketId, link: Link) -> Option<Fact> {
     let it = passed(session, id)?;
     let (mut first, mut last) = (it, it);
     let (mut earliest, mut latest) = (it.received, it.received);
-    let mut count = 1u32;
+    let (mut count, mut of) = (1u32, 1u32);
     for is_forward in [false, true] {
+        let mut between = 0;
         for other in of_link(session, id, link, is_forward) {
+            between += 1;
             let Some(other) = passed(session, other) else {
-                continue;
+                continue; // lost, or not recorded
             };
             if is_forward && other.sent > latest {
                 break;
@@ -198,7 +211,8 @@ fn held(session: &Session, id: PacketId, link: Link) -> Option<Fact> {
                     false => continue,
                 }
             }
-            count += 1;
+            (count, of) = (count + 1, of + between);
+            between = 0;
             (earliest, latest) = (earliest.min(other.received), latest.max(other.received));
             match is_forward {
                 true => last = other,
@@ -215,6 +229,7 @@ fn held(session: &Session, id: PacketId, link: Link) -> Option<Fact> {
         link,
         packets: (first.id, last.id),
         count,
+        of,
         sent: (first.sent, last.sent),
         at: latest,
         others: others(session, link, first, earliest),

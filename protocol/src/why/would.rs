@@ -94,7 +94,11 @@ impl Telling<'_> {
             let rules = rules_of(self.session, node)?;
             let from = match delivery.local {
                 true => delivery.node,
-                false => self.session.link(self.session.carrier(delivery.message)?)?.0,
+                false => {
+                    self.session
+                        .link(self.session.carrier(delivery.message)?)?
+                        .0
+                }
             };
             let peer = match delivery.local {
                 true => node.peer,

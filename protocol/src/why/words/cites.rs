@@ -107,9 +107,7 @@ impl Fact {
             }
             Fact::Held { link, at, .. } => (Some(link.1), Some(at)),
             Fact::Reached { packet, .. } => (receiver(packet), came(packet)),
-            Fact::NeverReached { message, .. } => {
-                (carrier(message).and_then(receiver), None)
-            }
+            Fact::NeverReached { message, .. } => (carrier(message).and_then(receiver), None),
             Fact::SentAgain { copy, .. } => {
                 let packet = carrier(copy);
                 (packet.and_then(sender), packet.and_then(left))

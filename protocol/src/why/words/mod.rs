@@ -6,7 +6,9 @@ mod phrases;
 use netreel_wire::Role;
 
 use super::fact::{Fact, Link, NotKnown, RuleWord, Unseen};
-use crate::history::{Belief, Effect, Evidence, History, length, rules_of, told, word};
+use crate::history::{
+    Belief, Effect, Evidence, History, Told, is_about_object, length, rules_of, told, word,
+};
 use crate::session::{MessageId, NodeId, PacketId, Session, SessionTime, packets};
 use phrases::{effect_words, rule_words, would_words};
 
@@ -26,10 +28,14 @@ struct Words<'a> {
 
 /// `0.985880 s`
 fn moment(time: SessionTime) -> String {
+    format!("{} s", seconds(time))
+}
+
+fn seconds(time: SessionTime) -> String {
     let micros = time.0.div_euclid(1_000);
     let sign = if micros < 0 { "-" } else { "" };
     let micros = micros.unsigned_abs();
-    format!("{sign}{}.{:06} s", micros / 1_000_000, micros % 1_000_000)
+    format!("{sign}{}.{:06}", micros / 1_000_000, micros % 1_000_000)
 }
 
 impl Words<'_> {
@@ -161,8 +167,8 @@ impl Words<'_> {
             } => {
                 let (from, _) = self.link(packet);
                 format!(
-                    "{from} had learnt at {} that {}, sent later, had arrived, and had heard \
-                     nothing of {}; it sent again {} after that: for this gap, or for a time-out",
+                    "{from} had been told at {} that {}, sent later, had arrived, and nothing of \
+                     {}; it sent again {} after that, for this gap or after a time-out",
                     moment(at),
                     number(later),
                     number(packet),
@@ -172,10 +178,10 @@ impl Words<'_> {
             Fact::Silence { packet, after_ns } => {
                 let (from, to) = self.link(packet);
                 format!(
-                    "in {} {from} had heard from {to} of the arrival of neither {} nor anything \
-                     sent later: as far as the packets tell, a time-out",
-                    length(after_ns),
-                    number(packet)
+                    "{from} had not been told of the arrival of {} for {}, nor of any that it sent \
+                     {to} later: a time-out, as far as the packets tell",
+                    number(packet),
+                    length(after_ns)
                 )
             }
             Fact::AcksAway {
@@ -194,7 +200,10 @@ impl Words<'_> {
                     }
                 };
                 let came = self.received(packet).map(moment).unwrap_or_default();
-                format!("{} had arrived at {came}; {sent}, and no ack of it had come", number(packet))
+                format!(
+                    "{} had arrived at {came}; {sent}, and no ack of it had come",
+                    number(packet)
+                )
             }
             Fact::Acked { packet, at } => {
                 let (from, _) = self.link(packet);
@@ -252,7 +261,8 @@ impl Words<'_> {
             } => {
                 let (from, to) = self.link(packet);
                 format!(
-                    "{to} had got {} from {from} at {} ({}), {} before: it may be the answer to that",
+                    "{to} had got {} from {from} at {} ({}), {} before it told of this: it may be the \
+                     answer",
                     self.message(message),
                     moment(at),
                     number(packet),
@@ -330,20 +340,18 @@ impl Words<'_> {
         };
         let role = self.session.role(&facts);
         let kind = self.session.kind_of(&facts);
-        let mut words = match (role, kind) {
-            (Role::Other | Role::Rpc | Role::Fragment, Some(kind)) => {
-                format!("a message of kind {}", kind.name)
-            }
-            (Role::MigrateOrder, _) => "the order to migrate".to_owned(),
-            (_, None) => "a message".to_owned(),
-            _ => word(role).to_owned(),
+        let mut words = match (is_about_object(role), kind) {
+            (true, _) => word(role).to_owned(),
+            (false, Some(kind)) => format!("`{}`", kind.name),
+            (false, None) => "a message".to_owned(),
         };
         if let Some(object) = facts.object {
-            let about = match role {
-                Role::Other | Role::Rpc | Role::Fragment => "about",
-                _ => "of",
+            let of = match role {
+                Role::MigrateOrder => "",
+                role if is_about_object(role) => "of ",
+                _ => "about ",
             };
-            words += &format!(" {about} object {object}");
+            words += &format!(" {of}object {object}");
         }
         if let Some(owner) = facts.new_owner {
             words += &format!(" to {}", self.session.peer_name(owner));
@@ -386,7 +394,10 @@ impl Words<'_> {
         };
         let packet = number(id);
         match self.session.departed(id) {
-            Some((true, at)) => format!("{from} sent {packet} to {to} at {}{carries}", moment(at.time)),
+            Some((true, at)) => format!(
+                "{from} sent {packet} to {to} at {}{carries}",
+                moment(at.time)
+            ),
             Some((false, at)) => format!(
                 "{packet} from {from} to {to} was seen at {}{carries}",
                 moment(at.time)
@@ -400,6 +411,7 @@ impl Words<'_> {
             link: (from, to),
             packets: (first, last),
             count,
+            of,
             sent,
             at,
             others,
@@ -415,15 +427,18 @@ impl Words<'_> {
                 packets((*others).into())
             ),
         };
-        format!(
-            "{from} -> {to} held everything that was sent from {} to {}: {count} packets ({} to {}) \
-             arrived together at {}{others}",
-            moment(sent.0),
-            moment(sent.1),
-            first.0,
-            last.0,
-            moment(*at)
-        )
+        let which = format!("(packets {} to {})", first.0, last.0);
+        let (since, until, at) = (seconds(sent.0), moment(sent.1), moment(*at));
+        match of == count {
+            true => format!(
+                "{from} -> {to} held everything that was sent from {since} to {until}: {count} \
+                 packets {which} arrived together at {at}{others}"
+            ),
+            false => format!(
+                "of {of} packets that {from} sent to {to} from {since} to {until}, {count} {which} \
+                 arrived together at {at}{others}"
+            ),
+        }
     }
 
     fn fault(&self, id: PacketId, fault: u32) -> String {
@@ -475,7 +490,9 @@ impl Words<'_> {
         let (from, to) = self.link(packet);
         let departed = self.session.departed(first).map(|(_, at)| at.time);
         let came = self.received(packet);
-        let took = departed.zip(came).map(|(sent, came)| came.0.saturating_sub(sent.0));
+        let took = departed
+            .zip(came)
+            .map(|(sent, came)| came.0.saturating_sub(sent.0));
         let took = took.map(|took| format!(", {} after {from} first sent it", length(took)));
         let copy = match sent {
             1 => String::new(),
@@ -500,10 +517,14 @@ impl Words<'_> {
         let packet = told.packet_words();
         let at = moment(delivery.at.time);
         if delivery.local {
-            return format!("{node} did {what} itself, at {at}; it first told of it in {packet}");
+            let own = self.own(&told);
+            return format!("{node} {own} itself at {at}, and first told of it in {packet}");
         }
         let (from, _) = self.link(told.packet);
-        let said = match told.speaker.and_then(|peer| self.session.node_of_peer(peer)) {
+        let said = match told
+            .speaker
+            .and_then(|peer| self.session.node_of_peer(peer))
+        {
             Some(speaker) if self.name(speaker) != from => {
                 format!("{what} by {}, told by {from}", self.name(speaker))
             }
@@ -515,6 +536,30 @@ impl Words<'_> {
             effect => effect_words(effect),
         };
         format!("{head} and {done}")
+    }
+
+    /// What a node did of its own: `created object 42`.
+    fn own(&self, told: &Told) -> String {
+        let facts = self.history.facts(self.session, told.delivery.message);
+        let object = facts.and_then(|facts| facts.object);
+        let object = object.map_or("an object".to_owned(), |object| format!("object {object}"));
+        let owner = told.owner.map(|peer| self.session.peer_name(peer));
+        let owner = owner.unwrap_or("somebody".to_owned());
+        let counter = told.counter.map(|counter| format!(" at counter {counter}"));
+        let done = match told.role {
+            Role::Create => format!("created {object}"),
+            Role::Destroy => format!("destroyed {object}"),
+            Role::Migrate
+                if self.session.node_of_peer(told.owner.unwrap_or(u64::MAX))
+                    == Some(told.delivery.node) =>
+            {
+                format!("took over {object}")
+            }
+            Role::Migrate => format!("gave {object} to {owner}"),
+            Role::MigrateOrder => format!("ordered {owner} to take over {object}"),
+            _ => format!("did {}", self.message(told.delivery.message)),
+        };
+        done + &counter.unwrap_or_default()
     }
 
     fn rule(&self, node: NodeId, rule: RuleWord) -> String {
@@ -550,7 +595,11 @@ impl Words<'_> {
             Belief::Destroyed => format!("{node_name} held object {object} for destroyed"),
             Belief::Unknown => format!("what {node_name} believed of object {object} is unknown"),
         };
-        format!("at {} {belief}, since {}", moment(at), moment(span.time.start))
+        format!(
+            "at {} {belief}, since {}",
+            moment(at),
+            moment(span.time.start)
+        )
     }
 
     fn would(&self, (delivery, first, second): (u32, u32, u32), effect: Effect) -> String {
@@ -562,14 +611,15 @@ impl Words<'_> {
             let delivery = self.history.deliveries.get(place as usize);
             number(delivery.map_or(PacketId::default(), |it| self.carrier(it.message)))
         };
+        let role = told(self.session, self.history, delivery).map(|told| told.role);
         format!(
-            "had {} ({}) come before {} ({}), {} would have {}: so say its rules; it did not happen",
+            "had {} ({}) come before {} ({}), {} would have {}, by its rules",
             self.delivered(first),
             packet(first),
             self.delivered(second),
             packet(second),
             self.name(known.node),
-            would_words(effect, &self.message(known.message))
+            would_words(effect, role.map_or("it", word))
         )
     }
 

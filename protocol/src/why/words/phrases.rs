@@ -1,7 +1,7 @@
 //! Effects and rules in words.
 
-use netreel_wire::{CreateRule, Rules, StaleRule, UnknownDestroy, UnknownMigrate, UnknownUpdate};
 use netreel_wire::UpdateFrom;
+use netreel_wire::{CreateRule, Rules, StaleRule, UnknownDestroy, UnknownMigrate, UnknownUpdate};
 
 use crate::history::Effect;
 use crate::why::RuleWord;
