@@ -144,12 +144,24 @@ impl Telling<'_> {
             let fact = Fact::Nacked { packet, nack, at };
             return vec![self.end(fact, heard)];
         }
+        let after_ns = copy.sent.0.saturating_sub(before.sent.0);
+        let round = history
+            .links(session)
+            .get(&link)
+            .and_then(|link| link.rtt_ns);
+        if let Some((round_ns, ..)) = round.filter(|&(shortest_ns, ..)| after_ns < shortest_ns) {
+            let fact = Fact::Eager {
+                packet,
+                after_ns,
+                round_ns,
+            };
+            return vec![self.end(fact, heard)];
+        }
         let mut steps = Vec::new();
         let later = of_link(session, packet, link, true).take_while(|&it| it < copy.packet);
         let gap = later
             .filter_map(|later| Some((learnt(later)?, later)))
             .min();
-        let waited_ns = copy.sent.0.saturating_sub(before.sent.0);
         match gap {
             Some((at, later)) => {
                 let fact = Fact::AckGap {
@@ -161,10 +173,7 @@ impl Telling<'_> {
                 steps.push(self.end(fact, Certainty::Doubtful));
             }
             None => {
-                let fact = Fact::Silence {
-                    packet,
-                    after_ns: waited_ns,
-                };
+                let fact = Fact::Silence { packet, after_ns };
                 steps.push(self.end(fact, Certainty::Doubtful));
             }
         }

@@ -151,6 +151,15 @@ pub enum Fact {
         /// How long the sender had waited.
         after_ns: i64,
     },
+    /// It was sent again before an answer could have come.
+    Eager {
+        /// The packet of which no ack had come.
+        packet: PacketId,
+        /// How long the sender had waited.
+        after_ns: i64,
+        /// The shortest time after which a sender of this link knew of an arrival.
+        round_ns: i64,
+    },
     /// Acks of a packet that had arrived were lost or under way when it was sent again.
     AcksAway {
         /// The packet that had arrived.

@@ -56,7 +56,25 @@ impl Telling<'_> {
                     Some(node) if node.recorded => Unseen::TooLittle,
                     _ => Unseen::NoReel,
                 };
-                self.end(Fact::FateUnknown { packet: id, why }, Certainty::Unknown)
+                let acked = self.history.acked(self.session, id);
+                self.step(
+                    Fact::FateUnknown { packet: id, why },
+                    Certainty::Unknown,
+                    |it| {
+                        let acked = acked.map(|at| Fact::Acked {
+                            packet: id,
+                            at: at.time,
+                        });
+                        let certainty = match it.history.is_ambiguous(id) {
+                            true => Certainty::Doubtful,
+                            false => Certainty::Certain,
+                        };
+                        acked
+                            .map(|fact| it.end(fact, certainty))
+                            .into_iter()
+                            .collect()
+                    },
+                )
             }
         }
     }

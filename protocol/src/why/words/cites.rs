@@ -31,6 +31,7 @@ impl Fact {
             | Fact::Unread { packet }
             | Fact::FateUnknown { packet, .. }
             | Fact::Silence { packet, .. }
+            | Fact::Eager { packet, .. }
             | Fact::AcksAway { packet, .. }
             | Fact::Acked { packet, .. }
             | Fact::Asked { packet, .. }
@@ -143,7 +144,7 @@ impl Fact {
                 let hole = known.and_then(|it| it.holes.get(hole as usize));
                 (Some(node), hole.map(|hole| hole.time.start))
             }
-            Fact::Silence { packet, .. } => (sender(packet), None),
+            Fact::Silence { packet, .. } | Fact::Eager { packet, .. } => (sender(packet), None),
             Fact::MoreCopies { .. } | Fact::Clocks { .. } | Fact::Nothing { .. } => (None, None),
         }
     }
@@ -169,6 +170,7 @@ impl Fact {
             Fact::Nacked { .. } => "nacked",
             Fact::AckGap { .. } => "ack-gap",
             Fact::Silence { .. } => "silence",
+            Fact::Eager { .. } => "eager",
             Fact::AcksAway { .. } => "acks-away",
             Fact::Acked { .. } => "acked",
             Fact::Waited { .. } => "waited",

@@ -9,7 +9,7 @@ use super::fact::{Fact, Link, NotKnown, RuleWord, Unseen};
 use crate::history::{
     Belief, Effect, Evidence, History, Told, is_about_object, length, rules_of, told, word,
 };
-use crate::session::{MessageId, NodeId, PacketId, Session, SessionTime, packets};
+use crate::session::{Fate, MessageId, NodeId, PacketId, Session, SessionTime, packets};
 use phrases::{effect_words, rule_words, would_words};
 
 impl Fact {
@@ -184,6 +184,17 @@ impl Words<'_> {
                     length(after_ns)
                 )
             }
+            Fact::Eager {
+                packet,
+                after_ns,
+                round_ns,
+            } => format!(
+                "no answer to {} could have come within {}: the fastest of that link took {}; such \
+                 a sender says it again without waiting",
+                number(packet),
+                length(after_ns),
+                length(round_ns)
+            ),
             Fact::AcksAway {
                 packet,
                 answers: (count, lost),
@@ -207,9 +218,10 @@ impl Words<'_> {
             }
             Fact::Acked { packet, at } => {
                 let (from, _) = self.link(packet);
-                let arrived = match self.received(packet) {
-                    Some(_) => "had arrived",
-                    None => "had arrived, which it never did",
+                let fate = self.session.packet(packet).map(|packet| packet.fate);
+                let arrived = match fate {
+                    Some(Fate::Lost) => "had arrived, which it never did",
+                    _ => "had arrived",
                 };
                 format!(
                     "{from} was told at {} that {} {arrived}",
@@ -335,7 +347,11 @@ impl Words<'_> {
 
     /// `CREATE of object 42`, `MIGRATE of object 42 to B at counter 1`, `rpc`.
     fn message(&self, message: MessageId) -> String {
-        let Some(facts) = self.history.facts(self.session, message) else {
+        let whole = self.history.facts(self.session, message);
+        // A fragment of what the wire knows no more of is a fragment.
+        let whole = whole.filter(|facts| facts.kind.is_some());
+        let own = || self.session.message(message).map(|message| message.facts);
+        let Some(facts) = whole.or_else(own) else {
             return "a message".to_owned();
         };
         let role = self.session.role(&facts);
@@ -427,7 +443,7 @@ impl Words<'_> {
                 packets((*others).into())
             ),
         };
-        let which = format!("(packets {} to {})", first.0, last.0);
+        let which = format!("({} to {})", first.0, last.0);
         let (since, until, at) = (seconds(sent.0), moment(sent.1), moment(*at));
         match of == count {
             true => format!(
