@@ -14,3 +14,4 @@ mod outcomes;
 mod owners;
 mod planted;
 mod played;
+mod why;
