@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use netreel_protocol::history::Effect;
 use netreel_protocol::session::{MessageId, NodeId, PacketId, SessionTime};
 use netreel_protocol::why::{Certainty, Fact, Step, Why};
+use netreel_reel::EventNumber;
 use netreel_sample_engine::{Fault, Mode, Peer, Script, SimWorldStart, Topology};
 
 use crate::played::{Played, WAYS, boxes};
@@ -58,8 +59,8 @@ fn the_zombie_of_the_demonstration_comes_of_a_create_that_was_held() {
     }
 }
 
-/// When each message of a stream first arrived, by its place; and which packet brought it.
-type Arrivals = BTreeMap<u64, (SessionTime, PacketId)>;
+/// When each message of a stream first arrived, by its place: the event, and which packet brought it.
+type Arrivals = BTreeMap<u64, (EventNumber, SessionTime, PacketId)>;
 
 /// The reliable messages of each link of a world whose numbers do not wrap.
 fn arrivals(played: &Played) -> BTreeMap<(NodeId, NodeId), Arrivals> {
@@ -73,8 +74,9 @@ fn arrivals(played: &Played) -> BTreeMap<(NodeId, NodeId), Arrivals> {
                 continue;
             };
             let link = links.entry((packet.from, packet.to)).or_default();
-            let first = link.entry(place.value).or_insert((received.time, id));
-            *first = (received.time, id).min(*first);
+            let arrival = (received.number, received.time, id);
+            let first = link.entry(place.value).or_insert(arrival);
+            *first = arrival.min(*first);
         }
     }
     links
@@ -127,8 +129,8 @@ fn check(
     }
     let stream = &arrivals[&link];
     let before = stream.range(..=place).map(|(_, &arrival)| arrival);
-    let (closed, packet) = before.max().expect("itself");
-    let (came, _) = stream[&place];
+    let (_, closed, packet) = before.max().expect("itself");
+    let (_, came, _) = stream[&place];
     assert_eq!(
         (packet, closed.0 - came.0),
         (closed_by, waited_ns),
