@@ -1,8 +1,10 @@
 //! What can be asked on the command line.
 
+mod stats;
 mod why;
 mod wire;
 
+pub use stats::{Stats, StatsBy};
 pub use why::Why;
 pub use wire::{Wire, WireCheck, WireDecode, WireEncode, WireFormat, WireLsp, WireTest};
 
@@ -54,6 +56,8 @@ pub enum Command {
     /// What went wrong, with the packets that prove it. Exits 1 when something did, 2 when that
     /// cannot be told.
     Check(Check),
+    /// Where the bandwidth goes: links, and what the bytes were.
+    Stats(Stats),
     /// What led to a packet's fate, a finding, or what a node believed: back along its causes.
     Why(Why),
     /// Writes a session for other tools: a capture for Wireshark, or its packets as rows.

@@ -23,6 +23,7 @@ mod record;
 mod redact;
 mod replay;
 mod show;
+mod stats;
 mod table;
 mod text;
 mod trigger;
@@ -77,6 +78,7 @@ fn run(command: &Command, out: &mut dyn Write) -> Result<Answer, Failure> {
         Command::Show(arguments) => show::run(arguments, out),
         Command::Objects(arguments) => objects::run(arguments, out),
         Command::Check(arguments) => check::run(arguments, out),
+        Command::Stats(arguments) => stats::run(arguments, out),
         Command::Why(arguments) => why::run(arguments, out),
         Command::Export(arguments) => export::run(arguments, out),
         Command::Replay(arguments) => replay::run(arguments, out),

@@ -12,6 +12,7 @@ mod objects;
 mod packets;
 mod pcapng;
 mod show;
+mod stats;
 mod why;
 
 pub use check::{Check, Conclusion, Counts, EvidenceJson, FindingJson, check, conclusion, finding};
@@ -21,4 +22,7 @@ pub use objects::{DeliveryJson, LaneJson, ObjectJson, Objects, SpanJson, objects
 pub use packets::{EffectJson, MessageJson, PacketJson, packet, protocol};
 pub use pcapng::{Comments, Frames, Naming, PcapngOptions, PcapngSummary, pcapng};
 pub use show::{DiagnosticJson, FieldJson, Show, show};
+pub use stats::{
+    BucketJson, LinkStatsJson, RowJson, SpreadJson, StatsJson, StatsParts, stats, tables,
+};
 pub use why::{StepJson, WhyJson, WhyOf, why};

@@ -107,7 +107,9 @@ fn packet(session: &Session, history: &History, id: PacketId, stats: &mut Stats)
             false => 0,
         };
         told += bits;
-        let name = names.next_if(|(of, _)| *of == message).map(|(_, name)| name);
+        let name = names
+            .next_if(|(of, _)| *of == message)
+            .map(|(_, name)| name);
         let name = name.or_else(|| history.rpc_of_whole(session, message));
         let counted = (bits, Some(history.resend_of(message).is_some()));
         for (ledger, of) in rows(session, history, (message, &facts), name, stats) {
@@ -149,7 +151,9 @@ fn rows<'a>(
     let role = session.role(facts);
     let object = facts.object.filter(|_| is_about_object(role));
     let known = object.and_then(|object| history.objects.get(&object));
-    let object_type = facts.object_type.or(known.and_then(|known| known.object_type));
+    let object_type = facts
+        .object_type
+        .or(known.and_then(|known| known.object_type));
     let object_type = object_type.filter(|_| object.is_some());
     let rpc = rpc.filter(|_| role == Role::Rpc);
     let or_others = |of: Option<RowOf>| of.unwrap_or(RowOf::Others);

@@ -1,5 +1,7 @@
 //! What links carried, and how.
 
+use netreel_wire::StreamId;
+
 use super::Link;
 use crate::history::History;
 use crate::session::{Fate, NodeId, PacketId, Session, Stamp};
@@ -111,7 +113,10 @@ impl Counting {
         }
         for (message, facts) in session.messages_of(id) {
             self.stats.messages += 1;
-            let bits = u64::from(facts.bits.end.saturating_sub(facts.bits.start));
+            // What a layer made of a message the packet does not tell.
+            let in_packet = facts.stream == StreamId(0);
+            let bits = facts.bits.end.saturating_sub(facts.bits.start);
+            let bits = if in_packet { u64::from(bits) } else { 0 };
             if history.resend_of(message).is_some() {
                 self.stats.resent += 1;
                 self.stats.resent_bits += bits;

@@ -115,10 +115,7 @@ fn count(
     let mut counting: BTreeMap<Link, Counting> = BTreeMap::new();
     for id in packets {
         if let Some(link) = session.link(id) {
-            counting
-                .entry(link)
-                .or_default()
-                .take(session, history, id);
+            counting.entry(link).or_default().take(session, history, id);
         }
     }
     let mut all = Counting::default();

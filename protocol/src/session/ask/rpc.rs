@@ -43,9 +43,7 @@ fn name_at(decoded: &Decoded, place: &Place) -> Option<String> {
     let mut nodes = decoded.tree.iter();
     let node = nodes.find(|node| {
         let is_there = node.stream() == place.stream && node.bits().start >= place.bits.start;
-        is_there
-            && node.bits().end <= place.bits.end
-            && node.annotation() == Some("rpc_name")
+        is_there && node.bits().end <= place.bits.end && node.annotation() == Some("rpc_name")
     })?;
     Some(match node.value() {
         Value::Text(text) => text,
