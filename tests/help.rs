@@ -4,7 +4,7 @@ mod support;
 
 use support::netreel;
 
-const COMMANDS: [&str; 17] = [
+const COMMANDS: [&str; 19] = [
     "",
     "demo",
     "record",
@@ -14,6 +14,8 @@ const COMMANDS: [&str; 17] = [
     "show",
     "objects",
     "check",
+    "stats",
+    "why",
     "export",
     "replay",
     "redact",

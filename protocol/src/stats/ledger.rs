@@ -92,8 +92,10 @@ fn packet(session: &Session, history: &History, id: PacketId, stats: &mut Stats)
     let whole = u64::from(known.length) * 8;
     let said = session.said(id).unwrap_or_default();
     let (mut told, mut end, mut has_layers) = (0, 0u64, false);
-    let mut names = session.rpc_names(id).into_iter().peekable();
-    for (message, facts) in session.messages_of(id) {
+    let messages: Vec<(MessageId, MessageFacts)> = session.messages_of(id).collect();
+    let names = session.rpc_names(id, messages.iter().map(|(_, facts)| facts));
+    for (place, (message, facts)) in messages.iter().enumerate() {
+        let message = *message;
         // A message inside another one is a part of that.
         let in_packet = facts.stream == StreamId(0);
         has_layers |= !in_packet;
@@ -107,12 +109,10 @@ fn packet(session: &Session, history: &History, id: PacketId, stats: &mut Stats)
             false => 0,
         };
         told += bits;
-        let name = names
-            .next_if(|(of, _)| *of == message)
-            .map(|(_, name)| name);
+        let name = names.get(place).cloned().flatten();
         let name = name.or_else(|| history.rpc_of_whole(session, message));
         let counted = (bits, Some(history.resend_of(message).is_some()));
-        for (ledger, of) in rows(session, history, (message, &facts), name, stats) {
+        for (ledger, of) in rows(session, history, (message, facts), name, stats) {
             ledger.add(id, of, counted);
         }
     }

@@ -6,21 +6,23 @@ use crate::history::History;
 use crate::session::{MessageId, PacketId, Session};
 
 impl Session {
-    /// The name of each RPC of a packet that the wire names, in wire order. The packet is decoded
-    /// where one of its messages has a name, else not.
-    pub fn rpc_names(&self, packet: PacketId) -> Vec<(MessageId, String)> {
-        let named = self.messages_of(packet);
-        let named = named.filter_map(|(id, facts)| Some((id, facts.rpc_name?)));
-        let named: Vec<(MessageId, Place)> = named.collect();
-        if named.is_empty() {
+    /// For each of a packet's messages, which are those of [`Session::look`] or
+    /// [`Session::messages_of`], the name of the RPC that it is, where the wire names it. Empty where
+    /// no message has one. The packet is decoded where one has, else not.
+    pub fn rpc_names<'a>(
+        &self,
+        packet: PacketId,
+        messages: impl Iterator<Item = &'a MessageFacts>,
+    ) -> Vec<Option<String>> {
+        let places: Vec<Option<&Place>> = messages.map(|facts| facts.rpc_name.as_ref()).collect();
+        if places.iter().all(Option::is_none) {
             return Vec::new();
         }
         let Some(decoded) = self.decode(packet) else {
             return Vec::new();
         };
-        let names = named.into_iter();
-        let names = names.filter_map(|(id, place)| Some((id, name_at(&decoded, &place)?)));
-        names.collect()
+        let names = places.into_iter();
+        names.map(|place| name_at(&decoded, place?)).collect()
     }
 }
 
@@ -30,26 +32,23 @@ impl History {
     pub fn rpc_of_whole(&self, session: &Session, message: MessageId) -> Option<String> {
         let whole = self.joined_of.get(&message)?;
         let joined = self.joined.get(*whole as usize)?;
-        let MessageFacts { rpc_name, .. } = &joined.facts;
-        let place = rpc_name.as_ref()?;
+        let place = joined.facts.rpc_name.as_ref()?;
         let wire = session.wire.as_ref()?;
         let payload = self.payload(session, joined);
         name_at(&wire.decode_message(joined.protocol, &payload), place)
     }
 }
 
-/// The text of the field that is an RPC's name at a place.
+/// The text of the field that is an RPC's name. The place is that of the text, without the length
+/// before it.
 fn name_at(decoded: &Decoded, place: &Place) -> Option<String> {
-    let mut nodes = decoded.tree.iter();
-    let node = nodes.find(|node| {
-        let is_there = node.stream() == place.stream && node.bits().start >= place.bits.start;
-        is_there && node.bits().end <= place.bits.end && node.annotation() == Some("rpc_name")
+    let node = decoded.tree.iter().find(|node| {
+        let bits = node.bits();
+        let is_around = bits.start <= place.bits.start && place.bits.end <= bits.end;
+        node.stream() == place.stream && is_around && node.annotation() == Some("rpc_name")
     })?;
     Some(match node.value() {
         Value::Text(text) => text,
-        Value::Enum {
-            name: Some(name), ..
-        } => name.to_string(),
         other => other.to_string(),
     })
 }
