@@ -1,9 +1,13 @@
 //! What can be asked on the command line.
 
 mod state;
+mod stats;
+mod why;
 mod wire;
 
 pub use state::State;
+pub use stats::{Stats, StatsBy};
+pub use why::Why;
 pub use wire::{Wire, WireCheck, WireDecode, WireEncode, WireFormat, WireLsp, WireTest};
 
 use std::path::PathBuf;
@@ -56,6 +60,10 @@ pub enum Command {
     /// What went wrong, with the packets that prove it. Exits 1 when something did, 2 when that
     /// cannot be told.
     Check(Check),
+    /// Where the bandwidth goes: links, and what the bytes were.
+    Stats(Stats),
+    /// What led to a packet's fate, a finding, or what a node believed: back along its causes.
+    Why(Why),
     /// Writes a session for other tools: a capture for Wireshark, or its packets as rows.
     Export(Export),
     /// Feeds a reel back into the engine and compares every send. Exits 1 at a divergence.

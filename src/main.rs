@@ -24,10 +24,12 @@ mod redact;
 mod replay;
 mod show;
 mod state;
+mod stats;
 mod table;
 mod text;
 mod trigger;
 mod watch;
+mod why;
 mod wire;
 
 use std::io::Write;
@@ -78,6 +80,8 @@ fn run(command: &Command, out: &mut dyn Write) -> Result<Answer, Failure> {
         Command::Objects(arguments) => objects::run(arguments, out),
         Command::State(arguments) => state::run(arguments, out),
         Command::Check(arguments) => check::run(arguments, out),
+        Command::Stats(arguments) => stats::run(arguments, out),
+        Command::Why(arguments) => why::run(arguments, out),
         Command::Export(arguments) => export::run(arguments, out),
         Command::Replay(arguments) => replay::run(arguments, out),
         Command::Redact(arguments) => redact::run(arguments, out),

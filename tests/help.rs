@@ -4,7 +4,7 @@ mod support;
 
 use support::netreel;
 
-const COMMANDS: [&str; 17] = [
+const COMMANDS: [&str; 19] = [
     "",
     "demo",
     "record",
@@ -15,6 +15,8 @@ const COMMANDS: [&str; 17] = [
     "objects",
     "state",
     "check",
+    "stats",
+    "why",
     "export",
     "replay",
     "redact",

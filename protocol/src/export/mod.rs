@@ -13,6 +13,8 @@ mod packets;
 mod pcapng;
 mod show;
 mod state;
+mod stats;
+mod why;
 
 pub use check::{Check, Conclusion, Counts, EvidenceJson, FindingJson, check, conclusion, finding};
 pub use csv::{CSV_COLUMNS, csv_row};
@@ -25,3 +27,7 @@ pub use state::{
     State, StateDiff, StateDiffValue, StateDiffers, StateFirst, StateObject, StateProperty,
     StateQuestion, StateRest, StateValue, state, state_diff,
 };
+pub use stats::{
+    BucketJson, LinkStatsJson, RowJson, SpreadJson, StatsJson, StatsParts, stats, tables,
+};
+pub use why::{StepJson, WhyJson, WhyOf, why};

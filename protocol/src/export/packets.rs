@@ -86,6 +86,9 @@ pub struct MessageJson {
     pub reliable_sequence: Option<u64>,
     /// The node that said it first.
     pub origin: Option<String>,
+    /// The name of the RPC that it is; left out where the wire names none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rpc: Option<String>,
     /// The object that it is about.
     pub object: Option<u64>,
     /// The owner, or the new owner.
@@ -117,6 +120,9 @@ pub struct EffectJson {
 pub fn packet(session: &Session, history: &History, id: PacketId) -> Option<PacketJson> {
     let packet = session.packet(id)?;
     let said = session.said(id)?;
+    let messages: Vec<(MessageId, MessageFacts)> = session.messages_of(id).collect();
+    let names = session.rpc_names(id, messages.iter().map(|(_, facts)| facts));
+    let mut names = names.into_iter();
     let sent_ns = packet.sent.map(|stamp| stamp.time.0);
     let received_ns = packet.received.map(|stamp| stamp.time.0);
     Some(PacketJson {
@@ -158,9 +164,12 @@ pub fn packet(session: &Session, history: &History, id: PacketId) -> Option<Pack
         sequence: said.sequence.map(|sequence| sequence.value),
         ack: said.ack.map(|ack| ack.value),
         diagnostics: said.diagnostics,
-        messages: session
-            .messages_of(id)
-            .map(|(id, facts)| message(session, history, id, &facts))
+        messages: messages
+            .iter()
+            .map(|(id, facts)| MessageJson {
+                rpc: names.next().flatten(),
+                ..message(session, history, *id, facts)
+            })
             .collect(),
     })
 }
@@ -188,6 +197,7 @@ fn message(
         reliable: facts.reliable,
         reliable_sequence: facts.reliable_sequence.map(|sequence| sequence.value),
         origin: facts.origin.map(|peer| session.peer_name(peer)),
+        rpc: None,
         object: facts.object,
         owner: facts
             .owner

@@ -15,3 +15,4 @@ mod owners;
 mod planted;
 mod played;
 mod states;
+mod why;

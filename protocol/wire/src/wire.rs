@@ -316,6 +316,13 @@ impl Wire {
         })
     }
 
+    /// What fields are called, each name once, in order.
+    pub fn field_names(&self) -> std::collections::BTreeSet<&str> {
+        let dictionaries = self.protocols.iter().map(|each| &each.program.dictionary);
+        let fields = dictionaries.flat_map(|dictionary| &dictionary.fields);
+        fields.map(|field| &*field.name).collect()
+    }
+
     /// The same wire with these keys, for layers that ask a key log.
     pub fn with_keys(mut self, keys: Keys) -> Wire {
         let keys = Arc::new(keys);

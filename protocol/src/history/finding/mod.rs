@@ -18,7 +18,7 @@ mod values_differ;
 mod words;
 mod zombie_object;
 
-pub(crate) use words::length;
+pub(crate) use words::{Told, length, told, word};
 
 use super::claims::Claims;
 use super::streams::Streams;

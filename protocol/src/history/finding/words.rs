@@ -7,7 +7,7 @@ use crate::session::{MessageId, NodeId, PacketId, Session, Stamp};
 
 /// A delivery about an object, with what the rules ask of it.
 #[derive(Clone, Copy)]
-pub(super) struct Told {
+pub(crate) struct Told {
     pub delivery: Delivery,
     pub role: Role,
     pub counter: Option<u64>,
@@ -37,7 +37,7 @@ pub(super) fn told_of<'a>(
 }
 
 /// One delivery.
-pub(super) fn told(session: &Session, history: &History, place: u32) -> Option<Told> {
+pub(crate) fn told(session: &Session, history: &History, place: u32) -> Option<Told> {
     let delivery = history.deliveries.get(place as usize)?;
     let facts = history.facts(session, delivery.message)?;
     let packet = session.carrier(delivery.message)?;
@@ -159,7 +159,7 @@ pub(super) fn and_more(count: u64) -> String {
 }
 
 /// What people call a message of this role.
-pub(super) fn word(role: Role) -> &'static str {
+pub(crate) fn word(role: Role) -> &'static str {
     match role {
         Role::Connect => "CONNECT",
         Role::Disconnect => "LEAVE",

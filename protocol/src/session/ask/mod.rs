@@ -2,5 +2,6 @@
 
 pub(super) mod lookup;
 pub(super) mod moments;
+mod rpc;
 pub(super) mod some;
 pub(super) mod traffic;
