@@ -1,7 +1,9 @@
 //! What can be asked on the command line.
 
+mod events;
 mod wire;
 
+pub use events::Events;
 pub use wire::{Wire, WireCheck, WireDecode, WireEncode, WireFormat, WireLsp, WireTest};
 
 use std::path::PathBuf;
@@ -45,7 +47,9 @@ pub enum Command {
     Info(Info),
     /// The packets of a session, a line each.
     Packets(Packets),
-    /// One packet to the last field.
+    /// The events of a reel, a line each: all that crossed the boundary of the network layer.
+    Events(Events),
+    /// One packet to the last field, or one event of a reel to the last bit.
     Show(Show),
     /// Replicated objects: what every node believed of them.
     Objects(Objects),
@@ -219,6 +223,9 @@ pub struct Show {
     pub read: Read,
     #[command(flatten)]
     pub which: Which,
+    /// Whose event it is; may be left out where there is only one reel.
+    #[arg(long, value_name = "NAME", requires = "event")]
+    pub node: Option<String>,
 }
 
 /// Which packets are shown.
@@ -228,6 +235,9 @@ pub struct Which {
     /// The packet's number, as `packets` prints it.
     #[arg(long, value_name = "N")]
     pub packet: Option<u32>,
+    /// The event's number in the reel of --node, as `events` and `check` print it.
+    #[arg(long, value_name = "N")]
+    pub event: Option<u64>,
     /// Every packet that fits, for example `kind == migrate` (docs/filter.md).
     #[arg(long, value_name = "EXPR")]
     pub filter: Option<String>,

@@ -2,5 +2,6 @@
 
 pub(super) mod lookup;
 pub(super) mod moments;
+pub(super) mod reels;
 pub(super) mod some;
 pub(super) mod traffic;
