@@ -9,8 +9,11 @@ mod cursor;
 mod difference;
 mod driver;
 mod replayable;
+mod states;
+mod stretches;
 
 pub use cursor::ReelEvents;
 pub use difference::{Explanation, FieldDifference, explain};
 pub use driver::{Driver, Outcome, Report, Turn, TurnKind};
 pub use replayable::{NotReplayable, check_replayable};
+pub use stretches::Stretch;

@@ -33,4 +33,6 @@ pub enum Fault {
     CounterNotRaised,
     /// It sends UPDATEs of objects whose CREATE is not acked.
     UpdateBeforeCreate,
+    /// It does what an UPDATE says and does not tell its game, in one packet of eight.
+    SwallowUpdates,
 }
