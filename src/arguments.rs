@@ -98,9 +98,21 @@ pub struct Demo {
     /// nodes (docs/record.md).
     #[arg(long, value_name = "SECS", conflicts_with = "json", value_parser = crate::record::seconds)]
     pub ring: Option<f64>,
+    /// Record the state of each node's layer every SECS seconds, so that a replay can start there
+    /// and compare; 0 for never (docs/replay.md).
+    #[arg(long, value_name = "SECS", default_value_t = 0.5, value_parser = seconds_or_never)]
+    pub snapshots: f64,
     /// Print one JSON object instead of sentences (docs/json.md).
     #[arg(long)]
     pub json: bool,
+}
+
+/// Seconds, 0 for never.
+fn seconds_or_never(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if (0.0..=86_400.0).contains(&seconds) => Ok(seconds),
+        _ => Err("write seconds from 0 to 86400".to_owned()),
+    }
 }
 
 #[derive(Debug, Args)]
@@ -120,6 +132,9 @@ pub struct DemoNode {
     /// Ring mode, with so many seconds.
     #[arg(long)]
     pub ring: Option<f64>,
+    /// Snapshots, every so many seconds; 0 for none.
+    #[arg(long, default_value_t = 0.0)]
+    pub snapshots: f64,
 }
 
 /// What `netreel trigger` asks for.

@@ -1,5 +1,8 @@
 //! `netreel replay`: a reel, fed back into the engine.
 
+mod states;
+mod stretches;
+
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::Arc;
@@ -48,9 +51,10 @@ pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
             answer = Answer::Wrong;
         }
         let node = &input.reel.header().node;
-        let explanation = report
-            .divergence()
-            .map(|it| explain(it, wire.as_deref(), &names));
+        let explanation = report.divergence().map(|it| {
+            let explanation = explain(it, wire.as_deref(), &names);
+            states::named(explanation, it, &input.reel)
+        });
         if arguments.read.json {
             writeln!(out, "{}", as_json(node, &report, explanation.as_ref()))?;
         } else {
@@ -147,13 +151,16 @@ pub fn print(
     explanation: Option<&Explanation>,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
-    let played = format!(
+    let mut played = format!(
         "{}, {} and {} of {}",
         text::count(report.ticks, "tick"),
         text::count(report.inputs, "call"),
         text::count(report.sends, "equal send"),
         text::bytes(report.bytes),
     );
+    if report.states > 0 {
+        played += &format!(", {}", text::count(report.states, "equal state"));
+    }
     match &report.outcome {
         Outcome::Exact if report.cut => {
             writeln!(
@@ -162,6 +169,12 @@ pub fn print(
             )?;
         }
         Outcome::Exact => writeln!(out, "{node}: exact: {played}")?,
+        Outcome::SnapshotRefused(number, why) => {
+            writeln!(
+                out,
+                "{node}: the snapshot of event {number} cannot be taken: {why}"
+            )?;
+        }
         Outcome::InputRejected(number, why) => {
             writeln!(
                 out,
@@ -196,7 +209,7 @@ pub fn print(
             }
         }
     }
-    Ok(())
+    stretches::print(report, out)
 }
 
 /// A replay as `--json` prints it.
@@ -211,15 +224,18 @@ pub fn as_json(
             Outcome::Exact => "exact",
             Outcome::Diverged(_) => "divergence",
             Outcome::InputRejected(..) => "input rejected",
+            Outcome::SnapshotRefused(..) => "snapshot refused",
         },
         "ticks": report.ticks,
         "inputs": report.inputs,
         "sends": report.sends,
         "bytes": report.bytes,
+        "states": report.states,
+        "stretches": stretches::as_json(report),
         "cut": report.cut,
     });
     match (&report.outcome, explanation) {
-        (Outcome::InputRejected(number, why), _) => {
+        (Outcome::InputRejected(number, why) | Outcome::SnapshotRefused(number, why), _) => {
             object["divergence"] = json!({ "event": number.0, "why": why });
         }
         (

@@ -207,7 +207,7 @@ impl Driver {
         self.rejected.is_some()
             || self.states.refused.is_some()
             || io.divergence().is_some()
-            || io.overrun().is_some()
+            || (io.overrun().is_some() && !self.states.has_more())
     }
 
     /// Plays to the end, or to the first divergence.
@@ -218,7 +218,7 @@ impl Driver {
 
     /// What the replay has come to so far.
     pub fn report(&self) -> Report {
-        let io = self.io.lock();
+        let mut io = self.io.lock();
         let (sends, bytes) = io.compared();
         let outcome = if let Some((number, why)) = &self.rejected {
             Outcome::InputRejected(*number, why.clone())
@@ -240,7 +240,7 @@ impl Driver {
             inputs: self.inputs,
             sends,
             bytes,
-            stretches: self.states.played(&io),
+            stretches: self.states.played(&mut io),
             states: self.states.equal,
             cut: self.cut,
         }

@@ -56,12 +56,20 @@ impl States {
             .is_some_and(|stretch| stretch.breaks_off)
     }
 
+    /// Whether another stretch follows.
+    pub fn has_more(&self) -> bool {
+        self.at + 1 < self.stretches.len()
+    }
+
     /// The stretches so far, each as far as it was played.
-    pub fn played(&self, io: &ReplayTransport<ReelEvents>) -> Vec<Stretch> {
+    pub fn played(&self, io: &mut ReplayTransport<ReelEvents>) -> Vec<Stretch> {
         let mut played = self.done.clone();
         let under_way = self.stretches.get(self.at).filter(|_| self.begun);
         played.extend(under_way.map(|stretch| Stretch {
-            until: io.next_number().max(stretch.from),
+            until: match io.is_at_end() {
+                true => stretch.until,
+                false => io.next_number().max(stretch.from),
+            },
             ..*stretch
         }));
         played
@@ -84,7 +92,7 @@ impl States {
             let Some(next) = self.stretches.get(self.at + 1).copied() else {
                 return;
             };
-            self.done = self.played(&transport);
+            self.done = self.played(&mut transport);
             self.at += 1;
             self.begun = false;
             let now = transport.time();

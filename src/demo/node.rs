@@ -77,6 +77,9 @@ fn play(arguments: &DemoNode) -> Result<(), Failure> {
     let gates = faults.gates();
     let pusher = recorder.pusher().map_err(Failure::new)?;
     let mut io = Recorded::new(faults, pusher, local);
+    if arguments.snapshots > 0.0 {
+        io.snapshots(Duration::from_secs_f64(arguments.snapshots));
+    }
 
     let tick_length = Duration::from_nanos(start.tick_ns);
     let mut layer = NetLayer::new(start).map_err(Failure::new)?;

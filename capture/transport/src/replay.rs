@@ -225,6 +225,11 @@ impl<E: Events> ReplayTransport<E> {
         self.overrun = None;
     }
 
+    /// Whether every event was played or stepped over.
+    pub fn is_at_end(&mut self) -> bool {
+        self.events.peek().is_none()
+    }
+
     /// The number of the event behind the last one that was played.
     pub fn next_number(&self) -> EventNumber {
         self.next

@@ -38,11 +38,11 @@ fn window(bytes: &[u8], first: EventNumber) -> Vec<u8> {
 
 #[test]
 fn a_window_is_exact_from_its_first_snapshot_to_its_end() {
-    for seed in 0..seeds_or(10) {
+    for seed in 0..seeds_or(40) {
         let mut draw = Draw::new(seed);
         for bytes in worlds(seed) {
             let known = snapshots(&bytes);
-            assert!(known.len() > 3, "seed {seed}: {} snapshots", known.len());
+            assert!(known.len() > 1, "seed {seed}: {} snapshots", known.len());
             let middle = known[draw.below(known.len() as u64 - 1) as usize].0;
             // Anywhere before that snapshot, and behind the one before it.
             let first = EventNumber(middle.0 - draw.below(20).min(middle.0 - 1));
