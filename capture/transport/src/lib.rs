@@ -36,6 +36,7 @@ pub use recorded_socket::RecordedSocket;
 pub use replay::{Divergence, Events, ReplayTransport, Step};
 pub use shared::Shared;
 pub use sim::{SimClock, SimNet, SimTransport};
+pub use snapshots::SnapshotPlan;
 pub use transport::{
     Datagram, InputError, Layer, ReceiveError, RestoreError, SendError, Transport,
 };

@@ -1,9 +1,9 @@
 //! Writing down what crosses the seam.
 
-use netreel_reel::{Duration, Endpoint, Event, EventNumber, SendOutcome, SocketId, Time};
+use netreel_reel::{Endpoint, Event, EventNumber, SendOutcome, SocketId, Time};
 
 use crate::pusher::Pusher;
-use crate::snapshots::Snapshots;
+use crate::snapshots::{SnapshotPlan, Snapshots};
 use crate::{Datagram, ReceiveError, SendError, Transport};
 
 /// Any transport, recorded: every call and its answer becomes an event. Never changes bytes,
@@ -95,11 +95,11 @@ impl<T: Transport, C: StampClock<T>> Recorded<T, C> {
         }
     }
 
-    /// From now on writes down the layer's state as often as this, where the owner of the loop
-    /// offers it ([`Transport::offer_state`]) and as long as half of the reel is something else; and
-    /// at once after something could not be recorded. A replay can start at each.
-    pub fn snapshots(&mut self, every: Duration) {
-        self.snapshots = Some(Snapshots::new(every));
+    /// From now on writes down the layer's state as `plan` says, where the owner of the loop offers
+    /// it ([`Transport::offer_state`]), and at once after something could not be recorded. A replay
+    /// can start at each.
+    pub fn snapshots(&mut self, plan: SnapshotPlan) {
+        self.snapshots = Some(Snapshots::new(plan));
     }
 
     /// The recorded transport. What is done to it directly is not recorded.

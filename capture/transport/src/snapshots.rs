@@ -2,11 +2,30 @@
 
 use netreel_reel::{Duration, Time};
 
+/// How often a recorder writes down the layer's state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SnapshotPlan {
+    /// As often as this, on the clock of the reel,
+    pub every: Duration,
+    /// and not before so many times the bytes of the last snapshot were recorded of other events:
+    /// what bounds the cost.
+    pub others: u64,
+}
+
+impl Default for SnapshotPlan {
+    fn default() -> SnapshotPlan {
+        SnapshotPlan {
+            every: Duration::from_secs(1),
+            others: 16,
+        }
+    }
+}
+
 /// When a snapshot is due. It follows from the reel alone, so that a world which is played twice has
 /// them at the same places.
 #[derive(Clone, Debug)]
 pub(crate) struct Snapshots {
-    every: Duration,
+    plan: SnapshotPlan,
     /// The last one, or the begin.
     latest: Option<Time>,
     /// How large the last one was.
@@ -18,9 +37,9 @@ pub(crate) struct Snapshots {
 }
 
 impl Snapshots {
-    pub(crate) fn new(every: Duration) -> Snapshots {
+    pub(crate) fn new(plan: SnapshotPlan) -> Snapshots {
         Snapshots {
-            every,
+            plan,
             latest: None,
             size: 0,
             since: 0,
@@ -38,11 +57,11 @@ impl Snapshots {
         self.wanted = true;
     }
 
-    /// Whether one is due. Snapshots take no more than half of a reel.
+    /// Whether one is due.
     pub(crate) fn due(&mut self, now: Time) -> bool {
         let latest = *self.latest.get_or_insert(now);
-        let is_time = now.since(latest) >= self.every;
-        self.wanted || (is_time && self.since >= self.size)
+        let is_time = now.since(latest) >= self.plan.every;
+        self.wanted || (is_time && self.since >= self.size.saturating_mul(self.plan.others))
     }
 
     /// One was written, or cannot be.

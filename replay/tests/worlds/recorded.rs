@@ -8,7 +8,7 @@ use netreel_replay::{Driver, Report};
 use netreel_sample_engine::{
     Mode, NetLayer, Script, SimWorld, SimWorldStart, Start, Topology, Tuning,
 };
-use netreel_transport::{LinkFaults, MemoryRecorder, Recorded};
+use netreel_transport::{LinkFaults, MemoryRecorder, Recorded, SnapshotPlan};
 use netreel_wire::Wire;
 
 pub const WIRE: &str = include_str!("../../../samples/wires/boxes.wire");
@@ -58,7 +58,7 @@ pub fn record_with(start: &SimWorldStart, ticks: u64, every: Option<Duration>) -
         recorders.push(recorder.clone());
         let mut recorded = Recorded::new(faults, recorder.pusher(), node.local);
         if let Some(every) = every {
-            recorded.snapshots(every);
+            recorded.snapshots(SnapshotPlan { every, others: 1 });
         }
         Box::new(recorded)
     })
