@@ -100,7 +100,12 @@ impl Driver {
         Ok(Driver::of(reel, stretches))
     }
 
-    /// The same for a layer that says on which socket it sends and receives, with
+    /// Plays one stretch, into a layer that is already in the state with which it begins.
+    pub(crate) fn resumed(reel: Arc<Reel>, stretch: Stretch) -> Driver {
+        Driver::of(reel, vec![stretch])
+    }
+
+    /// [`new`](Driver::new) for a layer that says on which socket it sends and receives, with
     /// [`send_on`](ReplayTransport::send_on) and [`receive_on`](ReplayTransport::receive_on): its
     /// reel may have several.
     pub fn with_sockets(reel: Arc<Reel>) -> Result<Driver, NotReplayable> {

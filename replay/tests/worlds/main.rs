@@ -7,3 +7,4 @@ mod divergence;
 mod exact;
 mod recorded;
 mod snapshots;
+mod walks;
