@@ -1,9 +1,11 @@
 //! What can be asked on the command line.
 
 mod events;
+mod sit;
 mod wire;
 
 pub use events::Events;
+pub use sit::Sit;
 pub use wire::{Wire, WireCheck, WireDecode, WireEncode, WireFormat, WireLsp, WireTest};
 
 use std::path::PathBuf;
@@ -387,6 +389,8 @@ pub struct Replay {
     /// `resend_delay_ns=20000000`; a name that is not one lists them all.
     #[arg(long, value_name = "NAME=VALUE")]
     pub tune: Vec<String>,
+    #[command(flatten)]
+    pub sit: Sit,
 }
 
 #[derive(Debug, Args)]

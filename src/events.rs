@@ -1,6 +1,6 @@
 //! `netreel events`: the events of a reel, a line each; and one of them to the last bit.
 
-mod calls;
+pub mod calls;
 mod one;
 
 use std::collections::BTreeSet;
@@ -42,7 +42,7 @@ pub fn run(arguments: &Events, out: &mut dyn Write) -> Result<Answer, Failure> {
 }
 
 /// The reels that are meant by a name, or all.
-fn chosen<'a, 's>(
+pub fn chosen<'a, 's>(
     reels: &'a [SessionReel<'s>],
     name: Option<&str>,
 ) -> Result<Vec<&'a SessionReel<'s>>, Failure> {

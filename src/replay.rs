@@ -1,5 +1,8 @@
 //! `netreel replay`: a reel, fed back into the engine.
 
+mod breaks;
+mod sit;
+mod sitting;
 mod states;
 mod stretches;
 
@@ -23,6 +26,9 @@ use crate::text;
 pub const ENGINE: &str = "boxes";
 
 pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
+    if arguments.sit.asked() {
+        return sit::run(arguments, out);
+    }
     let Reels { inputs, unread, .. } = open::reels(&arguments.read.source.paths)?;
     for why in &unread {
         anstream::eprintln!("netreel: {why}");
@@ -66,8 +72,14 @@ pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
 
 /// Plays `reel` into a fresh layer of the engine that it was recorded at.
 pub fn replay(reel: &Arc<Reel>, tune: &[String]) -> Result<Report, Failure> {
-    let header = reel.header();
     let driver = Driver::new(Arc::clone(reel)).map_err(Failure::new)?;
+    let mut layer = layer(reel, tune)?;
+    Ok(driver.run(&mut layer))
+}
+
+/// A layer of the engine that `reel` was recorded at, before its first tick.
+fn layer(reel: &Reel, tune: &[String]) -> Result<NetLayer, Failure> {
+    let header = reel.header();
     if header.engine != ENGINE {
         return Err(Failure::new(format!(
             "the reel of {} was recorded at the engine `{}`; this command can replay `{}` alone",
@@ -87,9 +99,7 @@ pub fn replay(reel: &Arc<Reel>, tune: &[String]) -> Result<Report, Failure> {
         [] => format!("the start conditions in the reel of {}", header.node),
         _ => format!("--tune {}", tune.join(" --tune ")),
     };
-    let mut layer =
-        NetLayer::new(start).map_err(|error| Failure::new(format!("{asked}: {error}")))?;
-    Ok(driver.run(&mut layer))
+    NetLayer::new(start).map_err(|error| Failure::new(format!("{asked}: {error}")))
 }
 
 /// The engine's constants with one changed, as `NAME=VALUE` says.

@@ -177,7 +177,11 @@ pub(crate) fn from_snapshot(
 
 /// The last snapshot between `from` and `event` behind which a turn begins. Reads backwards, block
 /// by block.
-fn last_snapshot(reel: &Reel, from: EventNumber, event: EventNumber) -> Option<EventNumber> {
+pub(crate) fn last_snapshot(
+    reel: &Reel,
+    from: EventNumber,
+    event: EventNumber,
+) -> Option<EventNumber> {
     if !snapshots_are_there(reel.header()) {
         return None;
     }

@@ -7,6 +7,7 @@ use netreel_transport::Layer;
 
 use crate::checkpoints::Checkpoints;
 use crate::driver::{Driver, Outcome, Report};
+use crate::states::last_snapshot;
 use crate::stretches::Stretch;
 use crate::tape::Tape;
 use crate::{NotReplayable, check_replayable};
@@ -190,6 +191,30 @@ impl Stepper {
             Some(record) => self.settle(record.as_record().number),
             None => self.settle(self.stretch.until),
         }
+    }
+
+    /// Goes to an event by way of the last snapshot that the recorder took before it: what lies
+    /// before that snapshot is not played and not compared.
+    ///
+    /// # Errors
+    /// As for [`go_to`](Stepper::go_to).
+    pub fn seek(&mut self, number: EventNumber) -> Result<Moved, StepError> {
+        if let Some(other) = self.other_stretch(number) {
+            self.enter(other)?;
+        }
+        let end = self.stretch.until;
+        let snapshot = last_snapshot(&self.reel, self.stretch.from, number.min(end));
+        if let Some(snapshot) = snapshot.filter(|&it| it > self.turn)
+            && let Some(state) = self.tape.snapshot(snapshot)
+        {
+            let turn = self.tape.turn_behind(snapshot);
+            self.layer = (self.make)().map_err(StepError::NoLayer)?;
+            self.restore(snapshot, &state)?;
+            self.resume(turn);
+            self.turn = turn;
+            self.checkpoints.keep(turn, state);
+        }
+        self.go_to(number)
     }
 
     /// Goes on to the next event that `wanted` takes.

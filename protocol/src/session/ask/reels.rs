@@ -97,6 +97,25 @@ impl SessionReel<'_> {
         })
     }
 
+    /// The first event at or after a moment of the session; `None` behind the last.
+    pub fn event_at(&self, time: SessionTime) -> Option<EventNumber> {
+        let first_of = |index: usize| {
+            let block = self.reel.block(index).ok()?;
+            let first = block.records().next()?;
+            Some(self.time(&first))
+        };
+        // Blocks are in the order of time, but for a moment where threads met.
+        let blocks: Vec<usize> = (0..self.reel.blocks()).collect();
+        let after = blocks.partition_point(|&it| first_of(it).is_none_or(|first| first < time));
+        let near = after.saturating_sub(1)..self.reel.blocks();
+        near.filter_map(|index| self.reel.block(index).ok())
+            .find_map(|block| {
+                let mut records = block.records();
+                let found = records.find(|record| self.time(record) >= time);
+                found.map(|record| record.number)
+            })
+    }
+
     /// The node that has an endpoint, where a recorded one has it.
     pub fn name_of(&self, endpoint: Endpoint) -> String {
         let mut nodes = self.session.nodes.iter();
