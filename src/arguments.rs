@@ -1,10 +1,14 @@
 //! What can be asked on the command line.
 
+mod events;
+mod sit;
 mod state;
 mod stats;
 mod why;
 mod wire;
 
+pub use events::Events;
+pub use sit::Sit;
 pub use state::State;
 pub use stats::{Stats, StatsBy};
 pub use why::Why;
@@ -51,7 +55,9 @@ pub enum Command {
     Info(Info),
     /// The packets of a session, a line each.
     Packets(Packets),
-    /// One packet to the last field.
+    /// The events of a reel, a line each: all that crossed the boundary of the network layer.
+    Events(Events),
+    /// One packet to the last field, or one event of a reel to the last bit.
     Show(Show),
     /// Replicated objects: what every node believed of them.
     Objects(Objects),
@@ -106,9 +112,21 @@ pub struct Demo {
     /// nodes (docs/record.md).
     #[arg(long, value_name = "SECS", conflicts_with = "json", value_parser = crate::record::seconds)]
     pub ring: Option<f64>,
+    /// Record the state of each node's layer every SECS seconds, so that a replay can start there
+    /// and compare; 0 for never (docs/replay.md).
+    #[arg(long, value_name = "SECS", default_value_t = 0.5, value_parser = seconds_or_never)]
+    pub snapshots: f64,
     /// Print one JSON object instead of sentences (docs/json.md).
     #[arg(long)]
     pub json: bool,
+}
+
+/// Seconds, 0 for never.
+fn seconds_or_never(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if (0.0..=86_400.0).contains(&seconds) => Ok(seconds),
+        _ => Err("write seconds from 0 to 86400".to_owned()),
+    }
 }
 
 #[derive(Debug, Args)]
@@ -128,6 +146,9 @@ pub struct DemoNode {
     /// Ring mode, with so many seconds.
     #[arg(long)]
     pub ring: Option<f64>,
+    /// Snapshots, every so many seconds; 0 for none.
+    #[arg(long, default_value_t = 0.0)]
+    pub snapshots: f64,
 }
 
 /// What `netreel trigger` asks for.
@@ -231,6 +252,9 @@ pub struct Show {
     pub read: Read,
     #[command(flatten)]
     pub which: Which,
+    /// Whose event it is; may be left out where there is only one reel.
+    #[arg(long, value_name = "NAME", requires = "event")]
+    pub node: Option<String>,
 }
 
 /// Which packets are shown.
@@ -240,6 +264,9 @@ pub struct Which {
     /// The packet's number, as `packets` prints it.
     #[arg(long, value_name = "N")]
     pub packet: Option<u32>,
+    /// The event's number in the reel of --node, as `events` and `check` print it.
+    #[arg(long, value_name = "N")]
+    pub event: Option<u64>,
     /// Every packet that fits, for example `kind == migrate` (docs/filter.md).
     #[arg(long, value_name = "EXPR")]
     pub filter: Option<String>,
@@ -377,6 +404,8 @@ pub struct Replay {
     /// `resend_delay_ns=20000000`; a name that is not one lists them all.
     #[arg(long, value_name = "NAME=VALUE")]
     pub tune: Vec<String>,
+    #[command(flatten)]
+    pub sit: Sit,
 }
 
 #[derive(Debug, Args)]

@@ -7,6 +7,7 @@
 mod arguments;
 mod check;
 mod demo;
+mod events;
 mod export;
 mod follow;
 mod import;
@@ -76,6 +77,7 @@ fn run(command: &Command, out: &mut dyn Write) -> Result<Answer, Failure> {
         Command::Import(arguments) => import::run(arguments, out),
         Command::Info(arguments) => info::run(arguments, out),
         Command::Packets(arguments) => packets::run(arguments, out),
+        Command::Events(arguments) => events::run(arguments, out),
         Command::Show(arguments) => show::run(arguments, out),
         Command::Objects(arguments) => objects::run(arguments, out),
         Command::State(arguments) => state::run(arguments, out),

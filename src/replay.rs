@@ -1,5 +1,11 @@
 //! `netreel replay`: a reel, fed back into the engine.
 
+mod breaks;
+mod sit;
+mod sitting;
+mod states;
+mod stretches;
+
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::Arc;
@@ -20,6 +26,9 @@ use crate::text;
 pub const ENGINE: &str = "boxes";
 
 pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
+    if arguments.sit.asked() {
+        return sit::run(arguments, out);
+    }
     let Reels { inputs, unread, .. } = open::reels(&arguments.read.source.paths)?;
     for why in &unread {
         anstream::eprintln!("netreel: {why}");
@@ -48,9 +57,10 @@ pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
             answer = Answer::Wrong;
         }
         let node = &input.reel.header().node;
-        let explanation = report
-            .divergence()
-            .map(|it| explain(it, wire.as_deref(), &names));
+        let explanation = report.divergence().map(|it| {
+            let explanation = explain(it, wire.as_deref(), &names);
+            states::named(explanation, it, &input.reel)
+        });
         if arguments.read.json {
             writeln!(out, "{}", as_json(node, &report, explanation.as_ref()))?;
         } else {
@@ -62,8 +72,14 @@ pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
 
 /// Plays `reel` into a fresh layer of the engine that it was recorded at.
 pub fn replay(reel: &Arc<Reel>, tune: &[String]) -> Result<Report, Failure> {
-    let header = reel.header();
     let driver = Driver::new(Arc::clone(reel)).map_err(Failure::new)?;
+    let mut layer = layer(reel, tune)?;
+    Ok(driver.run(&mut layer))
+}
+
+/// A layer of the engine that `reel` was recorded at, before its first tick.
+fn layer(reel: &Reel, tune: &[String]) -> Result<NetLayer, Failure> {
+    let header = reel.header();
     if header.engine != ENGINE {
         return Err(Failure::new(format!(
             "the reel of {} was recorded at the engine `{}`; this command can replay `{}` alone",
@@ -83,9 +99,7 @@ pub fn replay(reel: &Arc<Reel>, tune: &[String]) -> Result<Report, Failure> {
         [] => format!("the start conditions in the reel of {}", header.node),
         _ => format!("--tune {}", tune.join(" --tune ")),
     };
-    let mut layer =
-        NetLayer::new(start).map_err(|error| Failure::new(format!("{asked}: {error}")))?;
-    Ok(driver.run(&mut layer))
+    NetLayer::new(start).map_err(|error| Failure::new(format!("{asked}: {error}")))
 }
 
 /// The engine's constants with one changed, as `NAME=VALUE` says.
@@ -147,13 +161,16 @@ pub fn print(
     explanation: Option<&Explanation>,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
-    let played = format!(
+    let mut played = format!(
         "{}, {} and {} of {}",
         text::count(report.ticks, "tick"),
         text::count(report.inputs, "call"),
         text::count(report.sends, "equal send"),
         text::bytes(report.bytes),
     );
+    if report.states > 0 {
+        played += &format!(", {}", text::count(report.states, "equal state"));
+    }
     match &report.outcome {
         Outcome::Exact if report.cut => {
             writeln!(
@@ -162,6 +179,12 @@ pub fn print(
             )?;
         }
         Outcome::Exact => writeln!(out, "{node}: exact: {played}")?,
+        Outcome::SnapshotRefused(number, why) => {
+            writeln!(
+                out,
+                "{node}: the snapshot of event {number} cannot be taken: {why}"
+            )?;
+        }
         Outcome::InputRejected(number, why) => {
             writeln!(
                 out,
@@ -196,7 +219,7 @@ pub fn print(
             }
         }
     }
-    Ok(())
+    stretches::print(report, out)
 }
 
 /// A replay as `--json` prints it.
@@ -211,15 +234,18 @@ pub fn as_json(
             Outcome::Exact => "exact",
             Outcome::Diverged(_) => "divergence",
             Outcome::InputRejected(..) => "input rejected",
+            Outcome::SnapshotRefused(..) => "snapshot refused",
         },
         "ticks": report.ticks,
         "inputs": report.inputs,
         "sends": report.sends,
         "bytes": report.bytes,
+        "states": report.states,
+        "stretches": stretches::as_json(report),
         "cut": report.cut,
     });
     match (&report.outcome, explanation) {
-        (Outcome::InputRejected(number, why), _) => {
+        (Outcome::InputRejected(number, why) | Outcome::SnapshotRefused(number, why), _) => {
             object["divergence"] = json!({ "event": number.0, "why": why });
         }
         (

@@ -4,7 +4,7 @@ mod support;
 
 use support::netreel;
 
-const COMMANDS: [&str; 19] = [
+const COMMANDS: [&str; 20] = [
     "",
     "demo",
     "record",
@@ -12,6 +12,7 @@ const COMMANDS: [&str; 19] = [
     "info",
     "packets",
     "show",
+    "events",
     "objects",
     "state",
     "check",

@@ -5,12 +5,19 @@
 //! outcome is exact, or the first [`Divergence`](netreel_transport::Divergence), which
 //! [`explain`] decodes to the field.
 
+mod checkpoints;
 mod cursor;
 mod difference;
 mod driver;
 mod replayable;
+mod states;
+mod stepper;
+mod stretches;
+mod tape;
 
 pub use cursor::ReelEvents;
 pub use difference::{Explanation, FieldDifference, explain};
 pub use driver::{Driver, Outcome, Report, Turn, TurnKind};
 pub use replayable::{NotReplayable, check_replayable};
+pub use stepper::{MakeLayer, Moved, StepError, Stepper, Stop};
+pub use stretches::Stretch;

@@ -141,6 +141,7 @@ fn play(arguments: &Demo, folder: &Path, out: &mut dyn Write) -> Result<Vec<Path
         seed: arguments.seed,
         limit: LIMIT,
         ring: arguments.ring,
+        snapshots: arguments.snapshots,
     };
     let mut processes = Processes::start(&names, folder, how)?;
     let (endpoints, triggers) = processes.endpoints()?;

@@ -69,11 +69,28 @@ pub enum Step {
         /// The packet.
         packet: Vec<u8>,
     },
+    /// The layer's state at a snapshot, in its own encoding.
+    State(Vec<u8>),
     /// The recording, or the layer's tick or call, is over.
     Nothing,
 }
 
 impl Step {
+    /// Whether an event is a step, and not what the recorder alone said.
+    pub fn is_one(event: &Event<'_>) -> bool {
+        matches!(
+            event,
+            Event::Tick { .. }
+                | Event::Input { .. }
+                | Event::Clock { .. }
+                | Event::Random { .. }
+                | Event::Received { .. }
+                | Event::PollEmpty { .. }
+                | Event::ReceiveFailed { .. }
+                | Event::Sent { .. }
+        )
+    }
+
     /// The step that left `event` in a recording; `None` for what the recorder, not the layer, said.
     pub fn of(event: &Event<'_>) -> Option<Step> {
         Some(match *event {
@@ -152,11 +169,70 @@ impl<E: Events> ReplayTransport<E> {
         while self
             .events
             .peek()
-            .is_some_and(|record| Step::of(&record.event).is_none())
+            .is_some_and(|record| !Step::is_one(&record.event))
         {
             self.events.advance();
         }
         self.events.peek()
+    }
+
+    /// Hands the next snapshot to `take`, where one comes before the next step, and steps over it.
+    /// To be asked between two turns.
+    pub fn take_snapshot<R>(
+        &mut self,
+        take: impl FnOnce(EventNumber, Time, &[u8]) -> R,
+    ) -> Option<R> {
+        if self.over() {
+            return None;
+        }
+        loop {
+            let record = self.events.peek()?;
+            if let Event::Snapshot { state } = record.event {
+                let taken = take(record.number, record.time, state);
+                self.next = record.number.next();
+                self.events.advance();
+                return Some(taken);
+            }
+            if Step::is_one(&record.event) {
+                return None;
+            }
+            self.events.advance();
+        }
+    }
+
+    /// Says that the layer's state at a snapshot, `came`, is not the recorded one.
+    pub fn diverge_in_state(
+        &mut self,
+        (number, time): (EventNumber, Time),
+        recorded: Vec<u8>,
+        came: Vec<u8>,
+    ) {
+        if !self.over() {
+            self.divergence = Some(Box::new(Divergence {
+                number,
+                time,
+                expected: Step::State(recorded),
+                came: Step::State(came),
+                sockets: None,
+            }));
+        }
+    }
+
+    /// Goes on with other events of the same recording, from a snapshot on. What was compared stays
+    /// counted.
+    pub fn go_on(&mut self, events: E, now: Time, next: EventNumber) {
+        (self.events, self.now, self.next) = (events, now, next);
+        self.overrun = None;
+    }
+
+    /// Whether every event was played or stepped over.
+    pub fn is_at_end(&mut self) -> bool {
+        self.events.peek().is_none()
+    }
+
+    /// The number of the event behind the last one that was played.
+    pub fn next_number(&self) -> EventNumber {
+        self.next
     }
 
     /// Steps over the event that [`peek`](ReplayTransport::peek) gives: the owner of the loop has
@@ -332,7 +408,8 @@ impl<E: Events> ReplayTransport<E> {
                     self.events.advance();
                     return outcome;
                 }
-                ref other if Step::of(other).is_some() => break,
+                Event::Snapshot { .. } => break,
+                ref other if Step::is_one(other) => break,
                 _ => self.events.advance(),
             }
         }
@@ -555,6 +632,46 @@ mod tests {
         assert_eq!(io.receive_on(SocketId(1), &mut []), Ok(None));
         let sockets = io.divergence().map(|found| found.sockets);
         assert_eq!(sockets, Some(Some((SocketId(0), SocketId(1)))));
+    }
+
+    #[test]
+    fn every_event_that_has_a_step_is_one() {
+        let socket = SocketId(0);
+        let value = Time(0);
+        let steps = [
+            Event::Tick {
+                tick: 0,
+                time: value,
+            },
+            Event::Input { call: b"" },
+            Event::Clock { value },
+            Event::Random { value: 0 },
+            Event::PollEmpty { socket },
+            Event::ReceiveFailed { socket, code: 1 },
+            sent(b""),
+            Event::Note { text: b"" },
+            Event::Snapshot { state: b"" },
+            Event::Switched { on: true },
+        ];
+        for event in steps {
+            assert_eq!(Step::is_one(&event), Step::of(&event).is_some());
+        }
+    }
+
+    #[test]
+    fn a_snapshot_is_taken_between_two_turns() {
+        let mut io = replay(&[
+            Event::Note { text: b"" },
+            Event::Snapshot { state: b"state" },
+            Event::Random { value: 1 },
+            Event::Snapshot { state: b"later" },
+        ]);
+        let take = |number, _, state: &[u8]| (number, state.to_vec());
+        let first = io.take_snapshot(take);
+        assert_eq!(first, Some((EventNumber(1), b"state".to_vec())));
+        assert_eq!(io.take_snapshot(take), None, "the draw is first");
+        io.random();
+        assert!(io.take_snapshot(take).is_some());
     }
 
     #[test]

@@ -7,6 +7,7 @@
 
 mod check;
 mod csv;
+mod events;
 mod info;
 mod objects;
 mod packets;
@@ -18,6 +19,7 @@ mod why;
 
 pub use check::{Check, Conclusion, Counts, EvidenceJson, FindingJson, check, conclusion, finding};
 pub use csv::{CSV_COLUMNS, csv_row};
+pub use events::{EventJson, event, event_words};
 pub use info::{Fates, HoleJson, Info, LinkJson, NodeJson, Spread, info, info_of_packets};
 pub use objects::{DeliveryJson, LaneJson, ObjectJson, Objects, SpanJson, objects};
 pub use packets::{EffectJson, MessageJson, PacketJson, packet, protocol};

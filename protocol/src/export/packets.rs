@@ -19,12 +19,18 @@ pub struct PacketJson {
     pub to: String,
     /// When it was sent; `null` where the sender was not recorded.
     pub sent_ns: Option<i64>,
+    /// The event in the sender's reel that sent it; `null` where that was not recorded.
+    pub sent_event: Option<u64>,
     /// When it was first received.
     pub received_ns: Option<i64>,
+    /// The event in the receiver's reel.
+    pub received_event: Option<u64>,
     /// From send to receipt.
     pub late_ns: Option<i64>,
     /// When it was received again.
     pub duplicates_ns: Vec<i64>,
+    /// The events of these in the receiver's reel.
+    pub duplicates_events: Vec<u64>,
     /// When observers saw it pass.
     pub seen: Vec<SightingJson>,
     /// When its sender learnt that it had arrived.
@@ -60,6 +66,8 @@ pub struct SightingJson {
     pub observer: String,
     /// When.
     pub time_ns: i64,
+    /// The event in the observer's reel.
+    pub event: u64,
 }
 
 /// Something that a proxy did to a packet.
@@ -130,18 +138,26 @@ pub fn packet(session: &Session, history: &History, id: PacketId) -> Option<Pack
         from: session.name(packet.from),
         to: session.name(packet.to),
         sent_ns,
+        sent_event: packet.sent.map(|stamp| stamp.number.0),
         received_ns,
+        received_event: packet.received.map(|stamp| stamp.number.0),
         late_ns: sent_ns
             .zip(received_ns)
             .filter(|_| packet.fate == Fate::Received)
             .map(|(sent, received)| received.saturating_sub(sent)),
         duplicates_ns: packet.duplicates.iter().map(|stamp| stamp.time.0).collect(),
+        duplicates_events: packet
+            .duplicates
+            .iter()
+            .map(|stamp| stamp.number.0)
+            .collect(),
         seen: packet
             .seen
             .iter()
             .map(|seen| SightingJson {
                 observer: session.observer_name(seen.observer),
                 time_ns: seen.stamp.time.0,
+                event: seen.stamp.number.0,
             })
             .collect(),
         acked_ns: history.acked(session, id).map(|stamp| stamp.time.0),

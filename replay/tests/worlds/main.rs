@@ -6,3 +6,5 @@
 mod divergence;
 mod exact;
 mod recorded;
+mod snapshots;
+mod walks;

@@ -35,4 +35,6 @@ pub enum Fault {
     UpdateBeforeCreate,
     /// It takes an UPDATE that was lost for one that arrived, and does not send its values again.
     ForgetLostUpdate,
+    /// It does what an UPDATE says and does not tell its game, in one packet of eight.
+    SwallowUpdates,
 }
