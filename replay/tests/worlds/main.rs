@@ -6,3 +6,4 @@
 mod divergence;
 mod exact;
 mod recorded;
+mod together;

@@ -1,0 +1,101 @@
+//! What a directed link did to packets, and what it would do to others.
+
+use super::plan::{Arrival, Plan, PlanSend};
+
+/// How many recorded packets tell how probably another one is lost.
+const NEIGHBOURS: usize = 16;
+
+/// The packets of one sender, from one of its sockets to one address, by time.
+#[derive(Debug, Default)]
+pub(super) struct Link {
+    /// Of those that arrived somewhere: when each was sent, and its place among the sends.
+    arrived: Vec<(i64, usize)>,
+    /// Of those of which it is known: when each was sent, and whether it was lost.
+    known: Vec<(i64, bool)>,
+}
+
+impl Link {
+    pub fn push(&mut self, send: &PlanSend, place: usize) {
+        let arrived = !send.arrivals.is_empty();
+        if arrived {
+            self.arrived.push((send.at_ns, place));
+        }
+        if arrived || send.lost {
+            self.known.push((send.at_ns, send.lost && !arrived));
+        }
+    }
+
+    pub fn sort(&mut self) {
+        self.arrived.sort_unstable();
+        self.known.sort_unstable();
+    }
+
+    /// How probably a packet that is sent at `at_ns` is lost.
+    pub fn loss(&self, at_ns: i64) -> f64 {
+        let mut from = self.known.partition_point(|known| known.0 < at_ns);
+        let mut until = from;
+        while until - from < NEIGHBOURS {
+            let before = from.checked_sub(1).and_then(|place| self.known.get(place));
+            let behind = self.known.get(until);
+            let is_before = match (before, behind) {
+                (Some(before), Some(behind)) => at_ns - before.0 <= behind.0 - at_ns,
+                (Some(_), None) => true,
+                (None, Some(_)) => false,
+                (None, None) => break,
+            };
+            match is_before {
+                true => from -= 1,
+                false => until += 1,
+            }
+        }
+        let near = self.known.get(from..until).unwrap_or_default();
+        let lost = near.iter().filter(|known| known.1).count();
+        match near.len() {
+            0 => 0.0,
+            of => lost as f64 / of as f64,
+        }
+    }
+
+    /// Where and when a packet arrives that is sent at `at_ns`, once a node: like the recorded one
+    /// that was sent nearest to it, but not past those around it. Nothing where none arrived.
+    pub fn arrivals(&self, plan: &Plan, at_ns: i64) -> Vec<Arrival> {
+        let behind = self.arrived.partition_point(|arrived| arrived.0 <= at_ns);
+        let before = behind.checked_sub(1);
+        let sent = |place: usize| self.arrived.get(place).copied();
+        let nearest = match (before.and_then(sent), sent(behind)) {
+            (Some(before), Some(behind)) if at_ns - before.0 <= behind.0 - at_ns => Some(before),
+            (_, Some(behind)) => Some(behind),
+            (before, None) => before,
+        };
+        let Some((nearest_ns, nearest)) = nearest else {
+            return Vec::new();
+        };
+        let all = |send: usize| {
+            let range = plan.sends.get(send).map(|send| send.arrivals.clone());
+            range
+                .and_then(|range| plan.arrivals.get(range))
+                .unwrap_or_default()
+        };
+        let at_node = |send: Option<(i64, usize)>, node: usize| {
+            let of = all(send?.1);
+            of.iter().find(|it| it.node == node).map(|it| it.came_ns)
+        };
+        let mut like: Vec<Arrival> = all(nearest).to_vec();
+        like.dedup_by_key(|arrival| arrival.node);
+        for arrival in &mut like {
+            let recorded_ns = arrival.came_ns;
+            let moved_ns = recorded_ns.saturating_add(at_ns - nearest_ns);
+            let came_ns = if nearest_ns <= at_ns {
+                let next = at_node(sent(behind), arrival.node);
+                next.filter(|&next| next >= recorded_ns)
+                    .map_or(moved_ns, |next| moved_ns.min(next))
+            } else {
+                let last = at_node(before.and_then(sent), arrival.node);
+                last.filter(|&last| last <= recorded_ns)
+                    .map_or(moved_ns, |last| moved_ns.max(last))
+            };
+            arrival.came_ns = came_ns.max(at_ns);
+        }
+        like
+    }
+}
