@@ -43,8 +43,8 @@ pub(super) struct World {
     seed: u64,
     /// Of the turn that is played.
     rank: usize,
-    /// Packets that the recording does not have.
-    invented: u64,
+    /// Packets that were sent off the recording, so far.
+    unrecorded: u64,
 }
 
 impl World {
@@ -67,7 +67,7 @@ impl World {
             sink,
             seed,
             rank: 0,
-            invented: 0,
+            unrecorded: 0,
         }
     }
 
@@ -421,6 +421,8 @@ impl World {
             }
         }
         for (place, it) in outgoing.into_iter().enumerate() {
+            self.unrecorded += 1;
+            let number = self.unrecorded;
             if let Some(send) = found[place] {
                 self.send_recorded(node, send, it.payload);
                 continue;
@@ -437,8 +439,7 @@ impl World {
                 None => {
                     self.lanes[node].report.new += 1;
                     let loss = links[place].map_or(0.0, |link| plan.links[link].loss(it.at_ns));
-                    self.invented += 1;
-                    let mut draw = Draw::new(mix(&[self.seed, node as u64, self.invented]));
+                    let mut draw = Draw::new(mix(&[self.seed, node as u64, number]));
                     if !draw.chance(loss) {
                         self.send_like_others(node, links[place], it);
                     }
@@ -447,17 +448,19 @@ impl World {
         }
     }
 
-    /// The recorded packet of a link with the same bytes that nobody has sent yet, and that was
-    /// sent nearest to this time.
+    /// The recorded packet of a link with the same bytes that nobody has sent yet, of which it is
+    /// known what became of it, and that was sent nearest to this time.
     fn equal(&self, link: usize, hash: u64, at_ns: i64) -> Option<usize> {
         let equals = &self.plan.equals;
         let from = equals.partition_point(|it| (it.0, it.1) < (link, hash));
         let same = equals.get(from..)?.iter();
         let same = same.take_while(|it| (it.0, it.1) == (link, hash));
         let near = same.filter_map(|it| {
-            let away = self.plan.sends.get(it.2)?.at_ns.abs_diff(at_ns);
+            let send = self.plan.sends.get(it.2)?;
+            let away = send.at_ns.abs_diff(at_ns);
             let is_free = self.taken.get(it.2) == Some(&Taken::Not);
-            (is_free && away <= EQUAL_WITHIN_NS).then_some((away, it.2))
+            let is_known = send.lost || !send.arrivals.is_empty();
+            (is_free && is_known && away <= EQUAL_WITHIN_NS).then_some((away, it.2))
         });
         near.min().map(|it| it.1)
     }
@@ -524,7 +527,7 @@ impl World {
             }
             number = receipt.number.next();
         }
-        Some((number, false, came_ns, self.invented))
+        Some((number, false, came_ns, self.unrecorded))
     }
 
     /// How others see a socket of a node.
