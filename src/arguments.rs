@@ -1,7 +1,9 @@
 //! What can be asked on the command line.
 
+mod together;
 mod wire;
 
+pub use together::Together;
 pub use wire::{Wire, WireCheck, WireDecode, WireEncode, WireFormat, WireLsp, WireTest};
 
 use std::path::PathBuf;
@@ -362,6 +364,11 @@ pub struct Replay {
     /// `resend_delay_ns=20000000`; a name that is not one lists them all.
     #[arg(long, value_name = "NAME=VALUE")]
     pub tune: Vec<String>,
+    /// Change another of the sample engine's start conditions first, for example `mode=owner`.
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub set: Vec<String>,
+    #[command(flatten)]
+    pub together: Together,
 }
 
 #[derive(Debug, Args)]
