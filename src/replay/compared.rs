@@ -48,7 +48,8 @@ pub struct Compared<'a> {
     judgement: &'a Judgement,
     gone: Vec<&'a Told>,
     new: Vec<Told>,
-    stayed: Vec<Told>,
+    /// With the level that each had before.
+    stayed: Vec<(Told, Level)>,
 }
 
 impl Before {
@@ -94,7 +95,7 @@ impl<'a> Compared<'a> {
         for finding in &after.history().findings {
             let told = Told::new(&after.session, finding);
             match were.get_mut(&told.key).and_then(Vec::pop) {
-                Some(_) => stayed.push(told),
+                Some(was) => stayed.push((told, was.level)),
                 None => new.push(told),
             }
         }
@@ -280,8 +281,11 @@ impl<'a> Compared<'a> {
         for told in &self.gone {
             one("gone", told, out)?;
         }
-        for told in &self.stayed {
-            one("stays", told, out)?;
+        for (told, was) in &self.stayed {
+            match told.level == *was {
+                true => one("stays", told, out)?,
+                false => one(&format!("was {}", was.name()), told, out)?,
+            }
         }
         for told in &self.new {
             one("new", told, out)?;
@@ -296,6 +300,12 @@ impl<'a> Compared<'a> {
                 .map(|told| told.json.clone())
                 .collect::<Vec<_>>()
         };
+        let stay = self.stayed.iter().map(|(told, was)| {
+            let mut finding = told.json.clone();
+            finding["level_before"] = was.name().into();
+            finding
+        });
+        let stay: Vec<Value> = stay.collect();
         let gone: Vec<&Value> = self.gone.iter().map(|told| &told.json).collect();
         json!({
             "folder": on.folder.display().to_string(),
@@ -305,7 +315,7 @@ impl<'a> Compared<'a> {
             "unchanged": on.unchanged.as_ref().map(|played| self.played(played)),
             "played": self.played(&on.played),
             "packets": { "before": self.before.packets, "now": self.after.session.packet_count() },
-            "findings": { "gone": gone, "stay": all(&self.stayed), "new": all(&self.new) },
+            "findings": { "gone": gone, "stay": stay, "new": all(&self.new) },
             "check": export::check(&self.after.session, self.after.history(), self.judgement),
         })
     }
@@ -318,6 +328,7 @@ impl<'a> Compared<'a> {
                 "ticks": node.ticks,
                 "inputs": node.inputs,
                 "received": node.received,
+                "not_sent_after_all": node.not_sent_after_all,
                 "sent": {
                     "recorded": node.recorded,
                     "now": node.sent(),
@@ -346,7 +357,7 @@ fn one(word: &str, told: &Told, out: &mut dyn Write) -> Result<(), Failure> {
     let style = check::style(told.level);
     writeln!(
         out,
-        "  {word:<5}  {style}{}{style:#}  {} at {}",
+        "  {word:<11}  {style}{}{style:#}  {} at {}",
         check::level(told.level),
         told.key.rule,
         told.key.node

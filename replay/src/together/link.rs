@@ -99,3 +99,90 @@ impl Link {
         like
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use netreel_reel::EventNumber;
+
+    use super::*;
+
+    /// A link whose packets were sent and came then; `None`: lost.
+    fn plan(packets: &[(i64, Option<i64>)]) -> Plan {
+        let mut plan = Plan::empty();
+        let mut link = Link::default();
+        for (place, &(at_ns, came)) in packets.iter().enumerate() {
+            let first = plan.arrivals.len();
+            plan.arrivals.extend(came.map(|came_ns| Arrival {
+                node: 1,
+                number: EventNumber(place as u64),
+                came_ns,
+            }));
+            let send = PlanSend {
+                node: 0,
+                turn: 0,
+                at_ns,
+                link: 0,
+                hash: 0,
+                lost: came.is_none(),
+                arrivals: first..plan.arrivals.len(),
+            };
+            link.push(&send, place);
+            plan.sends.push(send);
+        }
+        link.sort();
+        plan.links.push(link);
+        plan
+    }
+
+    #[track_caller]
+    fn check(packets: &[(i64, Option<i64>)], at_ns: i64, expected: &[i64]) {
+        let plan = plan(packets);
+        let came = plan.links[0].arrivals(&plan, at_ns);
+        let came: Vec<i64> = came.iter().map(|arrival| arrival.came_ns).collect();
+        assert_eq!(came, expected);
+    }
+
+    #[test]
+    fn a_packet_takes_as_long_as_the_nearest_one() {
+        let packets = [(100, Some(110)), (200, Some(250))];
+        check(&packets, 120, &[130]);
+        check(&packets, 190, &[240]);
+        check(&packets, 300, &[350]);
+        check(&packets, 20, &[30]);
+    }
+
+    #[test]
+    fn what_is_sent_into_a_held_link_comes_when_it_opens() {
+        let held = [
+            (100, Some(110)),
+            (200, Some(900)),
+            (300, Some(900)),
+            (400, Some(900)),
+        ];
+        check(&held, 290, &[900]);
+        check(&held, 201, &[900]);
+    }
+
+    #[test]
+    fn it_overtakes_nothing_that_kept_its_order() {
+        let packets = [(100, Some(200)), (150, Some(205))];
+        check(&packets, 120, &[205]);
+        check(&packets, 140, &[200]);
+    }
+
+    #[test]
+    fn where_none_arrived_none_arrives() {
+        check(&[(100, None), (200, None)], 150, &[]);
+    }
+
+    #[test]
+    fn how_probably_it_is_lost_is_the_share_of_its_neighbours() {
+        let outage = (0..100).map(|n| (n * 10, (n < 50).then_some(n * 10 + 5)));
+        let plan = plan(&outage.collect::<Vec<_>>());
+        let link = &plan.links[0];
+        assert_eq!(
+            [link.loss(100), link.loss(495), link.loss(900)],
+            [0.0, 0.5, 1.0]
+        );
+    }
+}

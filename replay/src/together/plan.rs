@@ -126,16 +126,7 @@ impl Plan {
     /// Reads `story`. `clock` gives the session's time of an event of a node, by the node's place,
     /// in nanoseconds. Reads every reel once.
     pub fn new(story: &Story, clock: &dyn Fn(usize, Time, EventNumber) -> i64) -> Plan {
-        let mut plan = Plan {
-            nodes: Vec::new(),
-            sends: Vec::new(),
-            arrivals: Vec::new(),
-            links: Vec::new(),
-            link_of: BTreeMap::new(),
-            schedule: Vec::new(),
-            equals: Vec::new(),
-            usual_ns: 0,
-        };
+        let mut plan = Plan::empty();
         for (place, node) in story.nodes.iter().enumerate() {
             plan.read(place, node, &|time, number| clock(place, time, number));
         }
@@ -152,9 +143,17 @@ impl Plan {
         plan
     }
 
-    /// How many packets the played nodes sent.
-    pub fn packets(&self) -> usize {
-        self.sends.len()
+    pub(super) fn empty() -> Plan {
+        Plan {
+            nodes: Vec::new(),
+            sends: Vec::new(),
+            arrivals: Vec::new(),
+            links: Vec::new(),
+            link_of: BTreeMap::new(),
+            schedule: Vec::new(),
+            equals: Vec::new(),
+            usual_ns: 0,
+        }
     }
 
     fn delays(&self) -> impl Iterator<Item = i64> + '_ {
