@@ -4,6 +4,7 @@ mod events;
 mod sit;
 mod state;
 mod stats;
+mod together;
 mod why;
 mod wire;
 
@@ -11,6 +12,7 @@ pub use events::Events;
 pub use sit::Sit;
 pub use state::State;
 pub use stats::{Stats, StatsBy};
+pub use together::Together;
 pub use why::Why;
 pub use wire::{Wire, WireCheck, WireDecode, WireEncode, WireFormat, WireLsp, WireTest};
 
@@ -406,6 +408,11 @@ pub struct Replay {
     pub tune: Vec<String>,
     #[command(flatten)]
     pub sit: Sit,
+    /// Change another of the sample engine's start conditions first, for example `mode=owner`.
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub set: Vec<String>,
+    #[command(flatten)]
+    pub together: Together,
 }
 
 #[derive(Debug, Args)]

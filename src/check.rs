@@ -155,7 +155,8 @@ fn piece(session: &Session, evidence: &Evidence, out: &mut dyn Write) -> Result<
     Ok(())
 }
 
-fn level(level: Level) -> &'static str {
+/// The word for a level, as wide as the others.
+pub fn level(level: Level) -> &'static str {
     match level {
         Level::Error => "error  ",
         Level::Warning => "warning",
@@ -163,7 +164,8 @@ fn level(level: Level) -> &'static str {
     }
 }
 
-fn style(level: Level) -> anstyle::Style {
+/// The colour of a level.
+pub fn style(level: Level) -> anstyle::Style {
     use anstyle::AnsiColor;
     let color = match level {
         Level::Error => AnsiColor::Red,

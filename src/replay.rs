@@ -1,10 +1,14 @@
 //! `netreel replay`: a reel, fed back into the engine.
 
+pub mod boxes;
 mod breaks;
+mod compared;
+mod engine;
 mod sit;
 mod sitting;
 mod states;
 mod stretches;
+mod together;
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -13,7 +17,6 @@ use std::sync::Arc;
 use netreel_protocol::session::ReelInput;
 use netreel_reel::{Endpoint, Reel};
 use netreel_replay::{Driver, Explanation, Outcome, Report, explain};
-use netreel_sample_engine::{NetLayer, Start, Tuning};
 use netreel_wire::Wire;
 use serde_json::json;
 
@@ -21,6 +24,7 @@ use crate::arguments::Replay;
 use crate::open::{self, Reels};
 use crate::outcome::{Answer, Failure};
 use crate::text;
+use boxes::Changes;
 
 /// The engine that this command can replay, as reels name it.
 pub const ENGINE: &str = "boxes";
@@ -28,6 +32,9 @@ pub const ENGINE: &str = "boxes";
 pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
     if arguments.sit.asked() {
         return sit::run(arguments, out);
+    }
+    if arguments.together.together {
+        return together::run(arguments, out);
     }
     let Reels { inputs, unread, .. } = open::reels(&arguments.read.source.paths)?;
     for why in &unread {
@@ -52,7 +59,11 @@ pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
             Some(wire) => Some(Arc::clone(wire)),
             None => embedded_wire(&input.reel)?,
         };
-        let report = replay(&input.reel, &arguments.tune)?;
+        let changes = Changes {
+            tune: &arguments.tune,
+            set: &arguments.set,
+        };
+        let report = replay(&input.reel, changes)?;
         if report.outcome != Outcome::Exact {
             answer = Answer::Wrong;
         }
@@ -71,50 +82,11 @@ pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
 }
 
 /// Plays `reel` into a fresh layer of the engine that it was recorded at.
-pub fn replay(reel: &Arc<Reel>, tune: &[String]) -> Result<Report, Failure> {
+pub fn replay(reel: &Arc<Reel>, changes: Changes<'_>) -> Result<Report, Failure> {
     let driver = Driver::new(Arc::clone(reel)).map_err(Failure::new)?;
-    let mut layer = layer(reel, tune)?;
+    let start = boxes::start(reel, changes)?;
+    let mut layer = boxes::layer(reel, start, changes)?;
     Ok(driver.run(&mut layer))
-}
-
-/// A layer of the engine that `reel` was recorded at, before its first tick.
-fn layer(reel: &Reel, tune: &[String]) -> Result<NetLayer, Failure> {
-    let header = reel.header();
-    if header.engine != ENGINE {
-        return Err(Failure::new(format!(
-            "the reel of {} was recorded at the engine `{}`; this command can replay `{}` alone",
-            header.node, header.engine, ENGINE
-        )));
-    }
-    let mut start = Start::decode(&header.start).map_err(|error| {
-        Failure::new(format!(
-            "the start conditions in the reel of {}: {error}",
-            header.node
-        ))
-    })?;
-    for change in tune {
-        start.tuning = tuned(&start.tuning, change)?;
-    }
-    let asked = match tune {
-        [] => format!("the start conditions in the reel of {}", header.node),
-        _ => format!("--tune {}", tune.join(" --tune ")),
-    };
-    NetLayer::new(start).map_err(|error| Failure::new(format!("{asked}: {error}")))
-}
-
-/// The engine's constants with one changed, as `NAME=VALUE` says.
-fn tuned(tuning: &Tuning, change: &str) -> Result<Tuning, Failure> {
-    let wrong = |why: &dyn std::fmt::Display| Failure::new(format!("--tune {change}: {why}"));
-    let (name, value) = change
-        .split_once('=')
-        .ok_or_else(|| wrong(&"write it as NAME=VALUE"))?;
-    let value = value
-        .trim()
-        .parse::<u64>()
-        .map_err(|_| wrong(&format!("`{value}` is not a whole number")))?;
-    let mut fields = serde_json::to_value(tuning).map_err(|error| wrong(&error))?;
-    fields[name.trim()] = value.into();
-    serde_json::from_value(fields).map_err(|error| wrong(&error))
 }
 
 /// The names of the nodes behind endpoints, as far as `reels` tell.

@@ -3,7 +3,8 @@
 //! [`Driver`] is the loop around a sans-IO layer: it gives the layer the recorded calls, packets,
 //! clock reads and random draws in the recorded order and compares every send with the reel. The
 //! outcome is exact, or the first [`Divergence`](netreel_transport::Divergence), which
-//! [`explain`] decodes to the field.
+//! [`explain`] decodes to the field. [`together`] plays all nodes of a session at once, and goes on
+//! where they do something else.
 
 mod checkpoints;
 mod cursor;
@@ -14,6 +15,7 @@ mod states;
 mod stepper;
 mod stretches;
 mod tape;
+pub mod together;
 
 pub use cursor::ReelEvents;
 pub use difference::{Explanation, FieldDifference, explain};

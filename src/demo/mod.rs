@@ -70,7 +70,7 @@ pub fn run(arguments: &Demo, out: &mut dyn Write) -> Result<Answer, Failure> {
     let names = replay::names(&reels);
     let mut replays = Vec::new();
     for reel in &reels {
-        let report = replay::replay(reel, &[])?;
+        let report = replay::replay(reel, replay::boxes::Changes::default())?;
         if report.outcome != Outcome::Exact {
             answer = Answer::Wrong;
         }

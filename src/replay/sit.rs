@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use netreel_replay::{MakeLayer, Stepper};
 
+use super::boxes::{self, Changes};
 use super::breaks::Condition;
 use super::sitting::{Going, Sitting};
 use crate::arguments::Replay;
@@ -28,11 +29,17 @@ pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
             names.join(", ")
         )));
     };
-    // Says what is wrong with the reel or with --tune before anything else.
-    let (of, tune) = (Arc::clone(reel.reel), arguments.tune.clone());
+    // Says what is wrong with the reel or with --tune or --set before anything else.
+    let of = Arc::clone(reel.reel);
+    let (tune, set) = (arguments.tune.clone(), arguments.set.clone());
     netreel_replay::check_replayable(&of).map_err(Failure::new)?;
-    super::layer(&of, &tune)?;
-    let make: MakeLayer = Box::new(move || match super::layer(&of, &tune) {
+    let layer = move || {
+        let (tune, set) = (tune.as_slice(), set.as_slice());
+        let changes = Changes { tune, set };
+        boxes::layer(&of, boxes::start(&of, changes)?, changes)
+    };
+    layer()?;
+    let make: MakeLayer = Box::new(move || match layer() {
         Ok(layer) => Ok(Box::new(layer)),
         Err(failure) => Err(failure.to_string()),
     });

@@ -498,7 +498,7 @@ impl<'a> Sitting<'a> {
             && let Some((id, facts)) = self.messages(&record).into_iter().nth(place)
         {
             let kinds = session.wire.as_ref().map_or(&[][..], |wire| wire.kinds());
-            let kind = kinds_of(kinds, std::iter::once(&facts));
+            let kind = kinds_of(kinds, std::iter::once(&facts), &[]);
             writeln!(
                 out,
                 "    message {} of the packet, {}: {kind}",

@@ -7,4 +7,5 @@ mod divergence;
 mod exact;
 mod recorded;
 mod snapshots;
+mod together;
 mod walks;

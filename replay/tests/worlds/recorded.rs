@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use netreel_reel::{Event, EventNumber, Header, Record, Reel, ReelWriter, WireText};
+use netreel_reel::{ClockAnchor, Event, EventNumber, Header, Record, Reel, ReelWriter, WireText};
 use netreel_replay::{Driver, Report};
 use netreel_sample_engine::{
     Mode, NetLayer, Script, SimWorld, SimWorldStart, Start, Topology, Tuning,
@@ -48,6 +48,11 @@ pub fn record_with(start: &SimWorldStart, ticks: u64, every: Option<Duration>) -
             node: node.name.clone(),
             engine: "boxes".to_owned(),
             start: node.start.clone(),
+            // All nodes are on one machine: nobody has to guess how far apart their clocks are.
+            clock: ClockAnchor {
+                boot_id: "world".to_owned(),
+                ..ClockAnchor::default()
+            },
             wires: vec![WireText {
                 name: "boxes.wire".to_owned(),
                 text: WIRE.to_owned(),
