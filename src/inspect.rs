@@ -82,5 +82,5 @@ pub fn window(model: Model, view: View, title: String) -> Result<(), Failure> {
         title,
         ..Options::default()
     };
-    netreel_inspector::run(model, options).map_err(Failure::new)
+    netreel_inspector::run(model, options, Box::new(netreel_inspector::Alone::default())).map_err(Failure::new)
 }

@@ -67,7 +67,7 @@ pub fn twice(painter: &Painter, centre: Pos2, color: Color32) {
 
 /// An open ring with a gap in the line: nobody can say.
 pub fn unknown(painter: &Painter, centre: Pos2, color: Color32) {
-    painter.circle(centre, 3.0, crate::theme::PANEL, Stroke::new(1.2, color));
+    painter.circle(centre, 3.0, crate::theme::panel(), Stroke::new(1.2, color));
 }
 
 /// A level: a full octagon-like disc with a bar, a triangle, a ring.
@@ -142,7 +142,7 @@ pub fn flag(painter: &Painter, foot: Pos2, level: Level, strong: bool) {
 
 /// A trigger: a line across a lane between two points that look at it.
 pub fn trigger(painter: &Painter, centre: Pos2, height: f32) {
-    let color = crate::theme::ACCENT;
+    let color = crate::theme::accent();
     let half = height / 2.0;
     let y = centre.y - half..=centre.y + half;
     painter.vline(centre.x, y, (1.5, color));

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use netreel_wire::{Decoded, TreeId, Value};
+use netreel_wire::{Decoded, StreamId, TreeId, Value};
 
 use crate::text;
 
@@ -41,8 +41,11 @@ pub struct FieldRow {
     pub type_name: String,
     /// What it says.
     pub value: String,
-    /// Its bits in the packet.
+    /// Its bits in its stream.
     pub bits: Range<u32>,
+    /// The stream, where that is not the packet itself: what is unpacked from it, or joined from
+    /// several packets.
+    pub stream: Option<u16>,
     /// `@sequence`, without the sign.
     pub annotation: Option<String>,
     /// Whether there are fields below it, and whether they are shown.
@@ -138,6 +141,7 @@ impl Detail {
                 type_name: node.type_name().to_owned(),
                 value: text::value(&node.value()),
                 bits: node.bits(),
+                stream: (node.stream() != StreamId(0)).then(|| node.stream().0.into()),
                 annotation: node.annotation().map(str::to_owned),
                 open: (node.descendants() > 0).then_some(!closed),
                 problem: self.problem(id),
@@ -146,10 +150,21 @@ impl Detail {
         rows
     }
 
-    /// The bits of a field.
+    /// The bits of the packet that a field has: its own, or those of the field of the packet that its
+    /// stream was unpacked from.
     pub fn bits(&self, field: TreeId) -> Option<Range<u32>> {
         let decoded = self.decoded.as_ref()?;
-        Some(decoded.tree.get(field)?.bits())
+        let mut node = decoded.tree.get(field)?;
+        while node.stream() != StreamId(0) {
+            node = decoded.tree.get(node.parent()?)?;
+        }
+        Some(node.bits())
+    }
+
+    /// How many bits the packet has.
+    pub fn bit_length(&self) -> u32 {
+        let bytes = self.bytes.as_ref().map_or(0, Vec::len);
+        u32::try_from(bytes).unwrap_or(u32::MAX).saturating_mul(8)
     }
 
     /// The innermost fields that own bits of a byte, in wire order.
@@ -163,9 +178,25 @@ impl Detail {
         decoded
             .tree
             .iter()
-            .filter(|node| node.descendants() == 0 && overlaps(&node.bits()))
+            .filter(|node| node.stream() == StreamId(0))
+            .filter(|node| node.descendants() == 0 || self.ends_here(node.id()))
+            .filter(|node| overlaps(&node.bits()))
             .map(|node| node.id())
             .collect()
+    }
+
+    /// Whether all that is below a field is in another stream.
+    fn ends_here(&self, field: TreeId) -> bool {
+        let Some(decoded) = &self.decoded else {
+            return false;
+        };
+        let Some(node) = decoded.tree.get(field) else {
+            return false;
+        };
+        let first = field.0.saturating_add(1);
+        let mut below = first..first.saturating_add(node.descendants());
+        let node = |id| decoded.tree.get(TreeId(id));
+        below.all(|id| node(id).is_some_and(|it| it.stream() != StreamId(0)))
     }
 
     /// The path of a field as diagnostics spell it: `messages[2].create.object`.
@@ -208,8 +239,12 @@ impl Detail {
             Value::None => String::new(),
             value => format!(" = {}", text::value(&value)),
         };
+        let of = match node.stream() {
+            StreamId(0) => String::new(),
+            StreamId(stream) => format!(" of stream {stream}, which is inside the packet's marked bits"),
+        };
         format!(
-            "{path}: {}{value}, bits {}..{}",
+            "{path}: {}{value}, bits {}..{}{of}",
             node.type_name(),
             node.bits().start,
             node.bits().end

@@ -11,6 +11,9 @@ mod crowd;
 mod detail;
 mod filter;
 mod findings;
+mod folds;
+mod grow;
+mod hint;
 mod hulls;
 mod index;
 mod judged;
@@ -26,6 +29,7 @@ mod taken;
 pub mod text;
 mod timeline;
 mod times;
+mod trail;
 mod type_names;
 
 use std::collections::BTreeMap;
@@ -43,6 +47,7 @@ pub use command::{Command, Hover, Step};
 pub use detail::{BitOrder, Detail, FieldRow, HEX_COLUMNS, HexRow, mask};
 pub use filter::Filter;
 pub use findings::{EvidenceRow, FindingRow};
+pub use folds::Folds;
 pub use nodes::LaneNote;
 pub use outcome::Outcome;
 pub use ownership::{Row, Shown, Stretch};
@@ -53,7 +58,11 @@ pub use timeline::{ARROWS_MAX, Arrow, Bucket, Flag, MinimapColumn, Traffic};
 /// Stands for what only a walk over all packets can tell, until somebody has made it.
 const NOT_YET: &str = "being worked out";
 
-/// What is picked out. One selection serves all views.
+/// So many messages about an object are looked at for one that is in view.
+const ABOUT_MAX: usize = 4096;
+
+/// What is picked out: the focus, which serves all views, and apart from it the finding whose story
+/// is pinned until somebody ends it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
     /// A packet.
@@ -62,7 +71,7 @@ pub struct Selection {
     pub message: Option<MessageId>,
     /// A pinned field of the packet.
     pub field: Option<TreeId>,
-    /// A finding, by its place in the history.
+    /// The finding whose story is pinned, by its place in the history.
     pub finding: Option<usize>,
     /// An object.
     pub object: Option<u64>,
@@ -91,6 +100,7 @@ pub struct Model {
     detail: Detail,
     names: names::Names,
     trigger_lanes: BTreeMap<u64, NodeId>,
+    trail: trail::Trail,
     /// Whether somebody has selected something or moved through time.
     is_looked_at: bool,
 }
@@ -132,6 +142,7 @@ impl Model {
             detail: Detail::default(),
             names: names::Names::new(&session),
             trigger_lanes: BTreeMap::new(),
+            trail: trail::Trail::default(),
             is_looked_at: false,
             session,
         };
@@ -172,7 +183,7 @@ impl Model {
 
     /// The visible time over so many pixels.
     pub fn scale(&self, width: f32) -> Scale {
-        Scale::new(&self.visible, width)
+        Scale::folded(&self.visible, width, self.index.folds.clone())
     }
 
     /// The filter.
@@ -192,11 +203,14 @@ impl Model {
 
     /// All that can be shown: the session and a little room on both sides.
     pub fn whole(&self) -> Range<SessionTime> {
+        let folds = &self.index.folds;
         let span = &self.session.span;
-        let length = span.end.0.saturating_sub(span.start.0).max(RANGE_NS_MIN);
+        let (start, end) = (folds.axis(span.start.0), folds.axis(span.end.0));
+        let length = end.saturating_sub(start).max(RANGE_NS_MIN);
         let room = length / 40;
-        SessionTime(span.start.0.saturating_sub(room))
-            ..SessionTime(span.start.0.saturating_add(length).saturating_add(room))
+        let start = folds.session(start.saturating_sub(room));
+        let end = folds.session(folds.axis(span.start.0).saturating_add(length).saturating_add(room));
+        SessionTime(start)..SessionTime(end)
     }
 
     /// The bits of the selected packet that light up: what the pointer is over, else the pinned
@@ -218,8 +232,10 @@ impl Model {
             return self.detail.bits(field);
         }
         let facts = self.session.message(self.selection.message?)?.facts;
-        // A message inside another stream is no part of the packet's own bytes.
-        (facts.stream == StreamId(0)).then_some(facts.bits)
+        // A message inside another stream is no part of the packet's own bytes, and what was joined
+        // from several packets not of this one's.
+        let is_own = facts.stream == StreamId(0) && facts.bits.end <= self.detail.bit_length();
+        is_own.then_some(facts.bits)
     }
 
     /// The bits of the selected message, in its stream.
@@ -304,7 +320,9 @@ impl Model {
                 format!("findings: {}", self.why_not_yet().unwrap_or("none")),
             );
         };
-        let worst = self.judged.finding_order.first();
+        // Whoever looks at another finding than the worst is told of that one.
+        let worst = self.selection.finding.as_ref();
+        let worst = worst.or(self.judged.finding_order.first());
         let worst = worst.and_then(|&place| self.history().findings.get(place));
         match (judgement.verdict, worst) {
             (Verdict::Wrong, Some(worst)) => {
@@ -358,7 +376,7 @@ impl Model {
                     more => format!(", received {} times", more + 1),
                 }
             )),
-            _ => lines.push(table::fate(&packet)),
+            _ => lines.push(self.fate_text(id, &packet)),
         }
         lines.extend(
             packet
@@ -382,27 +400,43 @@ impl Model {
         self.selection.message = None;
         self.selection.field = None;
         self.hover = None;
-        let keeps = self.story.iter().any(|piece| piece.packet == id);
-        if !keeps {
-            self.selection.finding = None;
-            self.story.clear();
+        if let Some(object) = self.object_of(id) {
+            self.set_object(Some(object));
+        }
+    }
+
+    /// The object that goes with a packet: the story's where it is a piece of that, the selected one
+    /// where it is about it, else what its most telling message is about.
+    fn object_of(&self, id: PacketId) -> Option<u64> {
+        if self.story.iter().any(|piece| piece.packet == id)
+            && let Some(finding) = self.selection.finding
+            && let Some(told) = self.history().findings.get(finding)
+            && told.object.is_some()
+        {
+            return told.object;
         }
         let messages = self.look(id).map(|look| look.messages).unwrap_or_default();
-        let about = messages
-            .iter()
-            .filter(|facts| facts.object.is_some())
-            .max_by_key(|facts| {
-                let role = self
-                    .session
-                    .kind_of(facts)
-                    .map(|kind| lead::weight(kind.role));
-                // Of equals the first in the packet.
-                (role, std::cmp::Reverse(facts.bits.start))
-            })
-            .and_then(|facts| facts.object);
-        if about.is_some() && !keeps {
-            self.select_object(about);
+        let selected = self.selection.object;
+        if selected.is_some() && messages.iter().any(|facts| facts.object == selected) {
+            return selected;
         }
+        let about = messages.iter().filter(|facts| facts.object.is_some());
+        let about = about.max_by_key(|facts| {
+            let kind = self.session.kind_of(facts);
+            let role = kind.map(|kind| lead::weight(kind.role));
+            // Of equals the first in the packet.
+            (role, std::cmp::Reverse(facts.bits.start))
+        });
+        about.and_then(|facts| facts.object)
+    }
+
+    /// The messages about an object that engines were handed or made themselves, in the order of
+    /// time.
+    fn messages_about(&self, object: u64) -> impl Iterator<Item = MessageId> + '_ {
+        let known = self.history().objects.get(&object);
+        let deliveries = known.map_or(&[][..], |object| &object.deliveries);
+        let deliveries = deliveries.iter();
+        deliveries.filter_map(|&place| self.began(place))
     }
 
     /// A packet from close up, as far as it can be told by now.
@@ -426,10 +460,54 @@ impl Model {
         }
     }
 
+    /// Selects an object. The packet goes with it: it stays where it is about the object, else it is
+    /// the first in view that is, or the first of all.
     fn select_object(&mut self, object: Option<u64>) {
+        self.set_object(object);
+        let Some(object) = object else { return };
+        let is_about = |id| {
+            let look: Option<Look> = self.look(id);
+            look.is_some_and(|look| look.messages.iter().any(|it| it.object == Some(object)))
+        };
+        if self.selection.packet.is_some_and(is_about) {
+            return;
+        }
+        let in_view = |message: &MessageId| {
+            let packet = self.session.message(*message).map(|it| it.packet);
+            let arrow = packet.and_then(|id| self.arrow(id));
+            arrow.is_some_and(|arrow| self.visible.contains(&arrow.start))
+        };
+        let near = self.messages_about(object).take(ABOUT_MAX).find(in_view);
+        let message = near.or_else(|| self.messages_about(object).next());
+        let packet = message.and_then(|id| self.session.message(id)).map(|it| it.packet);
+        match packet {
+            Some(packet) => {
+                self.select_packet(packet);
+                self.selection.message = message;
+                self.set_object(Some(object));
+            }
+            None => self.select_no_packet(),
+        }
+    }
+
+    fn select_no_packet(&mut self) {
+        self.selection.packet = None;
+        self.selection.message = None;
+        self.selection.field = None;
+        self.detail = Detail::default();
+    }
+
+    fn set_object(&mut self, object: Option<u64>) {
         self.selection.object = object;
+        self.arrange_objects();
+    }
+
+    /// Makes the rows of the objects anew.
+    fn arrange_objects(&mut self) {
         let judged = &self.judged;
-        self.object_rows = ownership::rows(&judged.summaries, &judged.history, object);
+        let object = self.selection.object;
+        let taken = self.filter.objects();
+        self.object_rows = ownership::rows(&judged.summaries, &judged.history, object, taken);
     }
 
     fn select_nothing(&mut self) {
@@ -437,13 +515,35 @@ impl Model {
         self.story.clear();
         self.detail = Detail::default();
         self.hover = None;
-        self.select_object(None);
+        self.set_object(None);
+    }
+
+    /// Lets go of one thing: the time cursor, else what is in focus, else the story.
+    fn let_go(&mut self) {
+        let focus = Selection {
+            finding: None,
+            ..self.selection
+        };
+        if self.cursor.is_some() {
+            self.cursor = None;
+        } else if focus != Selection::default() {
+            self.select_no_packet();
+            self.set_object(None);
+        } else {
+            self.end_story();
+        }
+    }
+
+    fn end_story(&mut self) {
+        self.selection.finding = None;
+        self.story.clear();
     }
 
     fn set_filter(&mut self, text: String) {
         let links = &self.index.links;
         let history = (!self.lacks_history()).then_some(&self.judged.history);
         self.filter.set(text, &self.session, history, links);
+        self.arrange_objects();
     }
 
     /// Takes in the history if it has come, and what the filter has found since the last frame.
@@ -451,12 +551,18 @@ impl Model {
     pub fn advance(&mut self) -> bool {
         self.take_history();
         self.look_again();
-        self.filter.advance(&self.session)
+        let before = self.filter.objects().map(|objects| objects.len());
+        let more = self.filter.advance(&self.session);
+        if self.filter.objects().map(|objects| objects.len()) != before {
+            self.arrange_objects();
+        }
+        more
     }
 
     /// Waits until the filter has looked at all packets.
     pub fn finish_filter(&mut self) {
         self.filter.finish(&self.session);
+        self.arrange_objects();
     }
 
     /// How many bytes of memory the model takes beside the session and the history, by what they

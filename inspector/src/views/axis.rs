@@ -22,24 +22,60 @@ pub fn time_rect(view: Rect, model: &Model) -> Rect {
 
 /// Draws the axis over `axis` and faint lines down to `bottom`.
 pub fn show(painter: &Painter, axis: Rect, bottom: f32, scale: &Scale) {
-    painter.rect_filled(axis, 0.0, theme::PANEL);
+    painter.rect_filled(axis, 0.0, theme::panel());
+    let mut behind = f32::MIN;
     for tick in ticks(scale, 110.0) {
         let x = (axis.left() + scale.x(tick.time)).round() + 0.5;
         if tick.label.is_empty() {
-            painter.vline(x, axis.bottom() - 3.0..=axis.bottom(), (1.0, theme::LINE));
+            painter.vline(x, axis.bottom() - 3.0..=axis.bottom(), (1.0, theme::line()));
             continue;
         }
-        painter.vline(x, axis.bottom() - 6.0..=bottom, (1.0, theme::FAINT));
-        let label = painter.layout_no_wrap(tick.label, theme::small(), theme::WEAK);
+        painter.vline(x, axis.bottom() - 6.0..=bottom, (1.0, theme::faint()));
+        let label = painter.layout_no_wrap(tick.label, theme::small(), theme::weak());
         // The last one stands before its line where there is no room behind it.
         let left = match x + 4.0 + label.size().x <= axis.right() + MARGIN {
             true => x + 4.0,
             false => x - 4.0 - label.size().x,
         };
+        // Where there is no room for it either, its line is enough.
+        if left < behind {
+            continue;
+        }
+        behind = left + label.size().x + 8.0;
         let top = axis.center().y - label.size().y / 2.0;
-        painter.galley(pos2(left, top), label, theme::WEAK);
+        painter.galley(pos2(left, top), label, theme::weak());
     }
-    painter.hline(axis.x_range(), axis.bottom() - 0.5, (1.0, theme::LINE));
+    painter.hline(axis.x_range(), axis.bottom() - 0.5, (1.0, theme::line()));
+}
+
+/// Draws what is folded: a band over `view` with two edges, and how long it is where that is wanted.
+pub fn gaps(painter: &Painter, view: Rect, time: Rect, scale: &Scale, named: bool) {
+    for (gap, length) in scale.gaps() {
+        let x = |at| (time.left() + scale.x(at)).clamp(time.left() - 4.0, time.right() + 4.0);
+        let band = Rect::from_x_y_ranges(x(gap.start)..=x(gap.end), view.y_range());
+        painter.rect_filled(band, 0.0, theme::background());
+        for x in [band.left(), band.right()] {
+            let points: Vec<_> = (0..=(band.height() / 5.0) as usize)
+                .map(|step| {
+                    let aside = if step % 2 == 0 { -2.0 } else { 2.0 };
+                    pos2(x + aside, band.top() + step as f32 * 5.0)
+                })
+                .collect();
+            let edge = egui::Stroke::new(1.0, theme::plain());
+            painter.add(egui::Shape::line(points, edge));
+        }
+        if !named {
+            continue;
+        }
+        let text = format!("{length} idle");
+        let galley = painter.layout_no_wrap(text, theme::small(), theme::weak());
+        let middle = (band.center().x - galley.size().x / 2.0)
+            .min(time.right() - galley.size().x)
+            .max(time.left());
+        let behind = Rect::from_min_size(pos2(middle, view.top() + 3.0), galley.size());
+        painter.rect_filled(behind.expand(3.0), 2.0, theme::panel());
+        painter.galley(behind.min, galley, theme::weak());
+    }
 }
 
 /// Draws the time cursor.
@@ -48,7 +84,7 @@ pub fn cursor(painter: &Painter, time: Rect, scale: &Scale, model: &Model) {
     let x = (time.left() + scale.x(at)).round() + 0.5;
     if time.x_range().contains(x) {
         let points = [pos2(x, time.top()), pos2(x, time.bottom())];
-        let line = egui::Stroke::new(1.0, theme::faded(theme::ACCENT, 0.8));
+        let line = egui::Stroke::new(1.0, theme::faded(theme::accent(), 0.8));
         painter.extend(egui::Shape::dashed_line(&points, line, 4.0, 3.0));
     }
 }
@@ -67,6 +103,7 @@ pub fn navigate(
     let Some(pointer) = response.hover_pos() else {
         return;
     };
+    note_pointer(ui, scale.time(pointer.x - time.left()));
     let (lines, sideways) = wheel(ui);
     if lines != 0.0 {
         commands.push(Command::Zoom {
@@ -86,7 +123,27 @@ pub fn navigate(
     }
 }
 
-/// The time under the pointer.
+fn pointer_key() -> egui::Id {
+    egui::Id::unique("time under the pointer")
+}
+
+/// Remembers what time the pointer is at.
+fn note_pointer(ui: &Ui, time: SessionTime) {
+    let known: Option<SessionTime> = ui.ctx().data(|data| data.get_temp(pointer_key()));
+    if known != Some(time) {
+        ui.ctx().data_mut(|data| {
+            data.insert_temp(pointer_key(), time);
+        });
+        ui.ctx().request_repaint();
+    }
+}
+
+/// The time that the pointer was over last.
+pub fn pointer_time(ui: &Ui) -> Option<SessionTime> {
+    ui.ctx().data(|data| data.get_temp(pointer_key()))
+}
+
+/// The time at a place that was clicked or is pointed at.
 pub fn time_at(response: &Response, time: Rect, scale: &Scale) -> Option<SessionTime> {
     let pointer = response.interact_pointer_pos().or(response.hover_pos())?;
     Some(scale.time(pointer.x - time.left()))

@@ -30,7 +30,7 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
         &format!("{link}   {kinds}"),
     );
     if let Some(sentence) = model.detail().note() {
-        note(ui, sentence, theme::WARNING);
+        note(ui, sentence, theme::warning());
     }
     problems(ui, model);
     outcomes(ui, model, id);
@@ -78,11 +78,11 @@ fn outcomes(ui: &mut Ui, model: &Model, id: PacketId) {
         let (rect, response) =
             ui.allocate_exact_size(vec2(ui.available_width(), ROW), Sense::hover());
         let painter = ui.painter();
-        painter.rect_filled(rect, 0.0, theme::RELATED);
+        painter.rect_filled(rect, 0.0, theme::related());
         let color = if outcome.ignored {
-            theme::WARNING
+            theme::warning()
         } else {
-            theme::WEAK
+            theme::weak()
         };
         let sentence = outcome.sentence();
         let room = rect.width() - 20.0;
@@ -95,7 +95,7 @@ fn outcomes(ui: &mut Ui, model: &Model, id: PacketId) {
 
 fn problems(ui: &mut Ui, model: &Model) {
     for problem in model.detail().problems().into_iter().take(3) {
-        note(ui, &problem, theme::ERROR);
+        note(ui, &problem, theme::error());
     }
 }
 
@@ -141,26 +141,26 @@ fn line(
     response.widget_info(|| WidgetInfo::selected(Role::Button, true, pinned, &label));
     let painter = ui.painter().with_clip_rect(rect.intersect(ui.clip_rect()));
     if pinned {
-        painter.rect_filled(rect, 0.0, theme::SELECTED);
+        painter.rect_filled(rect, 0.0, theme::selected());
     } else if lit || response.hovered() {
-        painter.rect_filled(rect, 0.0, theme::RELATED);
+        painter.rect_filled(rect, 0.0, theme::related());
     }
     if within {
         let bar = Rect::from_min_size(rect.min, vec2(2.0, rect.height()));
-        painter.rect_filled(bar, 0.0, theme::faded(theme::ACCENT, 0.7));
+        painter.rect_filled(bar, 0.0, theme::faded(theme::accent(), 0.7));
     }
     let y = rect.center().y;
     let left = rect.left() + 20.0 + row.depth as f32 * INDENT;
     if let Some(open) = row.open {
-        glyph::triangle(&painter, pos2(left - 7.0, y), open, theme::WEAK);
+        glyph::triangle(&painter, pos2(left - 7.0, y), open, theme::weak());
     }
     let name = if row.open.is_some() {
-        theme::TEXT
+        theme::text()
     } else {
-        theme::WEAK
+        theme::weak()
     };
     let name = if row.problem.is_some() {
-        theme::ERROR
+        theme::error()
     } else {
         name
     };
@@ -174,14 +174,17 @@ fn line(
         )
         .right();
     let value_left = (rect.left() + values).max(end + 10.0);
-    let bits = format!("{}..{}", row.bits.start, row.bits.end);
+    let bits = match row.stream {
+        None => format!("{}..{}", row.bits.start, row.bits.end),
+        Some(stream) => format!("stream {stream}  {}..{}", row.bits.start, row.bits.end),
+    };
     let bits_left = painter
         .text(
             pos2(rect.right() - 10.0, y),
             Align2::RIGHT_CENTER,
             bits,
             theme::small(),
-            theme::DIM,
+            theme::dim(),
         )
         .left();
     let text = match &row.problem {
@@ -190,9 +193,9 @@ fn line(
         None => row.value.clone(),
     };
     let color = match (&row.problem, row.value.is_empty()) {
-        (Some(_), _) => theme::ERROR,
-        (None, true) => theme::DIM,
-        (None, false) => theme::TEXT,
+        (Some(_), _) => theme::error(),
+        (None, true) => theme::dim(),
+        (None, false) => theme::text(),
     };
     let room = bits_left - value_left - 8.0;
     let galley = findings::elided(&painter, &text, theme::mono(), room, color);
@@ -209,7 +212,7 @@ fn line(
                 Align2::LEFT_CENTER,
                 text,
                 theme::small(),
-                theme::DIM,
+                theme::dim(),
             );
         }
     }
