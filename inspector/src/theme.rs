@@ -272,14 +272,19 @@ pub fn faded(color: Color32, part: f32) -> Color32 {
 /// A colour mixed into that of the panel, so much of it; never so little that a line of it cannot be
 /// seen.
 pub fn quiet(color: Color32, part: f32) -> Color32 {
-    let mixed = panel().lerp_to_gamma(color, part);
-    readable(mixed, panel(), LINE_CONTRAST)
+    mixed(color, part, LINE_CONTRAST)
 }
 
 /// The same for text, which takes more.
 pub fn quiet_text(color: Color32, part: f32) -> Color32 {
-    let mixed = panel().lerp_to_gamma(color, part);
-    readable(mixed, panel(), TEXT_CONTRAST)
+    mixed(color, part, TEXT_CONTRAST)
+}
+
+fn mixed(color: Color32, part: f32, least: f32) -> Color32 {
+    let steps = (0..=10).map(|step| part + (1.0 - part) * step as f32 / 10.0);
+    let mut steps = steps.map(|part| panel().lerp_to_gamma(color, part));
+    let found = steps.find(|mixed| contrast(*mixed, panel()) >= least);
+    found.unwrap_or_else(|| readable(color, panel(), least))
 }
 
 /// Text in a colour on another: light or dark, whichever reads better.

@@ -99,12 +99,14 @@ pub fn draw(
         5 => (2.4, 1.0),
         4 => (2.0, 1.0),
         3 => (1.2, if quiet { 0.6 } else { 0.9 }),
-        2 => (1.3, crowd.max(0.4) * if quiet { 0.6 } else { 0.95 }),
-        1 if role == Some(Role::Update) => (1.0, crowd.max(0.5) * 0.6),
-        1 => (1.0, crowd.max(0.5) * 0.5),
+        2 => (1.3, crowd * if quiet { 0.6 } else { 0.95 }),
+        1 if role == Some(Role::Update) => (1.0, crowd * 0.4),
+        1 => (1.0, crowd * 0.3),
         _ => (1.0, 0.0),
     };
     let shade = match arrow.matches || arrow.selected || arrow.evidence {
+        // Each can be seen alone; very many are seen together.
+        true if crowd < 1.0 && strength < 1.0 => theme::faded(color, strength.max(0.12)),
         true => theme::quiet(color, strength),
         false => theme::faded(color, 0.14),
     };

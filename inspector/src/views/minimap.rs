@@ -38,7 +38,7 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     if let Some(taken) = &taken {
         strip(&painter, view, time, taken, most, (theme::accent(), 1.0));
     }
-    axis::gaps(&painter, view, time, &whole, false);
+    axis::gaps(&painter, view, time, &whole);
     flags(&painter, view, time, &whole, model);
     window(&painter, view, time, &whole, model);
     let held = edges(ui, view, time, &whole, model, commands);

@@ -82,7 +82,7 @@ pub fn show(ui: &mut Ui, model: &Model, with_axis: bool, commands: &mut Vec<Comm
     });
     let below = Rect::from_min_max(pos2(time.left(), full.top() + HEAD), full.max);
     let painter = ui.painter().with_clip_rect(below.intersect(ui.clip_rect()));
-    axis::gaps(&painter, below, time, &scale, false);
+    axis::gaps(&painter, below, time, &scale);
     axis::cursor(&painter, below, &scale, model);
 }
 

@@ -7,9 +7,6 @@ use super::axis;
 use super::top::{Asked, Bar};
 use crate::{glyph, theme};
 
-/// Room for what stands at the right.
-const RIGHT: f32 = 420.0;
-
 fn small(ui: &mut Ui, sign: &str, name: &str) -> egui::Response {
     let text = RichText::new(sign).font(theme::mono()).color(theme::text());
     let button = egui::Button::new(text).min_size(vec2(18.0, 16.0));
@@ -40,7 +37,14 @@ pub fn show(ui: &mut Ui, model: &Model, bar: &mut Bar, commands: &mut Vec<Comman
                 commands.push(Command::EndStory);
             }
         }
-        let room = ui.available_width() - RIGHT;
+        let right = [
+            (40.0, true),
+            (210.0, model.cursor().is_some()),
+            (230.0, axis::pointer_time(ui).is_some()),
+            (210.0, !model.session().warnings().is_empty()),
+        ];
+        let right = right.iter().filter(|(_, is_there)| *is_there);
+        let room = ui.available_width() - right.map(|(width, _)| width).sum::<f32>();
         let clicked = ui
             .scope(|ui| {
                 ui.set_max_width(room.max(60.0));

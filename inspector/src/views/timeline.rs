@@ -1,7 +1,7 @@
 //! A lane a node, time to the right, an arrow from each send to its receive.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use egui::{Painter, Pos2, Rect, Response, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
 use netreel_inspector_model::{Arrow, Bucket, Command, Flag, Hover, Model, Scale, Traffic};
@@ -47,9 +47,9 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
 
     let painter = ui.painter().with_clip_rect(view.intersect(ui.clip_rect()));
     painter.rect_filled(view, 0.0, theme::panel());
-    axis::show(&painter, axis_rect, view.bottom(), &scale);
     let below = Rect::from_min_max(axis_rect.min, pos2(time.right(), view.bottom()));
-    axis::gaps(&painter.with_clip_rect(below), below, time, &scale, true);
+    axis::gaps(&painter.with_clip_rect(below), below, time, &scale);
+    axis::show(&painter, axis_rect, view.bottom(), &scale);
     lanes::show(&painter, model, view, &lanes, &scale);
     let inside = painter.with_clip_rect(time.intersect(painter.clip_rect()));
     let mut labels = Labels::default();
@@ -151,23 +151,28 @@ fn names(
         .filter(|(Reverse(prominence), _)| *prominence >= 2)
         .collect();
     wanted.sort_by_key(|(prominence, arrow)| (*prominence, arrow.start));
-    let mut said_at: BTreeMap<(Option<KindId>, u16, bool), f32> = BTreeMap::new();
+    let mut said_at: BTreeMap<(Option<KindId>, u16), f32> = BTreeMap::new();
+    let mut told_at: BTreeSet<(String, u16, i64)> = BTreeSet::new();
     let mut named = 0;
     for (Reverse(prominence), arrow) in wanted {
         let line = lanes.line(scale, arrow);
         if !lanes.time.x_range().contains(line.start.x) {
             continue;
         }
-        let key = (arrow.kind, arrow.from.0, prominence >= 4);
-        let before = said_at.insert(key, line.start.x);
-        let goes_on = before.is_some_and(|before| line.start.x - before < STRETCH);
-        if goes_on && prominence < 4 {
-            continue;
+        let text = model.lead_text(arrow.packet);
+        // The same said to several nodes at once has its name once.
+        let about = (line.start.x / 8.0).round() as i64;
+        let is_new = told_at.insert((text.clone(), arrow.from.0, about));
+        if prominence < 4 {
+            let before = said_at.insert((arrow.kind, arrow.from.0), line.start.x);
+            let goes_on = before.is_some_and(|before| line.start.x - before < STRETCH);
+            if goes_on || !is_new {
+                continue;
+            }
         }
         let color = arrows::color(model, arrow);
         let strong = prominence >= 4 || !told;
         let color = theme::quiet_text(color, if strong { 1.0 } else { 0.75 });
-        let text = model.lead_text(arrow.packet);
         labels.place(painter, lanes.time, line.start, &text, color);
         named += 1;
         if named == NAMED_MAX {

@@ -138,10 +138,10 @@ fn menus(ui: &mut Ui, bar: &mut Bar, settings: &Settings) {
 fn ways(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     let (back, forward) = model.ways();
     for (name, what, is_there, command) in [
-        ("◀", "back (Alt+left)", back, Command::Back),
-        ("▶", "forward (Alt+right)", forward, Command::Forward),
+        ("←", "back (Alt+left)", back, Command::Back),
+        ("→", "forward (Alt+right)", forward, Command::Forward),
     ] {
-        let text = RichText::new(name).size(10.0);
+        let text = RichText::new(name).font(theme::mono());
         let button = Button::new(text).min_size(vec2(22.0, 20.0));
         let response = ui.add_enabled(is_there, button.fill(Color32::TRANSPARENT));
         let label = what.to_owned();
@@ -281,11 +281,11 @@ fn zoom(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
 
 fn small(ui: &mut Ui, name: &str, what: &str) -> bool {
     let text = RichText::new(name).font(theme::mono()).color(theme::text());
-    ui.add(
-        Button::new(text)
-            .min_size(vec2(24.0, 20.0))
-            .fill(Color32::TRANSPARENT),
-    )
-    .on_hover_text(what)
-    .clicked()
+    let button = Button::new(text).min_size(vec2(24.0, 20.0));
+    let response = ui.add(button.fill(Color32::TRANSPARENT));
+    if !name.starts_with(char::is_alphabetic) {
+        // A sign is no name.
+        response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, what));
+    }
+    response.on_hover_text(what).clicked()
 }
