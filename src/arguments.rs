@@ -157,7 +157,7 @@ pub enum Topology {
 }
 
 /// What is read, and with which wire.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub struct Source {
     /// Reels, folders of reels, or packet captures (pcap, pcapng).
     #[arg(required = true, value_name = "PATH")]
@@ -461,10 +461,16 @@ pub struct Inspect {
     /// Draw into this file instead of opening a window.
     #[arg(long, value_name = "FILE.png")]
     pub screenshot: Option<PathBuf>,
-    /// What to draw: `timeline`, `packets`, `objects` or `findings`.
+    /// What to show: `timeline`, `packets`, `objects` or `findings`.
     #[arg(long, value_name = "NAME", default_value = "timeline")]
     pub view: String,
     /// The picture's size in pixels, from 320x240 to 8192x8192.
     #[arg(long, value_name = "WxH", default_value = "1600x1000")]
     pub size: String,
+    /// The colours: `dark`, `light`, or as the system has them. Without it those chosen last.
+    #[arg(long, value_name = "THEME")]
+    pub theme: Option<String>,
+    /// Show what is recorded while it is recorded.
+    #[arg(long, conflicts_with = "screenshot")]
+    pub follow: bool,
 }

@@ -22,6 +22,9 @@ use crate::views::{
 /// How soon there is a next frame while the filter looks at packets.
 const FILTERING: Duration = Duration::from_millis(16);
 
+/// How soon there is a next frame while something is opened.
+const WORKING: Duration = Duration::from_millis(250);
+
 /// What to show.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum View {
@@ -157,14 +160,10 @@ impl Inspector {
                 self.settings.opened(&title);
                 self.title = Some(title);
             }
-            Answer::Grown {
-                session,
-                history,
-                live,
-            } => {
+            Answer::Grown { model, live } => {
                 self.bar.working = None;
                 self.bar.live = live;
-                self.model.grow(session, history);
+                self.model.grow(*model);
             }
             Answer::Failed(sentence) => {
                 self.bar.working = None;
@@ -176,8 +175,16 @@ impl Inspector {
     /// One frame: draws, then does what was asked for.
     pub fn show(&mut self, ui: &mut Ui) {
         theme::apply_theme(ui.ctx(), self.settings.theme());
-        if self.model.advance() || self.bar.working.is_some() {
+        if self.model.advance() {
             ui.ctx().request_repaint_after(FILTERING);
+        }
+        match self.bar.working {
+            Some(_) => {
+                ui.ctx().request_repaint_after(WORKING);
+                let now = ui.input(|input| input.time);
+                self.bar.since.get_or_insert(now);
+            }
+            None => self.bar.since = None,
         }
         let mut commands = Vec::new();
         self.keys(ui, &mut commands);
@@ -301,6 +308,10 @@ impl Inspector {
                 self.bar.live = false;
                 self.requests.push(Request::Follow(follow));
             }
+            top::Asked::Cancel => {
+                self.bar.working = None;
+                self.requests.push(Request::Cancel);
+            }
             top::Asked::Recent(path) => self.requests.push(Request::Open(vec![path.into()])),
         }
     }
@@ -349,6 +360,13 @@ impl Inspector {
             .show(ui, |ui| status::show(ui, model, bar, commands));
         let settings = &mut self.settings;
         CentralPanel::default().frame(plain()).show(ui, |ui| {
+            // Nothing is there yet: what there is to say is what is being done.
+            if model.session().nodes.is_empty()
+                && let Some(working) = &bar.working
+            {
+                findings::empty(ui, &format!("{working}…"));
+                return;
+            }
             minimap::show(ui, model, commands);
             let rect = ui.available_rect_before_wrap();
             let mut dividers = Dividers::default();

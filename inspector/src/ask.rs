@@ -4,8 +4,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use netreel_inspector_model::Model;
-use netreel_protocol::history::History;
-use netreel_protocol::session::Session;
 
 use crate::settings::Settings;
 
@@ -18,6 +16,8 @@ pub enum Request {
     Wire(PathBuf),
     /// Follow what is shown while it is recorded, or no longer.
     Follow(bool),
+    /// No longer work on what was asked for last.
+    Cancel,
     /// Keep how the window is laid out.
     Keep(Settings),
 }
@@ -35,10 +35,8 @@ pub enum Answer {
     },
     /// The same session, further on.
     Grown {
-        /// As far as it has come.
-        session: Arc<Session>,
-        /// What followed.
-        history: Arc<History>,
+        /// As far as it has come, with its history.
+        model: Box<Model>,
         /// Whether more may come.
         live: bool,
     },
@@ -67,7 +65,7 @@ pub struct Alone {
 
 impl Host for Alone {
     fn ask(&mut self, request: Request) {
-        self.refused |= !matches!(request, Request::Keep(_));
+        self.refused |= !matches!(request, Request::Keep(_) | Request::Cancel);
     }
 
     fn answers(&mut self) -> Vec<Answer> {

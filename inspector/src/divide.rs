@@ -133,8 +133,11 @@ impl Dividers {
                     true => 1.0 - part,
                     false => part,
                 };
+                let before = settings.clone();
                 divider.set(settings, Some(share));
-                ui.ctx().request_repaint();
+                if *settings != before {
+                    ui.ctx().request_repaint();
+                }
             }
             if response.double_clicked() {
                 divider.set(settings, None);

@@ -6,6 +6,7 @@ use std::ops::Range;
 use netreel_wire::{Decoded, StreamId, TreeId, Value};
 
 use crate::text;
+use crate::variety::ByteColumn;
 
 /// Where bit 0 of a byte is: which of the two ways the wire fills bytes with fields.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,6 +27,7 @@ pub struct Detail {
     collapsed: BTreeSet<TreeId>,
     pub(crate) note: Option<String>,
     pub(crate) waits: bool,
+    pub(crate) columns: Vec<ByteColumn>,
 }
 
 /// One line of the field tree.
@@ -76,12 +78,18 @@ impl Detail {
             collapsed: BTreeSet::new(),
             note: None,
             waits: false,
+            columns: Vec::new(),
         }
     }
 
     /// Why the bytes are not those that were on the wire, if they are not.
     pub fn note(&self) -> Option<&str> {
         self.note.as_deref()
+    }
+
+    /// Where no wire describes it: how each byte varies among the packets of its link.
+    pub fn columns(&self) -> &[ByteColumn] {
+        &self.columns
     }
 
     /// Whether its fields depend on packets that nobody has read yet.

@@ -1,22 +1,18 @@
 //! The same session, further on: a recording that is followed.
 
-use std::sync::Arc;
-
-use netreel_protocol::history::History;
 use netreel_protocol::session::{PacketId, Session, SessionTime};
 
-use crate::judged::Judged;
-use crate::{Model, Selection, index, names, type_names};
+use crate::{Model, Selection};
 
 /// What a finding is known by when it has another place.
 type Known = (&'static str, u16, Option<u64>, SessionTime);
 
 impl Model {
-    /// Takes in what has come since. Who looks at something goes on looking at it; who looks at the
+    /// Takes in what has come since, of a model of the same recording further on. Who looks at something goes on looking at it; who looks at the
     /// end sees the new end, and who has not looked around sees what is told of the whole.
-    pub fn grow(&mut self, session: Arc<Session>, history: Arc<History>) {
+    pub fn grow(&mut self, further: Model) {
         let before = self.selection;
-        let packet = before.packet.and_then(|id| self.same_packet(id, &session));
+        let packet = before.packet.and_then(|id| self.same_packet(id, further.session()));
         let finding = self.known_finding(before.finding);
         let span = self.span();
         let whole = self.whole();
@@ -24,19 +20,25 @@ impl Model {
         let is_end = !is_whole && self.visible.end >= span.end;
         let visible = self.visible.clone();
 
-        self.index = index::Index::new(&session);
-        self.names = names::Names::new(&session);
-        self.type_names = type_names::TypeNames::default();
+        let Model {
+            session,
+            index,
+            judged,
+            names,
+            trigger_lanes,
+            unread,
+            ..
+        } = further;
+        self.session = session;
+        self.index = index;
+        self.names = names;
+        self.trigger_lanes = trigger_lanes;
+        self.unread = unread;
+        self.type_names = Default::default();
         self.leads = Default::default();
         self.has_sequences = Default::default();
-        if let Ok(mut minimap) = self.minimap.lock() {
-            *minimap = None;
-        }
-        self.trigger_lanes = Default::default();
-        self.session = session;
-        self.trigger_lanes = self.trigger_lanes();
+        self.minimap = Default::default();
         self.select_nothing();
-        let judged = Judged::new(&self.session, history, &self.unread);
         self.settle(judged);
         if !self.is_looked_at && self.selection.finding.is_some() {
             return;

@@ -31,6 +31,7 @@ mod timeline;
 mod times;
 mod trail;
 mod type_names;
+mod variety;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -53,6 +54,7 @@ pub use outcome::Outcome;
 pub use ownership::{Row, Shown, Stretch};
 pub use scale::{RANGE_NS_MIN, Scale, Tick, ticks};
 pub use table::{Column, PacketRow};
+pub use variety::ByteColumn;
 pub use timeline::{ARROWS_MAX, Arrow, Bucket, Flag, MinimapColumn, Traffic};
 
 /// Stands for what only a walk over all packets can tell, until somebody has made it.
@@ -447,6 +449,9 @@ impl Model {
         let mut detail = Detail::new(session.payload(id), decoded, bit_order(session));
         detail.note = self.payload_note(id);
         detail.waits = waits;
+        if session.wire.is_none() {
+            detail.columns = self.byte_columns(id);
+        }
         detail
     }
 

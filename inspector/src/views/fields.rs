@@ -41,6 +41,10 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
         findings::empty(ui, sentence);
         return;
     }
+    if rows.is_empty() && !model.detail().columns().is_empty() {
+        variety(ui, model, id, commands);
+        return;
+    }
     if rows.is_empty() {
         findings::empty(ui, "No wire describes this packet: its fields are unknown.");
         return;
@@ -56,13 +60,61 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     let told = model.selection().message.map(|message| message.0);
     if scroll::changed(ui.ctx(), "fields selection", (id.0, told)) {
         let first = rows.iter().position(is_within).unwrap_or(0);
-        area = area.vertical_scroll_offset(scroll::offset(ui, first, 2.0, rows.len(), ROW));
+        area = area.vertical_scroll_offset(scroll::offset(ui, "fields", (first, 2.0), rows.len(), ROW));
     }
+    scroll::note_length(ui.ctx(), "fields", rows.len());
     area.show_rows(ui, ROW, rows.len(), |ui, range| {
         let values = values_left(ui, &rows);
         for row in rows.get(range).unwrap_or_default() {
             let lights = (lit.contains(&row.id), is_within(row));
             line(ui, model, row, values, lights, commands);
+        }
+    });
+}
+
+/// What can be told without a wire.
+fn variety(ui: &mut Ui, model: &Model, id: PacketId, commands: &mut Vec<Command>) {
+    let said = format!(
+        "No wire says what these bytes are: open one in the menu, or drop it here. {}.",
+        model.link_text(id)
+    );
+    ui.add_space(6.0);
+    ui.horizontal(|ui| {
+        ui.add_space(10.0);
+        ui.set_max_width(ui.available_width() - 10.0);
+        let text = egui::RichText::new(said).font(theme::body());
+        ui.add(egui::Label::new(text.color(theme::weak())).wrap());
+    });
+    ui.add_space(4.0);
+    ui.spacing_mut().item_spacing.y = 0.0;
+    let columns = model.detail().columns();
+    let area = ScrollArea::vertical().id_salt("variety").auto_shrink(false);
+    area.show_rows(ui, ROW, columns.len(), |ui, range| {
+        for column in columns.get(range).unwrap_or_default() {
+            let size = vec2(ui.available_width(), ROW);
+            let (rect, response) = ui.allocate_exact_size(size, Sense::hover());
+            let label = format!("byte column {}: {}", column.offset, column.what);
+            response.widget_info(|| WidgetInfo::labeled(Role::Row, true, &label));
+            let painter = ui.painter().with_clip_rect(rect.intersect(ui.clip_rect()));
+            if model.hover() == Some(Hover::Byte(column.offset)) {
+                painter.rect_filled(rect, 0.0, theme::related());
+            }
+            let y = rect.center().y;
+            let put = |x: f32, text: &str, color| {
+                let room = rect.width() - x - 8.0;
+                let galley = findings::elided(&painter, text, theme::mono(), room, color);
+                let at = pos2(rect.left() + x, y - galley.size().y / 2.0);
+                painter.galley(at, galley, color);
+            };
+            put(10.0, &format!("byte {}", column.offset), theme::weak());
+            let bar = Rect::from_min_size(pos2(rect.left() + 74.0, y - 4.0), vec2(48.0, 8.0));
+            painter.rect_filled(bar, 0.0, theme::faint());
+            let part = vec2((48.0 * column.variety).max(1.0), 8.0);
+            painter.rect_filled(Rect::from_min_size(bar.min, part), 0.0, theme::accent());
+            put(132.0, &column.what, theme::text());
+            if response.hovered() {
+                commands.push(Command::Hover(Some(Hover::Byte(column.offset))));
+            }
         }
     });
 }

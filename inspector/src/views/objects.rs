@@ -64,8 +64,9 @@ pub fn show(ui: &mut Ui, model: &Model, with_axis: bool, commands: &mut Vec<Comm
         && let Some(object) = model.selection().object
         && let Some(place) = rows.iter().position(|row| *row == Row::Object(object))
     {
-        area = area.vertical_scroll_offset(scroll::offset(ui, place, 1.0, rows.len(), ROW));
+        area = area.vertical_scroll_offset(scroll::offset(ui, "objects", (place, 1.0), rows.len(), ROW));
     }
+    scroll::note_length(ui.ctx(), "objects", rows.len());
     let full = ui.max_rect();
     // Over the names the wheel scrolls; over time it zooms, as in every view of time.
     let time = axis::time_rect(full, model);

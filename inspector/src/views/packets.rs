@@ -146,9 +146,11 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
         _ => None,
     };
     if let Some(offset) = target.and_then(|rows| scrolled(&rows, offset, room)) {
-        let most = (model.row_count() as f32 * ROW - room).max(0.0);
+        let before = scroll::length_before(&ctx, "packets").unwrap_or(rows);
+        let most = (rows.min(before) as f32 * ROW - room).max(0.0);
         table = table.vertical_scroll_offset(offset.clamp(0.0, most));
     }
+    scroll::note_length(&ctx, "packets", rows);
     let output = table
         .header(ROW, |mut header| {
             for &(column, _) in &columns {

@@ -26,6 +26,8 @@ pub struct Bar {
     pub live: bool,
     /// What is being worked on.
     pub working: Option<String>,
+    /// Since when, in the time of the frames.
+    pub since: Option<f64>,
     /// Why something could not be done.
     pub news: Option<String>,
     /// What clicks asked for in this frame.
@@ -43,6 +45,7 @@ pub enum Asked {
     Wire,
     Recent(String),
     Follow(bool),
+    Cancel,
 }
 
 /// Draws the two lines.
@@ -155,15 +158,20 @@ fn ways(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
 }
 
 /// Whether the recording goes on, and what is being worked on.
-fn badge(ui: &mut Ui, bar: &Bar) {
+fn badge(ui: &mut Ui, bar: &mut Bar) {
     if bar.live {
-        let text = RichText::new("● live").font(theme::body());
+        let text = RichText::new("live").font(theme::body());
         let what = "The recording goes on, and the window follows it.";
         ui.label(text.color(theme::error())).on_hover_text(what);
+        let (rect, _) = ui.allocate_exact_size(vec2(10.0, 10.0), egui::Sense::hover());
+        ui.painter().circle_filled(rect.center(), 4.0, theme::error());
     }
     if let Some(working) = &bar.working {
-        ui.add(egui::Spinner::new().size(14.0));
-        let text = RichText::new(working).font(theme::body());
+        if small(ui, "×", "no longer work on it") {
+            bar.asked.push(Asked::Cancel);
+        }
+        let since = ui.input(|input| input.time) - bar.since.unwrap_or_default();
+        let text = RichText::new(format!("{working}, {since:.0} s")).font(theme::body());
         ui.add(Label::new(text.color(theme::weak())).truncate());
     }
 }
