@@ -74,7 +74,7 @@ pub fn unknown(painter: &Painter, centre: Pos2, color: Color32) {
 pub fn level(painter: &Painter, centre: Pos2, size: f32, level: Level) {
     let color = crate::theme::level(level);
     let r = size / 2.0;
-    let dark = Color32::from_rgb(0x14, 0x17, 0x1c);
+    let dark = crate::theme::ink_on(color);
     match level {
         Level::Error => {
             painter.circle_filled(centre, r, color);
@@ -133,7 +133,7 @@ pub fn flag(painter: &Painter, foot: Pos2, level: Level, strong: bool) {
     }
     painter.add(Shape::convex_polygon(points, color, Stroke::NONE));
     if level == Level::Error {
-        let line = Stroke::new(1.4, Color32::from_rgb(0x14, 0x17, 0x1c));
+        let line = Stroke::new(1.4, crate::theme::ink_on(color));
         let centre = top + vec2(6.5, 4.5);
         painter.line_segment([centre - vec2(2.5, 2.5), centre + vec2(2.5, 2.5)], line);
         painter.line_segment([centre - vec2(2.5, -2.5), centre + vec2(2.5, -2.5)], line);

@@ -129,9 +129,8 @@ impl Model {
         self.judged = judged;
         self.coming.state = State::Here;
         // What the filter takes of findings and objects is known from now on.
-        if self.filter.is_narrow() {
-            self.set_filter(self.filter.text.clone());
-        }
+        let (history, links) = (&self.judged.history, &self.index.links);
+        self.filter.resume(&self.session, history, links);
         self.arrange_objects();
         if !self.is_looked_at {
             self.open_story();

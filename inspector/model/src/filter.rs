@@ -39,6 +39,8 @@ pub struct Filter {
     /// What the text says that its writer may not have meant.
     pub hint: Option<String>,
     found: Option<Found>,
+    /// The expression in force.
+    query: Option<Query>,
     waits: bool,
 }
 
@@ -139,6 +141,7 @@ impl Filter {
         self.hint = None;
         if self.text.trim().is_empty() {
             self.found = None;
+            self.query = None;
             self.waits = false;
             return;
         }
@@ -150,6 +153,7 @@ impl Filter {
                 self.hint = hint::seconds(&self.text);
                 let waits = history.is_none() && query.needs_history();
                 self.waits = waits;
+                self.query = Some(query.clone());
                 let search = Search::new(query, session, history.cloned(), links);
                 self.found = Some(match waits {
                     true => search.nothing(),
@@ -157,6 +161,20 @@ impl Filter {
                 });
             }
             Err(error) => self.error = Some(error.to_string()),
+        }
+    }
+
+    /// Looks again at all packets, with the history that is known now.
+    pub(crate) fn resume(
+        &mut self,
+        session: &Arc<Session>,
+        history: &Arc<History>,
+        links: &Arc<Links>,
+    ) {
+        if let Some(query) = self.query.clone() {
+            let search = Search::new(query, session, Some(history.clone()), links);
+            self.waits = false;
+            self.found = Some(search.begin());
         }
     }
 

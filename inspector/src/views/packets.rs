@@ -149,6 +149,8 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
         let before = scroll::length_before(&ctx, "packets").unwrap_or(rows);
         let most = (rows.min(before) as f32 * ROW - room).max(0.0);
         table = table.vertical_scroll_offset(offset.clamp(0.0, most));
+        // Rows that were not there before learn with the next frame where they are.
+        ctx.request_repaint();
     }
     scroll::note_length(&ctx, "packets", rows);
     let output = table
