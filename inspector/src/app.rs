@@ -415,7 +415,9 @@ fn views(
                     upper
                 }
             };
-            at(ui, upper, "timeline", &mut |ui| timeline(ui, model, commands));
+            at(ui, upper, "timeline", &mut |ui| {
+                timeline(ui, model, commands)
+            });
             at(ui, lower, "details", &mut |ui| {
                 details(ui, model, settings, dividers, commands)
             });
@@ -430,7 +432,9 @@ fn views(
             let least = (TIMELINE_MIN, DETAILS_MIN);
             let share = settings.findings;
             let (upper, lower) = dividers.cut(Divider::Findings, rect, share, least);
-            at(ui, upper, "timeline", &mut |ui| timeline(ui, model, commands));
+            at(ui, upper, "timeline", &mut |ui| {
+                timeline(ui, model, commands)
+            });
             at(ui, lower, "findings", &mut |ui| {
                 findings::show(ui, model, commands)
             });

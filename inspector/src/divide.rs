@@ -35,7 +35,10 @@ impl Divider {
 
     /// Whether the pane that has the share is the second of the two.
     fn is_of_second(self) -> bool {
-        matches!(self, Divider::Details | Divider::Objects | Divider::Findings)
+        matches!(
+            self,
+            Divider::Details | Divider::Objects | Divider::Findings
+        )
     }
 
     /// Whether it lies between panes that are above each other.
@@ -107,7 +110,10 @@ impl Dividers {
                     ui.painter().vline(x, rect.y_range(), line);
                     let centre = pos2(x, rect.center().y);
                     let size = vec2(2.0 * REACH, rect.height());
-                    (Rect::from_center_size(centre, size), CursorIcon::ResizeColumn)
+                    (
+                        Rect::from_center_size(centre, size),
+                        CursorIcon::ResizeColumn,
+                    )
                 }
             };
             let id = ui.scope_id().with(divider.name());

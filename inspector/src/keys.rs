@@ -25,13 +25,25 @@ pub const LIST: &[(&str, &str)] = &[
     ("Escape", "let go of one thing: text, cursor, focus, story"),
     ("?", "this list"),
     ("", ""),
-    ("wheel over time", "zoom at the pointer; over names it scrolls"),
+    (
+        "wheel over time",
+        "zoom at the pointer; over names it scrolls",
+    ),
     ("Shift+wheel", "earlier, later"),
     ("drag over time", "move through time"),
     ("click on an arrow", "select its packet"),
-    ("click beside arrows", "put the time cursor; right click takes it away"),
-    ("drag the frame's edge", "in the strip of the session: show less or more"),
-    ("drop files", "open reels, folders, captures; a wire is applied"),
+    (
+        "click beside arrows",
+        "put the time cursor; right click takes it away",
+    ),
+    (
+        "drag the frame's edge",
+        "in the strip of the session: show less or more",
+    ),
+    (
+        "drop files",
+        "open reels, folders, captures; a wire is applied",
+    ),
 ];
 
 /// What a key asks of the window itself.

@@ -187,6 +187,9 @@ mod tests {
                 check("readable", readable(color, behind, 4.5), behind, 3.9);
             }
         }
-        assert_eq!(readable(Color32::WHITE, Color32::BLACK, 4.5), Color32::WHITE);
+        assert_eq!(
+            readable(Color32::WHITE, Color32::BLACK, 4.5),
+            Color32::WHITE
+        );
     }
 }

@@ -169,7 +169,11 @@ pub fn apply_theme(ctx: &Context, theme: Theme) {
     };
     let wanted = if dark { &DARK } else { &LIGHT };
     PALETTE.set(wanted);
-    let theme = if dark { egui::Theme::Dark } else { egui::Theme::Light };
+    let theme = if dark {
+        egui::Theme::Dark
+    } else {
+        egui::Theme::Light
+    };
     let key = egui::Id::unique("theme applied");
     let drawn: Option<egui::Theme> = ctx.data(|data| data.get_temp(key));
     if drawn == Some(theme) {
@@ -208,7 +212,11 @@ pub fn apply(ctx: &Context) {
 }
 
 fn visuals(dark: bool) -> Visuals {
-    let mut visuals = if dark { Visuals::dark() } else { Visuals::light() };
+    let mut visuals = if dark {
+        Visuals::dark()
+    } else {
+        Visuals::light()
+    };
     visuals.panel_fill = background();
     visuals.window_fill = head();
     visuals.window_stroke = Stroke::new(1.0, line());
@@ -250,9 +258,11 @@ pub fn level(level: Level) -> Color32 {
 pub fn kind(kinds: &[Kind], kind: Option<netreel_wire::KindId>) -> Color32 {
     let Some(id) = kind else { return plain() };
     match kinds.get(usize::from(id.0)).and_then(|kind| kind.color) {
-        Some([red, green, blue]) => {
-            readable(Color32::from_rgb(red, green, blue), panel(), LINE_CONTRAST + 1.0)
-        }
+        Some([red, green, blue]) => readable(
+            Color32::from_rgb(red, green, blue),
+            panel(),
+            LINE_CONTRAST + 1.0,
+        ),
         None => owner(u64::from(id.0)),
     }
 }
@@ -289,7 +299,10 @@ fn mixed(color: Color32, part: f32, least: f32) -> Color32 {
 
 /// Text in a colour on another: light or dark, whichever reads better.
 pub fn ink_on(fill: Color32) -> Color32 {
-    let [light, dark] = [Color32::from_rgb(0xff, 0xff, 0xff), Color32::from_rgb(0x0c, 0x0e, 0x11)];
+    let [light, dark] = [
+        Color32::from_rgb(0xff, 0xff, 0xff),
+        Color32::from_rgb(0x0c, 0x0e, 0x11),
+    ];
     match contrast(light, fill) >= contrast(dark, fill) {
         true => light,
         false => dark,

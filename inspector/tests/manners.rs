@@ -212,9 +212,8 @@ fn a_question_mark_shows_all_keys_and_escape_closes_them() {
     let told = model(&harness).selection();
     harness.event(Event::Text("?".to_owned()));
     harness.run();
-    let shown = |harness: &Harness<'_, Inspector>| {
-        harness.query_by_label("Keys and gestures").is_some()
-    };
+    let shown =
+        |harness: &Harness<'_, Inspector>| harness.query_by_label("Keys and gestures").is_some();
     assert!(shown(&harness));
     press(&mut harness, Key::Escape);
     assert!(!shown(&harness));
@@ -255,10 +254,17 @@ fn dividers_can_be_dragged_and_are_kept() {
     let mut harness = open(View::Timeline);
     drop(harness.state_mut().take_requests());
     let left = |harness: &Harness<'_, Inspector>| {
-        harness.get_by_label("divider beside the packets").rect().center().x
+        harness
+            .get_by_label("divider beside the packets")
+            .rect()
+            .center()
+            .x
     };
     let before = left(&harness);
-    let at = harness.get_by_label("divider beside the packets").rect().center();
+    let at = harness
+        .get_by_label("divider beside the packets")
+        .rect()
+        .center();
     drag(&mut harness, at, vec2(120.0, 0.0));
     assert!((left(&harness) - before - 120.0).abs() < 2.0);
     let kept = harness.state_mut().take_requests().pop();
@@ -289,9 +295,17 @@ fn the_wheel_zooms_over_the_objects_time_and_scrolls_over_their_names() {
     let mut harness = open(View::Objects);
     let before = model(&harness).visible();
     let row = harness.get_by_label("object 42").rect();
-    wheel(&mut harness, Pos2::new(row.left() + 30.0, row.center().y), 2.0);
+    wheel(
+        &mut harness,
+        Pos2::new(row.left() + 30.0, row.center().y),
+        2.0,
+    );
     assert_eq!(model(&harness).visible(), before);
-    wheel(&mut harness, Pos2::new(row.left() + 700.0, row.center().y), 2.0);
+    wheel(
+        &mut harness,
+        Pos2::new(row.left() + 700.0, row.center().y),
+        2.0,
+    );
     let after = model(&harness).visible();
     assert!(after.end.0 - after.start.0 < before.end.0 - before.start.0);
 }
@@ -335,7 +349,10 @@ fn the_table_follows_the_visible_time() {
         .query_all_by_role(Role::Row)
         .filter_map(|node| node.accesskit_node().label())
         .collect();
-    assert!(rows.iter().any(|label| label.starts_with(&row)), "{row}: {rows:?}");
+    assert!(
+        rows.iter().any(|label| label.starts_with(&row)),
+        "{row}: {rows:?}"
+    );
 }
 
 #[test]
@@ -343,7 +360,10 @@ fn a_row_far_down_is_there_in_the_frame_that_selects_it() {
     let mut harness = open(View::Packets);
     apply(&mut harness, Command::SelectPacket(PacketId(0)));
     let last = model(&harness).row_count() as u32 - 1;
-    harness.state_mut().model_mut().apply(Command::SelectPacket(PacketId(last)));
+    harness
+        .state_mut()
+        .model_mut()
+        .apply(Command::SelectPacket(PacketId(last)));
     harness.step();
     let row = format!("packet {last} ");
     let mut rows = harness.query_all_by_role(Role::Row);

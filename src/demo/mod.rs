@@ -189,7 +189,12 @@ fn show(
         .any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
     let picture = folder.join("timeline.png");
     if arguments.headless || arguments.json || !display {
-        draw(model, (View::Timeline, Theme::default()), (1600, 1000), &picture)?;
+        draw(
+            model,
+            (View::Timeline, Theme::default()),
+            (1600, 1000),
+            &picture,
+        )?;
         writeln!(out, "the timeline: {}", picture.display())?;
         return Ok(());
     }

@@ -321,7 +321,10 @@ mod tests {
         // Whatever it says comes before the thread lets go of the other end.
         let late = opener.wait(LONG);
         assert!(late.is_some());
-        opener.to.send((1, Answer::Working(String::new()))).expect("heard");
+        opener
+            .to
+            .send((1, Answer::Working(String::new())))
+            .expect("heard");
         assert!(opener.answers().is_empty());
     }
 

@@ -249,7 +249,9 @@ impl Detail {
         };
         let of = match node.stream() {
             StreamId(0) => String::new(),
-            StreamId(stream) => format!(" of stream {stream}, which is inside the packet's marked bits"),
+            StreamId(stream) => {
+                format!(" of stream {stream}, which is inside the packet's marked bits")
+            }
         };
         format!(
             "{path}: {}{value}, bits {}..{}{of}",

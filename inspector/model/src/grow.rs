@@ -12,7 +12,9 @@ impl Model {
     /// end sees the new end, and who has not looked around sees what is told of the whole.
     pub fn grow(&mut self, further: Model) {
         let before = self.selection;
-        let packet = before.packet.and_then(|id| self.same_packet(id, further.session()));
+        let packet = before
+            .packet
+            .and_then(|id| self.same_packet(id, further.session()));
         let finding = self.known_finding(before.finding);
         let span = self.span();
         let whole = self.whole();

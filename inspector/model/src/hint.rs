@@ -32,7 +32,9 @@ fn words(filter: &str) -> Vec<&str> {
     let mut words = Vec::new();
     let mut rest = filter;
     while let Some(first) = rest.chars().next() {
-        let end = rest.find(|c| class(c) != class(first)).unwrap_or(rest.len());
+        let end = rest
+            .find(|c| class(c) != class(first))
+            .unwrap_or(rest.len());
         let (word, behind) = rest.split_at(end);
         if !first.is_whitespace() {
             words.push(word);
@@ -60,7 +62,13 @@ mod tests {
 
     #[test]
     fn units_short_lengths_and_times_of_day_are_left_alone() {
-        for filter in ["late > 100ms", "late > 0.1", "time > 100", "sequence == 100", "late"] {
+        for filter in [
+            "late > 100ms",
+            "late > 0.1",
+            "time > 100",
+            "sequence == 100",
+            "late",
+        ] {
             check(filter, None);
         }
     }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use netreel_protocol::session::{Fate, PacketId, Session};
 use netreel_table::Column;
 
-use crate::folds::{Folds, Idle};
 use crate::crowd::{Crowd, Drawn, is_lost};
+use crate::folds::{Folds, Idle};
 use crate::links::{Links, Measuring};
 use crate::times::Times;
 

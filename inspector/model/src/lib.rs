@@ -54,8 +54,8 @@ pub use outcome::Outcome;
 pub use ownership::{Row, Shown, Stretch};
 pub use scale::{RANGE_NS_MIN, Scale, Tick, ticks};
 pub use table::{Column, PacketRow};
-pub use variety::ByteColumn;
 pub use timeline::{ARROWS_MAX, Arrow, Bucket, Flag, MinimapColumn, Traffic};
+pub use variety::ByteColumn;
 
 /// Stands for what only a walk over all packets can tell, until somebody has made it.
 const NOT_YET: &str = "being worked out";
@@ -211,7 +211,12 @@ impl Model {
         let length = end.saturating_sub(start).max(RANGE_NS_MIN);
         let room = length / 40;
         let start = folds.session(start.saturating_sub(room));
-        let end = folds.session(folds.axis(span.start.0).saturating_add(length).saturating_add(room));
+        let end = folds.session(
+            folds
+                .axis(span.start.0)
+                .saturating_add(length)
+                .saturating_add(room),
+        );
         SessionTime(start)..SessionTime(end)
     }
 
@@ -484,7 +489,9 @@ impl Model {
         };
         let near = self.messages_about(object).take(ABOUT_MAX).find(in_view);
         let message = near.or_else(|| self.messages_about(object).next());
-        let packet = message.and_then(|id| self.session.message(id)).map(|it| it.packet);
+        let packet = message
+            .and_then(|id| self.session.message(id))
+            .map(|it| it.packet);
         match packet {
             Some(packet) => {
                 self.select_packet(packet);

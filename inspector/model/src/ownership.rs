@@ -219,9 +219,8 @@ pub(crate) fn rows(
     taken: Option<&BTreeSet<u64>>,
 ) -> Vec<Row> {
     let mut rows = Vec::with_capacity(summaries.len());
-    let is_shown = |object: u64| {
-        selected == Some(object) || taken.is_none_or(|taken| taken.contains(&object))
-    };
+    let is_shown =
+        |object: u64| selected == Some(object) || taken.is_none_or(|taken| taken.contains(&object));
     for summary in summaries.iter().filter(|it| is_shown(it.object)) {
         rows.push(Row::Object(summary.object));
         if (summary.open || selected == Some(summary.object))

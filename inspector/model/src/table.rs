@@ -202,7 +202,10 @@ impl Model {
     pub fn fate_length(&self) -> usize {
         let session = self.session();
         let sees = session.nodes.iter().any(|node| node.seen);
-        let acks = session.wire.as_ref().is_some_and(|it| it.has_field(None, Some("ack")));
+        let acks = session
+            .wire
+            .as_ref()
+            .is_some_and(|it| it.has_field(None, Some("ack")));
         match sees && acks {
             true => "seen, acked +25.8 ms".len(),
             false => "received ".len(),

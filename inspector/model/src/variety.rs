@@ -66,7 +66,10 @@ impl Model {
         let near = self.near_on_link(id);
         let packets: Vec<_> = near.iter().filter_map(|&id| self.packet(id)).collect();
         let lengths = packets.iter().map(|packet| packet.length);
-        let (least, most) = (lengths.clone().min().unwrap_or(0), lengths.max().unwrap_or(0));
+        let (least, most) = (
+            lengths.clone().min().unwrap_or(0),
+            lengths.max().unwrap_or(0),
+        );
         let times = packets.iter().filter_map(|it| it.first());
         let times: Vec<i64> = times.map(|stamp| stamp.time.0).collect();
         let spread = match (times.first(), times.last()) {
@@ -79,7 +82,10 @@ impl Model {
         };
         let rate = match spread {
             0 => String::new(),
-            ns => format!(", {:.1} a second", (times.len() - 1) as f64 * 1e9 / ns as f64),
+            ns => format!(
+                ", {:.1} a second",
+                (times.len() - 1) as f64 * 1e9 / ns as f64
+            ),
         };
         format!(
             "{} packets of this link near it: {lengths}{rate}",
@@ -106,7 +112,9 @@ fn columns(payloads: &[Vec<u8>]) -> Vec<ByteColumn> {
             1 if bytes.len() > 1 => format!("always {shown}"),
             _ if all >= 4 && small * 10 >= all * 8 => "counts up".to_owned(),
             count if count <= FEW => format!("{count} values: {shown}"),
-            count if count * 2 >= bytes.len().min(256) => format!("{count} values, nearly all differ"),
+            count if count * 2 >= bytes.len().min(256) => {
+                format!("{count} values, nearly all differ")
+            }
             count => format!("{count} values"),
         };
         let most = bytes.len().min(256).saturating_sub(1).max(1);

@@ -180,7 +180,10 @@ fn an_object_brings_a_packet_about_it() {
         assert!(messages.any(|(_, facts)| facts.object == Some(object)));
         let message = model.selection().message.expect("its message");
         let message = model.session().message(message).expect("a message");
-        assert_eq!((message.packet, message.facts.object), (packet, Some(object)));
+        assert_eq!(
+            (message.packet, message.facts.object),
+            (packet, Some(object))
+        );
     }
 }
 
@@ -204,7 +207,10 @@ fn back_and_forward_go_through_what_was_looked_at() {
     // Many small moves are one step.
     model.apply(Command::Back);
     assert_eq!(stands(&model), packet);
-    assert_eq!(model.detail().bytes(), model.session().payload(PacketId(3)).as_deref());
+    assert_eq!(
+        model.detail().bytes(),
+        model.session().payload(PacketId(3)).as_deref()
+    );
     model.apply(Command::Back);
     assert_eq!(stands(&model), at_first);
     assert!(!model.story().is_empty());
@@ -237,7 +243,11 @@ fn the_steps_below_a_finding_are_those_of_the_timeline() {
         model.apply(Command::SelectFinding(place));
         let rows = model.evidence_rows(place);
         let steps: Vec<usize> = rows.iter().filter_map(|row| row.step).collect();
-        assert_eq!(steps, (1..=model.story().len()).collect::<Vec<_>>(), "{rule}");
+        assert_eq!(
+            steps,
+            (1..=model.story().len()).collect::<Vec<_>>(),
+            "{rule}"
+        );
         assert!(rows.iter().any(|row| row.own));
     }
 }
@@ -271,7 +281,10 @@ fn the_rows_in_view_are_those_of_the_visible_time() {
     assert!(!rows.is_empty() && rows.end < model.row_count());
     for row in 0..model.row_count() {
         let packet = model.packet_at(row).and_then(|id| model.packet(id));
-        let begins = packet.and_then(|packet| packet.first()).expect("a time").time;
+        let begins = packet
+            .and_then(|packet| packet.first())
+            .expect("a time")
+            .time;
         let is_in_view = model.visible().contains(&begins);
         assert_eq!(rows.contains(&row), is_in_view, "row {row} at {begins:?}");
     }

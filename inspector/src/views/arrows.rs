@@ -49,7 +49,13 @@ const LOST: f64 = 0.9;
 
 /// Where an arrow lies: from `start` to `receiver`, both as they are however far outside the view,
 /// cut to what is in sight of `bounds`. `lane` is how high a lane is.
-pub fn line(arrow: &Arrow, start: (f64, f64), receiver: (f64, f64), bounds: Rect, lane: f32) -> Line {
+pub fn line(
+    arrow: &Arrow,
+    start: (f64, f64),
+    receiver: (f64, f64),
+    bounds: Rect,
+    lane: f32,
+) -> Line {
     let (across, down) = (receiver.0 - start.0, receiver.1 - start.1);
     let lanes = (down.abs() / f64::from(lane.max(1.0))).max(1.0);
     let part = match arrow.fate {

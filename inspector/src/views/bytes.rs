@@ -166,7 +166,11 @@ fn bits(painter: &egui::Painter, cell: Rect, mask: u8, color: Color32, fill: Col
 }
 
 fn hex_color(byte: u8) -> Color32 {
-    if byte == 0 { theme::dim() } else { theme::text() }
+    if byte == 0 {
+        theme::dim()
+    } else {
+        theme::text()
+    }
 }
 
 /// What is lit, in words.

@@ -37,14 +37,22 @@ impl PathBox {
 /// Shows all keys. Returns whether to close that.
 pub fn keys(ui: &Ui) -> bool {
     let shown = Modal::new(Id::unique("keys")).show(ui.ctx(), |ui| {
-        ui.label(RichText::new("Keys and gestures").font(theme::body()).strong());
+        ui.label(
+            RichText::new("Keys and gestures")
+                .font(theme::body())
+                .strong(),
+        );
         ui.add_space(6.0);
         egui::Grid::new("keys list")
             .num_columns(2)
             .spacing(vec2(18.0, 3.0))
             .show(ui, |ui| {
                 for (key, what) in keys::LIST {
-                    ui.label(RichText::new(*key).font(theme::mono()).color(theme::accent()));
+                    ui.label(
+                        RichText::new(*key)
+                            .font(theme::mono())
+                            .color(theme::accent()),
+                    );
                     ui.label(RichText::new(*what).font(theme::body()));
                     ui.end_row();
                 }
@@ -68,7 +76,10 @@ pub fn path(ui: &Ui, asked: &mut PathBox, settings: &Settings) -> Said {
     let shown = Modal::new(Id::unique("path")).show(ui.ctx(), |ui| {
         ui.set_width(560.0_f32.min(ui.ctx().content_rect().width() - 60.0));
         let (title, hint) = match asked.wanted {
-            Wanted::Recording => ("Open a recording", "a reel, a folder of reels, a .pcap or .pcapng"),
+            Wanted::Recording => (
+                "Open a recording",
+                "a reel, a folder of reels, a .pcap or .pcapng",
+            ),
             Wanted::Wire => ("Open a wire", "a .wire file"),
         };
         let label = ui.label(RichText::new(title).font(theme::body()).strong());
@@ -85,7 +96,9 @@ pub fn path(ui: &Ui, asked: &mut PathBox, settings: &Settings) -> Said {
         let entered = response.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter));
         ui.horizontal(|ui| {
             let is_there = !asked.text.trim().is_empty();
-            let open = ui.add_enabled(is_there, egui::Button::new("open")).clicked();
+            let open = ui
+                .add_enabled(is_there, egui::Button::new("open"))
+                .clicked();
             if (open || entered) && is_there {
                 said = Said::Path(asked.text.trim().to_owned());
             }
@@ -98,7 +111,10 @@ pub fn path(ui: &Ui, asked: &mut PathBox, settings: &Settings) -> Said {
             ui.label(RichText::new("opened before").color(theme::weak()));
             for path in &settings.recent {
                 let text = RichText::new(path).font(theme::mono());
-                if ui.add(egui::Button::new(text).frame(false).truncate()).clicked() {
+                if ui
+                    .add(egui::Button::new(text).frame(false).truncate())
+                    .clicked()
+                {
                     said = Said::Path(path.clone());
                 }
             }

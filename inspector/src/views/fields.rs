@@ -60,7 +60,13 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     let told = model.selection().message.map(|message| message.0);
     if scroll::changed(ui.ctx(), "fields selection", (id.0, told)) {
         let first = rows.iter().position(is_within).unwrap_or(0);
-        area = area.vertical_scroll_offset(scroll::offset(ui, "fields", (first, 2.0), rows.len(), ROW));
+        area = area.vertical_scroll_offset(scroll::offset(
+            ui,
+            "fields",
+            (first, 2.0),
+            rows.len(),
+            ROW,
+        ));
     }
     scroll::note_length(ui.ctx(), "fields", rows.len());
     area.show_rows(ui, ROW, rows.len(), |ui, range| {

@@ -154,7 +154,11 @@ fn proof(ui: &mut Ui, rect: Rect, model: &Model, finding: usize, commands: &mut 
         // Each column is as wide as what can stand in it; the last one has the rest.
         let character = 7.3;
         let columns = [
-            (piece.step.map_or_else(String::new, |step| step.to_string()), 2, theme::dim()),
+            (
+                piece.step.map_or_else(String::new, |step| step.to_string()),
+                2,
+                theme::dim(),
+            ),
             (format!("#{}", piece.packet.0), 7, theme::accent()),
             (piece.time.clone(), time_length(model), theme::weak()),
             (piece.node.clone(), model.short_name_length(), theme::text()),
@@ -167,13 +171,34 @@ fn proof(ui: &mut Ui, rect: Rect, model: &Model, finding: usize, commands: &mut 
                 true => x + width - galley.size().x,
                 false => x,
             };
-            painter.galley(pos2(left.max(x), line.center().y - galley.size().y / 2.0), galley, color);
+            painter.galley(
+                pos2(left.max(x), line.center().y - galley.size().y / 2.0),
+                galley,
+                color,
+            );
             x += width + 11.0;
         }
-        let color = if piece.own { theme::text() } else { theme::weak() };
-        let galley = elided(&painter, &piece.what, theme::mono(), rect.right() - x - 6.0, color);
-        painter.galley(pos2(x, line.center().y - galley.size().y / 2.0), galley, color);
-        let response = response.on_hover_text(format!("{} at {}, {} s", piece.what, piece.node, piece.time));
+        let color = if piece.own {
+            theme::text()
+        } else {
+            theme::weak()
+        };
+        let galley = elided(
+            &painter,
+            &piece.what,
+            theme::mono(),
+            rect.right() - x - 6.0,
+            color,
+        );
+        painter.galley(
+            pos2(x, line.center().y - galley.size().y / 2.0),
+            galley,
+            color,
+        );
+        let response = response.on_hover_text(format!(
+            "{} at {}, {} s",
+            piece.what, piece.node, piece.time
+        ));
         if response.clicked() {
             commands.push(Command::SelectEvidence(finding, place));
         }

@@ -32,7 +32,13 @@ pub fn show(ui: &mut Ui, title: &str, more: &str) {
         theme::text(),
     );
     let left = end.right() + 12.0;
-    let galley = elided(&painter, more, theme::mono(), rect.right() - left - 8.0, theme::weak());
+    let galley = elided(
+        &painter,
+        more,
+        theme::mono(),
+        rect.right() - left - 8.0,
+        theme::weak(),
+    );
     let at = pos2(left, rect.center().y - galley.size().y / 2.0);
     painter.galley(at, galley, theme::weak());
     ui.add_space(-ui.spacing().item_spacing.y);

@@ -119,7 +119,11 @@ fn recorded(painter: &Painter, lanes: &Lanes, scale: &Scale, y: f32, node: &Node
         if (at - time.left() - scale.x(shown)).abs() >= 1.0 {
             continue;
         }
-        painter.vline(at, y - half.min(4.0)..=y + half.min(4.0), (1.0, theme::dim()));
+        painter.vline(
+            at,
+            y - half.min(4.0)..=y + half.min(4.0),
+            (1.0, theme::dim()),
+        );
         if node.window {
             let rect = Rect::from_two_pos(pos2(at, y - half), pos2(at + outside, y + half));
             let line = Stroke::new(1.0, theme::faded(theme::dim(), 0.8));
@@ -209,7 +213,12 @@ fn name(
     let chip = Rect::from_center_size(pos2(view.left() + 15.0, y), vec2(chip, chip));
     match node.peer {
         Some(peer) => painter.rect_filled(chip, 2.0, theme::owner(peer)),
-        None => painter.rect_stroke(chip, 2.0, Stroke::new(1.0, theme::dim()), StrokeKind::Inside),
+        None => painter.rect_stroke(
+            chip,
+            2.0,
+            Stroke::new(1.0, theme::dim()),
+            StrokeKind::Inside,
+        ),
     };
     let left = view.left() + 26.0;
     let room = theme::gutter(model) - 34.0;
@@ -238,7 +247,13 @@ fn name(
         error => format!("clock ± {}", text::duration(error as i64)),
     };
     let at = pos2(left, y - half - 1.0);
-    painter.text(at, Align2::LEFT_BOTTOM, unsure, theme::small(), theme::dim());
+    painter.text(
+        at,
+        Align2::LEFT_BOTTOM,
+        unsure,
+        theme::small(),
+        theme::dim(),
+    );
 }
 
 /// The names of lanes that are lower than a line of text: short ones, each beside the one above it. As

@@ -34,7 +34,14 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     let most = columns.iter().map(|column| column.events).max();
     let most = most.unwrap_or(1).max(1);
     let quiet = if taken.is_some() { 0.3 } else { 0.75 };
-    strip(&painter, view, time, &columns, most, (theme::plain(), quiet));
+    strip(
+        &painter,
+        view,
+        time,
+        &columns,
+        most,
+        (theme::plain(), quiet),
+    );
     if let Some(taken) = &taken {
         strip(&painter, view, time, taken, most, (theme::accent(), 1.0));
     }
@@ -92,7 +99,10 @@ fn edges(
     let visible = model.visible();
     let x = |at: SessionTime| time.left() + whole.x(at);
     let mut held = false;
-    for (name, is_left) in [("left edge of the frame", true), ("right edge of the frame", false)] {
+    for (name, is_left) in [
+        ("left edge of the frame", true),
+        ("right edge of the frame", false),
+    ] {
         let (at, outwards) = match is_left {
             true => (x(visible.start), -1.0),
             false => (x(visible.end).max(x(visible.start) + 3.0), 1.0),

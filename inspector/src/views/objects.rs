@@ -64,7 +64,13 @@ pub fn show(ui: &mut Ui, model: &Model, with_axis: bool, commands: &mut Vec<Comm
         && let Some(object) = model.selection().object
         && let Some(place) = rows.iter().position(|row| *row == Row::Object(object))
     {
-        area = area.vertical_scroll_offset(scroll::offset(ui, "objects", (place, 1.0), rows.len(), ROW));
+        area = area.vertical_scroll_offset(scroll::offset(
+            ui,
+            "objects",
+            (place, 1.0),
+            rows.len(),
+            ROW,
+        ));
     }
     scroll::note_length(ui.ctx(), "objects", rows.len());
     let full = ui.max_rect();
@@ -250,7 +256,8 @@ fn draw(
             let y = bar.center().y;
             painter.vline(left + 0.5, bar.y_range(), (1.0, theme::dim()));
             painter.hline(shown.x_range(), y, (1.0, theme::faded(theme::dim(), 0.7)));
-            let galley = painter.layout_no_wrap("destroyed".to_owned(), theme::small(), theme::dim());
+            let galley =
+                painter.layout_no_wrap("destroyed".to_owned(), theme::small(), theme::dim());
             if galley.size().x + 20.0 < shown.width() {
                 let at = pos2(shown.left() + 8.0, y - galley.size().y / 2.0);
                 painter.rect_filled(

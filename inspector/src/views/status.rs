@@ -33,7 +33,10 @@ pub fn show(ui: &mut Ui, model: &Model, bar: &mut Bar, commands: &mut Vec<Comman
         let label = Label::new(text).sense(Sense::click()).truncate();
         if model.selection().finding.is_some() {
             let what = "end this story (Escape, when nothing else is selected)";
-            if small(ui, "×", "end the story").on_hover_text(what).clicked() {
+            if small(ui, "×", "end the story")
+                .on_hover_text(what)
+                .clicked()
+            {
                 commands.push(Command::EndStory);
             }
         }
@@ -67,7 +70,10 @@ pub fn show(ui: &mut Ui, model: &Model, bar: &mut Bar, commands: &mut Vec<Comman
             }
             if let Some(at) = model.cursor() {
                 let what = "take the cursor away (Escape)";
-                if small(ui, "×", "take the cursor away").on_hover_text(what).clicked() {
+                if small(ui, "×", "take the cursor away")
+                    .on_hover_text(what)
+                    .clicked()
+                {
                     commands.push(Command::SetCursor(None));
                 }
                 ui.label(weak(format!("cursor {} s", text::seconds(at))));
@@ -78,7 +84,9 @@ pub fn show(ui: &mut Ui, model: &Model, bar: &mut Bar, commands: &mut Vec<Comman
                     let sign = if ns < 0 { "" } else { "+" };
                     format!(" ({sign}{})", text::duration(ns))
                 });
-                ui.label(weak(format!("{}{apart} s", text::seconds(at)).replace(") s", ")")));
+                ui.label(weak(
+                    format!("{}{apart} s", text::seconds(at)).replace(") s", ")"),
+                ));
             }
             let warnings = model.session().warnings();
             if !warnings.is_empty() {

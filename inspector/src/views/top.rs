@@ -148,9 +148,7 @@ fn ways(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
         let button = Button::new(text).min_size(vec2(22.0, 20.0));
         let response = ui.add_enabled(is_there, button.fill(Color32::TRANSPARENT));
         let label = what.to_owned();
-        response.widget_info(|| {
-            egui::WidgetInfo::labeled(egui::Role::Button, is_there, &label)
-        });
+        response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, is_there, &label));
         if response.on_hover_text(what).clicked() {
             commands.push(command);
         }
@@ -164,7 +162,8 @@ fn badge(ui: &mut Ui, bar: &mut Bar) {
         let what = "The recording goes on, and the window follows it.";
         ui.label(text.color(theme::error())).on_hover_text(what);
         let (rect, _) = ui.allocate_exact_size(vec2(10.0, 10.0), egui::Sense::hover());
-        ui.painter().circle_filled(rect.center(), 4.0, theme::error());
+        ui.painter()
+            .circle_filled(rect.center(), 4.0, theme::error());
     }
     if let Some(working) = &bar.working {
         if small(ui, "×", "no longer work on it") {
@@ -211,7 +210,12 @@ pub fn said(model: &Model, bar: &Bar) -> Option<(String, Color32)> {
     let filter = model.filter();
     let news = bar.news.as_ref().map(|it| (it.clone(), theme::error()));
     let error = || filter.error.as_ref().map(|it| (it.clone(), theme::error()));
-    let hint = || filter.hint.as_ref().map(|it| (it.clone(), theme::warning()));
+    let hint = || {
+        filter
+            .hint
+            .as_ref()
+            .map(|it| (it.clone(), theme::warning()))
+    };
     news.or_else(error).or_else(hint)
 }
 
@@ -232,7 +236,9 @@ fn filter_box(ui: &mut Ui, model: &Model, bar: &mut Bar, commands: &mut Vec<Comm
     let edit = TextEdit::singleline(filter)
         .id_salt("filter")
         .font(theme::mono())
-        .hint_text(RichText::new("press /  ·  for example: object == 42 && lost").color(theme::dim()))
+        .hint_text(
+            RichText::new("press /  ·  for example: object == 42 && lost").color(theme::dim()),
+        )
         .text_color(match model.filter().error {
             Some(_) => theme::error(),
             None => theme::text(),
