@@ -470,6 +470,15 @@ pub struct Inspect {
     /// The colours: `dark`, `light`, or as the system has them. Without it those chosen last.
     #[arg(long, value_name = "THEME")]
     pub theme: Option<String>,
+    /// Draw the session from this time on: `1.25s`, `300ms`.
+    #[arg(long, value_name = "TIME", requires = "screenshot")]
+    pub from: Option<String>,
+    /// Draw it up to this time.
+    #[arg(long, value_name = "TIME", requires = "screenshot")]
+    pub to: Option<String>,
+    /// Draw it with this packet selected.
+    #[arg(long, value_name = "PACKET", requires = "screenshot")]
+    pub select: Option<u32>,
     /// Show what is recorded while it is recorded.
     #[arg(long, conflicts_with = "screenshot")]
     pub follow: bool,

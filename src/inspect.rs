@@ -11,6 +11,8 @@ use std::time::Duration;
 use netreel_inspector::theme::Theme;
 use netreel_inspector::{Answer as Heard, Command, Inspector, Model, Options, Settings, View};
 
+use netreel_protocol::session::PacketId;
+
 use crate::arguments::{Inspect, Source};
 use crate::open::{self, Story};
 use crate::outcome::{Answer, Failure};
@@ -29,7 +31,9 @@ pub fn run(arguments: &Inspect, out: &mut dyn Write) -> Result<Answer, Failure> 
     if let Some(file) = &arguments.screenshot {
         let mut story = open::story(&arguments.source)?;
         open::query(Some(&filter), &story.session)?;
-        let model = model(&mut story, &filter);
+        let mut model = model(&mut story, &filter);
+        model.finish();
+        point(&mut model, arguments)?;
         draw(model, (view, theme.unwrap_or_default()), size, file)?;
         writeln!(out, "{}", file.display())?;
         return story.answered(out);
@@ -64,6 +68,32 @@ pub fn run(arguments: &Inspect, out: &mut dyn Write) -> Result<Answer, Failure> 
         Some(story) => story.answered(out),
         None => Ok(Answer::Clean),
     }
+}
+
+/// Shows the time and the packet that were asked for.
+fn point(model: &mut Model, arguments: &Inspect) -> Result<(), Failure> {
+    if let Some(number) = arguments.select {
+        let packet = PacketId(number);
+        let count = model.session().packet_count();
+        if model.packet(packet).is_none() {
+            return Err(Failure::new(format!(
+                "--select {number}: the session has {count} packets, numbered from 0"
+            )));
+        }
+        model.apply(Command::SelectPacket(packet));
+    }
+    let time = |text: &Option<String>| text.as_deref().map(open::time).transpose();
+    let (from, to) = (time(&arguments.from)?, time(&arguments.to)?);
+    if from.is_some() || to.is_some() {
+        let span = model.span();
+        let range = from.unwrap_or(span.start)..to.unwrap_or(span.end);
+        if range.start >= range.end {
+            let why = "--from and --to: the session's picture has to begin before it ends";
+            return Err(Failure::new(why));
+        }
+        model.apply(Command::Show(range));
+    }
+    Ok(())
 }
 
 /// `1600x1000`
