@@ -192,7 +192,7 @@ pub enum Topology {
 }
 
 /// What is read, and with which wire.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub struct Source {
     /// Reels, folders of reels, or packet captures (pcap, pcapng).
     #[arg(required = true, value_name = "PATH")]
@@ -512,10 +512,25 @@ pub struct Inspect {
     /// Draw into this file instead of opening a window.
     #[arg(long, value_name = "FILE.png")]
     pub screenshot: Option<PathBuf>,
-    /// What to draw: `timeline`, `packets`, `objects` or `findings`.
+    /// What to show: `timeline`, `packets`, `objects` or `findings`.
     #[arg(long, value_name = "NAME", default_value = "timeline")]
     pub view: String,
     /// The picture's size in pixels, from 320x240 to 8192x8192.
     #[arg(long, value_name = "WxH", default_value = "1600x1000")]
     pub size: String,
+    /// The colours: `dark`, `light`, or as the system has them. Without it those chosen last.
+    #[arg(long, value_name = "THEME")]
+    pub theme: Option<String>,
+    /// Draw the session from this time on: `1.25s`, `300ms`.
+    #[arg(long, value_name = "TIME", requires = "screenshot")]
+    pub from: Option<String>,
+    /// Draw it up to this time.
+    #[arg(long, value_name = "TIME", requires = "screenshot")]
+    pub to: Option<String>,
+    /// Draw it with this packet selected.
+    #[arg(long, value_name = "PACKET", requires = "screenshot")]
+    pub select: Option<u32>,
+    /// Show what is recorded while it is recorded.
+    #[arg(long, conflicts_with = "screenshot")]
+    pub follow: bool,
 }

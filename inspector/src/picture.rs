@@ -124,7 +124,7 @@ pub(crate) fn render(inspector: &mut Inspector, width: u32, height: u32) -> Canv
             textures.free(id);
         }
     }
-    let background = theme::BACKGROUND.to_array();
+    let background = theme::background().to_array();
     let mut canvas = Canvas::new(width as usize, height as usize, background);
     canvas.draw(&primitives, &textures, scale);
     canvas

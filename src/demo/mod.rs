@@ -13,6 +13,8 @@ use std::time::Duration;
 
 #[cfg(feature = "gui")]
 use netreel_inspector::View;
+#[cfg(feature = "gui")]
+use netreel_inspector::theme::Theme;
 use netreel_protocol::export;
 use netreel_protocol::history::Level;
 use netreel_protocol::verdict::Judgement;
@@ -188,13 +190,18 @@ fn show(
         .any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
     let picture = folder.join("timeline.png");
     if arguments.headless || arguments.json || !display {
-        draw(model, View::Timeline, (1600, 1000), &picture)?;
+        draw(
+            model,
+            (View::Timeline, Theme::default()),
+            (1600, 1000),
+            &picture,
+        )?;
         writeln!(out, "the timeline: {}", picture.display())?;
         return Ok(());
     }
     writeln!(out, "opening the inspector")?;
     out.flush()?;
-    window(model, View::Timeline, folder.display().to_string())
+    window(model, View::Timeline, folder)
 }
 
 #[cfg(not(feature = "gui"))]
