@@ -22,6 +22,12 @@ pub fn run(arguments: &arguments::State, out: &mut dyn Write) -> Result<Answer, 
     let (session, history) = story.into_parts();
     let query = open::query(arguments.filtered.filter.as_deref(), &session)?;
     has_properties(&session)?;
+    if !session.nodes.iter().any(|node| node.recorded) {
+        return Err(Failure::new(
+            "no node was recorded: what they believed of objects is unknown; of a capture make reels of \
+             its nodes with `netreel import --node NAME=ADDRESS`",
+        ));
+    }
     let end = session.span.end;
     let at = arguments.at.as_deref().map(open::time).transpose()?;
     if let Some(at) = at.filter(|at| !(session.span.start..=end).contains(at)) {

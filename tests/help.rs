@@ -4,7 +4,7 @@ mod support;
 
 use support::netreel;
 
-const COMMANDS: [&str; 20] = [
+const COMMANDS: [&str; 21] = [
     "",
     "demo",
     "record",

@@ -41,7 +41,7 @@ pub fn kind(painter: &Painter, centre: Pos2, size: f32, role: Option<Role>, colo
             let points = vec![at(0.0, -1.0), at(1.0, 0.9), at(-1.0, 0.9)];
             painter.add(Shape::convex_polygon(points, color, Stroke::NONE));
         }
-        Some(Role::Update) => {
+        Some(Role::Update | Role::Baseline) => {
             painter.circle_filled(centre, r * 0.5, color);
         }
         Some(Role::Ack | Role::Ping | Role::Pong) | None => {

@@ -12,7 +12,7 @@ pub struct State {
     #[arg(long, value_name = "TIME")]
     pub at: Option<String>,
     /// Only what this node believed, and the packets that told it.
-    #[arg(long, value_name = "NODE")]
+    #[arg(long, value_name = "NAME")]
     pub node: Option<String>,
     /// Only this object.
     #[arg(long, value_name = "ID")]

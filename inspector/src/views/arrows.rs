@@ -31,7 +31,7 @@ pub fn prominence(model: &Model, arrow: &Arrow) -> u8 {
         _ if matches!(arrow.fate, Fate::Lost | Fate::SendFailed) => 3,
         _ if model.session().wire.is_none() => 2,
         _ => match role(model, arrow) {
-            None | Some(Role::Ack | Role::Ping | Role::Pong | Role::Update) => 1,
+            None | Some(Role::Ack | Role::Ping | Role::Pong | Role::Update | Role::Baseline) => 1,
             Some(_) => 2,
         },
     }

@@ -133,7 +133,15 @@ pub fn state(
         if !(question.wanted)(object) {
             continue;
         }
-        let lives = |node: NodeId| lives(history, object, node, question.at);
+        let lives = |node: NodeId| {
+            let knows = || {
+                let mut held = properties
+                    .iter()
+                    .filter_map(|&property| states.at(object, property, node, question.at));
+                held.any(|held| held.value != Known::Nothing)
+            };
+            lives(history, object, node, question.at) && knows()
+        };
         let asked = |node: &NodeId| question.node.is_none_or(|asked| asked == *node);
         if !nodes.iter().any(|&node| asked(&node) && lives(node)) {
             continue;
@@ -158,7 +166,7 @@ pub fn state(
                 .map(|&node| session.name(node))
                 .collect(),
         };
-        for property in properties {
+        for &property in &properties {
             let Some(declared) = states.property(property) else {
                 continue;
             };
@@ -193,10 +201,11 @@ pub fn state(
     answer
 }
 
-/// Whether an object lives at a node, as far as the node knows.
+/// Whether an object may live at a node, as far as its beliefs tell: of objects that come in snapshots
+/// they say nothing.
 fn lives(history: &History, object: u64, node: NodeId, at: SessionTime) -> bool {
     let span = history.belief_at(object, node, at);
-    span.is_some_and(|span| span.belief != Belief::Destroyed)
+    span.is_none_or(|span| span.belief != Belief::Destroyed)
 }
 
 /// The nodes that believe that they own an object.
@@ -402,7 +411,7 @@ pub fn state_diff(
             let farthest = farthest.fold(Apart::Same, Apart::farther);
             let shown = |node| {
                 let held = states.at(object, property, node, at)?;
-                let lives = lives(history, object, node, at);
+                let lives = lives(history, object, node, at) && held.value != Known::Nothing;
                 lives.then(|| known_words(declared, &held.value))
             };
             let object_type = names.entry(object).or_insert_with(|| {

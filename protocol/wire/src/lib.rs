@@ -84,7 +84,7 @@ pub use outline::{
     FilePlace, Help, HelpKind, ImportPlace, Outline, OutlineFile, Symbol, SymbolId, SymbolKind,
     help, help_of,
 };
-pub use property::{Property, PropertyId, PropertyKind, ToldProperty};
+pub use property::{Property, PropertyId, PropertyKind, ToldProperty, ToldSnapshot};
 pub use report::{Related, Report};
 pub use state::{ConnectionState, States};
 pub use testing::{TestFailure, TestResult};

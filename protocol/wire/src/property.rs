@@ -50,6 +50,18 @@ pub struct ToldProperty {
     pub values: Vec<Value>,
 }
 
+/// A snapshot of objects that a message begins: the messages about objects that follow it in the packet
+/// are a part of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ToldSnapshot {
+    /// The place of the message in the packet's [`messages`](crate::PacketFacts::messages).
+    pub message: u32,
+    /// `@snapshot`: its number.
+    pub number: u64,
+    /// `@base`: the number of the snapshot that it tells the differences from.
+    pub base: Option<u64>,
+}
+
 /// What a field has to do with properties.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct OfProperty {
@@ -123,6 +135,42 @@ impl Decoded {
             next += 1;
         }
         told
+    }
+}
+
+impl Decoded {
+    /// The snapshots that its messages begin, in wire order.
+    pub fn snapshots(&self) -> Vec<ToldSnapshot> {
+        let mut found: Vec<ToldSnapshot> = Vec::new();
+        let mut bases: Vec<(u32, u64)> = Vec::new();
+        let mut messages = 0u32;
+        for node in self.tree.iter() {
+            let number = || match node.value() {
+                Value::Unsigned(number) => Some(number),
+                Value::Signed(number) => u64::try_from(number).ok(),
+                Value::Delta { value, .. } => u64::try_from(value?).ok(),
+                _ => None,
+            };
+            match (node.annotation(), messages.checked_sub(1)) {
+                (Some("message"), _) => messages += 1,
+                (Some("snapshot"), Some(message)) => {
+                    found.extend(number().map(|number| ToldSnapshot {
+                        message,
+                        number,
+                        base: None,
+                    }));
+                }
+                (Some("base"), Some(message)) => {
+                    bases.extend(number().map(|number| (message, number)));
+                }
+                _ => {}
+            }
+        }
+        for each in &mut found {
+            let base = bases.iter().find(|(message, _)| *message == each.message);
+            each.base = base.map(|&(_, number)| number);
+        }
+        found
     }
 }
 

@@ -132,3 +132,29 @@ fn facts_are_the_same_with_properties_and_without() {
         assert_eq!(one, other);
     }
 }
+
+#[test]
+fn a_message_that_begins_a_snapshot_says_its_number_and_its_base() {
+    let wire = wire(
+        "struct Packet { sequence: u8; messages: Message(sequence)[until end]; }
+         struct Message(sequence: int) @message {
+             begins: u8;
+             if (begins == 1) {
+                 let number: u8 = sequence @snapshot;
+                 delta: u8;
+                 if (delta != 0) { let base: u8 = sequence - delta @base; }
+             } else {
+                 object: u8 @object;
+                 speed: u8 @property;
+             }
+         }",
+    );
+    let begins = |packet: &[u8]| {
+        let all = wire.decode(packet).snapshots();
+        let all = all.iter().map(|it| (it.message, it.number, it.base));
+        all.collect::<Vec<_>>()
+    };
+    assert_eq!(begins(&[9, 1, 2, 0, 5, 7]), [(0, 9, Some(7))]);
+    assert_eq!(begins(&[9, 0, 5, 7, 1, 0]), [(1, 9, None)]);
+    assert_eq!(begins(&[9, 0, 5, 7]), []);
+}

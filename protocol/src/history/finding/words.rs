@@ -168,6 +168,7 @@ pub(crate) fn word(role: Role) -> &'static str {
         Role::Destroy => "DESTROY",
         Role::Migrate => "MIGRATE",
         Role::MigrateOrder => "the order to migrate",
+        Role::Baseline => "BASELINE",
         Role::Rpc => "RPC",
         Role::Fragment => "FRAGMENT",
         Role::Ack => "ACK",

@@ -9,6 +9,7 @@
 
 mod differ;
 mod rest;
+mod snapshots;
 mod told;
 pub(crate) mod value;
 
@@ -23,6 +24,7 @@ use netreel_reel::EventNumber;
 use netreel_table::Column;
 use netreel_wire::{Property, PropertyId, Role};
 
+use self::snapshots::Snapshots;
 use self::told::Told;
 use self::value::Values;
 use super::{Delivery, Effect, History};
@@ -283,6 +285,9 @@ impl Walk<'_> {
         holes.sort_by_key(|hole| hole.before);
         let mut holes = holes.into_iter().peekable();
         let session = self.session;
+        if self.told.has_snapshots() {
+            return self.run_snapshots(wanted);
+        }
         for (_, crossing, stamp) in session.ends(self.id) {
             if crossing.way != Way::Out {
                 continue;
@@ -311,6 +316,21 @@ impl Walk<'_> {
         }
         for hole in holes {
             self.forget_all(hole.time.start);
+        }
+        pack(self.lanes)
+    }
+
+    /// The same of a protocol whose objects come in snapshots.
+    fn run_snapshots(mut self, wanted: &(dyn Fn(u64) -> bool + Sync)) -> Lanes {
+        let session = self.session;
+        let mut snapshots = Snapshots::default();
+        for (_, crossing, stamp) in session.ends(self.id) {
+            if !matches!(crossing.way, Way::In | Way::Out) {
+                continue;
+            }
+            self.pass(stamp.time);
+            let from = (session, self.history, self.told);
+            snapshots.take(from, (&crossing, self.now), wanted, &mut self.lanes);
         }
         pack(self.lanes)
     }

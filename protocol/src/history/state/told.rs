@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use netreel_wire::{Decoded, MessageFacts, Value};
+use netreel_wire::{Decoded, MessageFacts, Role, Value};
 
 use super::value::{Values, write};
 use crate::history::History;
@@ -16,6 +16,8 @@ pub(super) struct Told {
     rows: Vec<(u32, u16, u32)>,
     /// The same of messages that travelled in fragments, by their places in [`History::joined`].
     joined: BTreeMap<u32, Vec<(u16, u32)>>,
+    /// The messages that begin snapshots: their numbers and bases.
+    snapshots: BTreeMap<u32, (u64, Option<u64>)>,
     pub values: Values,
     /// What the wire calls the types of objects, as far as packets say it.
     pub types: BTreeMap<u64, String>,
@@ -27,6 +29,7 @@ struct Gathered {
     /// The message, the property, and where the value ends in the bytes.
     rows: Vec<(u32, u16, usize)>,
     bytes: Vec<u8>,
+    snapshots: Vec<(u32, (u64, Option<u64>))>,
     types: BTreeMap<u64, String>,
 }
 
@@ -39,12 +42,16 @@ impl Told {
     ) -> Told {
         let mut told = Told::default();
         let is_wanted = |facts: &MessageFacts| {
-            facts.object.is_some_and(wanted) && is_about_object(session.role(facts))
+            let role = session.role(facts);
+            let tells = is_about_object(role) || role == Role::Baseline;
+            tells && facts.object.is_some_and(wanted)
         };
+        let wire = session.wire.as_ref();
+        let snapshots = wire.is_some_and(|wire| wire.has_field(None, Some("snapshot")));
         let pieces: Vec<Gathered> = session.decode_all(
             |packet| {
                 let mut messages = session.messages_of(packet);
-                messages.any(|(_, facts)| is_wanted(&facts))
+                messages.any(|(_, facts)| snapshots || is_wanted(&facts))
             },
             |packet, decoded, gathered: &mut Gathered| {
                 gathered.take(session, packet, decoded, &is_wanted);
@@ -58,6 +65,7 @@ impl Told {
                     .push((message, property, told.values.number(bytes)));
                 start = end;
             }
+            told.snapshots.extend(piece.snapshots);
             for (number, name) in piece.types {
                 told.types.entry(number).or_insert(name);
             }
@@ -92,6 +100,16 @@ impl Told {
             name_type(&joined.facts, &decoded, &mut self.types);
             self.joined.insert(place, told);
         }
+    }
+
+    /// Whether objects come in snapshots.
+    pub fn has_snapshots(&self) -> bool {
+        !self.snapshots.is_empty()
+    }
+
+    /// The number and the base of the snapshot that a message begins.
+    pub fn snapshot(&self, message: MessageId) -> Option<(u64, Option<u64>)> {
+        self.snapshots.get(&message.0).copied()
     }
 
     /// What a message tells, or the whole that it is a part of: properties and values.
@@ -130,6 +148,11 @@ impl Gathered {
             if is_wanted(facts) {
                 write(&told.values, &mut self.bytes);
                 self.rows.push((id.0, told.property.0, self.bytes.len()));
+            }
+        }
+        for told in decoded.snapshots() {
+            if let Some((id, _)) = messages.get(told.message as usize) {
+                self.snapshots.push((id.0, (told.number, told.base)));
             }
         }
         for (_, facts) in &messages {

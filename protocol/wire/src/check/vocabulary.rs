@@ -56,7 +56,7 @@ impl Place {
 /// All words, in the order in which the reference lists them. `@rules` is two words: on a field it
 /// says that the field chooses the rules, on a member which rules the member stands for; and so is
 /// `@ack`.
-pub(super) const WORDS: [(&str, Word); 50] = [
+pub(super) const WORDS: [(&str, Word); 53] = [
     ("sequence", Word::Meaning(Meaning::Sequence)),
     ("ack", Word::Meaning(Meaning::Ack)),
     ("ack_bits", Word::Meaning(Meaning::AckBits)),
@@ -100,6 +100,8 @@ pub(super) const WORDS: [(&str, Word); 50] = [
     ("fragment_index", Word::Meaning(Meaning::FragmentIndex)),
     ("fragment_count", Word::Meaning(Meaning::FragmentCount)),
     ("fragment_data", Word::Meaning(Meaning::FragmentData)),
+    ("snapshot", Word::Meaning(Meaning::Snapshot)),
+    ("base", Word::Meaning(Meaning::Base)),
     ("property", Word::Property),
     ("value", Word::Value),
     ("color", Word::Color),
@@ -110,6 +112,7 @@ pub(super) const WORDS: [(&str, Word); 50] = [
     ("destroy", Word::Role(Role::Destroy)),
     ("migrate", Word::Role(Role::Migrate)),
     ("migrate_order", Word::Role(Role::MigrateOrder)),
+    ("baseline", Word::Role(Role::Baseline)),
     ("rpc", Word::Role(Role::Rpc)),
     ("fragment", Word::Role(Role::Fragment)),
     ("ack", Word::Role(Role::Ack)),
