@@ -2,7 +2,7 @@
 
 use netreel_wire::{PacketFacts, Sequence};
 
-use super::fact::{Fact, Link};
+use super::fact::{Fact, Link, NotKnown};
 use super::telling::Telling;
 use super::transit::of_link;
 use super::{Certainty, StepId};
@@ -156,6 +156,11 @@ impl Telling<'_> {
                 round_ns,
             };
             return vec![self.end(fact, heard)];
+        }
+        // Who hears of the other side, and of no ack, hears acks that nobody can read.
+        let mut heard_of = of_link(session, copy.packet, (link.1, link.0), false);
+        if round.is_none() && heard_of.next().is_some() {
+            return vec![self.nothing(NotKnown::Acks(link))];
         }
         let mut steps = Vec::new();
         let later = of_link(session, packet, link, true).take_while(|&it| it < copy.packet);

@@ -298,6 +298,8 @@ pub enum NotKnown {
     Program(NodeId),
     /// What the link did to a packet.
     OnTheWay(Link),
+    /// What a sender had heard of its packets.
+    Acks(Link),
     /// Why the reel lacks what it lacks.
     Reel(NodeId),
     /// Which of the wire and the packet is wrong.
