@@ -1,6 +1,7 @@
 //! `netreel replay`: a reel, fed back into the engine.
 
 mod breaks;
+mod known;
 mod sit;
 mod sitting;
 mod states;
