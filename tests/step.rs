@@ -233,7 +233,7 @@ fn until_shows_the_first_packet_that_fits() {
 fn a_recording_with_snapshots_is_entered_at_a_time() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("race");
-    demo("host", 3, &out).expect(1);
+    demo("host", 3, &out).expect(0);
     let path = out.to_str().unwrap();
     let snapshots = netreel(&["events", path, "--node", "X", "--kind", "snapshot"]).expect(0);
     assert!(
