@@ -54,8 +54,12 @@ pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
             None => embedded_wire(&input.reel)?,
         };
         let report = replay(&input.reel, &arguments.tune)?;
-        if report.outcome != Outcome::Exact {
-            answer = Answer::Wrong;
+        match report.outcome {
+            Outcome::Exact => {}
+            // What comes behind it cannot be told; what was wrong before stays wrong.
+            Outcome::SnapshotRefused(..) if answer == Answer::Clean => answer = Answer::Unknown,
+            Outcome::SnapshotRefused(..) => {}
+            Outcome::Diverged(_) | Outcome::InputRejected(..) => answer = Answer::Wrong,
         }
         let node = &input.reel.header().node;
         let explanation = report.divergence().map(|it| {

@@ -48,7 +48,7 @@ pub(crate) fn look(reel: &Reel) -> Found {
     all.sort_by_key(|gap| gap.first);
     for gap in all {
         if gaps.last().is_none_or(|known| known.first != gap.first) {
-            gaps.push(gap.clone());
+            gaps.push(*gap);
         }
     }
     Found {

@@ -171,7 +171,7 @@ impl<'a> Sitting<'a> {
     }
 
     /// Plays to the end, whatever the breakpoints.
-    pub fn to_the_end(&mut self, out: &mut dyn Write) -> Result<(), Failure> {
+    pub fn play_out(&mut self, out: &mut dyn Write) -> Result<(), Failure> {
         let from = self.stepper.position();
         let moved = self.stepper.forward(|_| false).map_err(Failure::new)?;
         if moved.stop == Stop::End && !self.json {
