@@ -16,7 +16,7 @@ pub struct Events {
     #[arg(long, value_name = "EXPR")]
     pub filter: Option<String>,
     /// Only events of this kind, for example `input` or `sent`; may be given several times.
-    #[arg(long, value_name = "KIND", value_parser = kind)]
+    #[arg(long, value_name = "WHICH", value_parser = kind)]
     pub kind: Vec<EventKind>,
 }
 

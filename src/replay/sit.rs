@@ -59,7 +59,7 @@ pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
             return Ok(sitting.answer());
         }
     } else if !asked.step {
-        sitting.to_the_end(out)?;
+        sitting.play_out(out)?;
         return Ok(sitting.answer());
     }
     if asked.until.is_none() {

@@ -13,7 +13,6 @@ use serde_json::{Value, json};
 use super::breaks::{Breaks, Condition, is_packet, number};
 use super::{as_json, names, print, states};
 use crate::events::calls::Calls;
-use crate::objects;
 use crate::open::{self, Story};
 use crate::outcome::{Answer, Failure};
 use crate::packets::{json as print_json, kinds_of, messages};
@@ -42,9 +41,9 @@ pub enum Going {
 }
 
 pub struct Sitting<'a> {
-    story: &'a Story,
-    reel: &'a SessionReel<'a>,
-    stepper: Stepper,
+    pub(super) story: &'a Story,
+    pub(super) reel: &'a SessionReel<'a>,
+    pub(super) stepper: Stepper,
     calls: Calls,
     /// Which message of the packet that is here, where messages are stepped.
     message: Option<usize>,
@@ -87,7 +86,7 @@ impl Unit {
 }
 
 /// Why a command did nothing, or the output could not be written.
-enum Trouble {
+pub(super) enum Trouble {
     Said(String),
     Output(Failure),
 }
@@ -172,7 +171,7 @@ impl<'a> Sitting<'a> {
     }
 
     /// Plays to the end, whatever the breakpoints.
-    pub fn to_the_end(&mut self, out: &mut dyn Write) -> Result<(), Failure> {
+    pub fn play_out(&mut self, out: &mut dyn Write) -> Result<(), Failure> {
         let from = self.stepper.position();
         let moved = self.stepper.forward(|_| false).map_err(Failure::new)?;
         if moved.stop == Stop::End && !self.json {
@@ -216,6 +215,10 @@ impl<'a> Sitting<'a> {
             "object" => self.object(rest, out)?,
             "objects" => self.objects(out)?,
             "goto" | "g" => self.goto(rest, out)?,
+            "back" | "b" if rest.is_empty() => {
+                let why = "say by what to go back: `back event`, `back packet`, `back tick`, ...";
+                return Err(Trouble::Said(why.to_owned()));
+            }
             "back" | "b" => self.go(rest, true, out)?,
             "break" => self.add_break(rest, out)?,
             "breaks" => self.list_breaks(out)?,
@@ -556,119 +559,6 @@ impl<'a> Sitting<'a> {
         };
         let which = (Some(self.reel.name.as_str()), record.as_record().number.0);
         crate::events::show(self.story, which, self.json, out)
-    }
-
-    /// When it is here.
-    fn now(&mut self) -> SessionTime {
-        let here = self.stepper.record();
-        here.map_or(self.story.session.span.end, |record| {
-            self.reel.time(&record.as_record())
-        })
-    }
-
-    fn state(&mut self, name: &str, out: &mut dyn Write) -> Result<(), Trouble> {
-        let state = self.stepper.state();
-        let state = state.ok_or_else(|| Trouble::Said("the layer offers no state".to_owned()))?;
-        let turn = self.stepper.turn();
-        let Some(lines) = states::describe(self.reel.reel, &state) else {
-            if self.json {
-                let hex: String = state.iter().map(|byte| format!("{byte:02x}")).collect();
-                return Ok(print_json(&json!({ "before": turn.0, "state": hex }), out)?);
-            }
-            writeln!(out, "the layer's state before event {turn}:")?;
-            return Ok(crate::show::hex(&state, out)?);
-        };
-        let lines = lines.iter().filter(|(path, _)| path.starts_with(name));
-        if self.json {
-            let lines: Vec<_> = lines.collect();
-            return Ok(print_json(
-                &json!({ "before": turn.0, "state": lines }),
-                out,
-            )?);
-        }
-        writeln!(out, "the layer's state before event {turn}:")?;
-        for (path, value) in lines {
-            writeln!(out, "  {path:<28} {value}")?;
-        }
-        Ok(())
-    }
-
-    fn object(&mut self, text: &str, out: &mut dyn Write) -> Result<(), Trouble> {
-        let object = text.parse::<u64>();
-        let object =
-            object.map_err(|_| Trouble::Said(format!("`{text}` is not an object's number")))?;
-        let now = self.now();
-        let history = self.story.history();
-        let believed = match self.reel.node {
-            Some(node) => objects::believed(&self.story.session, history, object, node, now),
-            None => "unknown: this is no node's reel".to_owned(),
-        };
-        let own = self.own_words(object);
-        if self.json {
-            let answer = json!({
-                "object": object,
-                "time_ns": now.0,
-                "believed": believed,
-                "layer": own,
-            });
-            return Ok(print_json(&answer, out)?);
-        }
-        let node = &self.reel.name;
-        writeln!(
-            out,
-            "object {object} at {} s: {node} {believed}",
-            text::time(now)
-        )?;
-        if let Some(lines) = own {
-            writeln!(out, "the layer before event {}:", self.stepper.turn())?;
-            for (path, value) in &lines {
-                writeln!(out, "  {path:<28} {value}")?;
-            }
-            if lines.is_empty() {
-                writeln!(out, "  nothing")?;
-            }
-        }
-        Ok(())
-    }
-
-    /// What the layer's own state says of an object.
-    fn own_words(&self, object: u64) -> Option<Vec<(String, String)>> {
-        let mut lines = states::describe(self.reel.reel, &self.stepper.state()?)?;
-        let of = ["objects", "heard", "asked"].map(|name| format!("{name}[{object}]"));
-        let copies = format!("copies[{object},");
-        lines.retain(|(path, _)| {
-            path.starts_with(&copies) || of.iter().any(|name| path.starts_with(name))
-        });
-        Some(lines)
-    }
-
-    fn objects(&mut self, out: &mut dyn Write) -> Result<(), Trouble> {
-        let now = self.now();
-        let history = self.story.history();
-        let Some(node) = self.reel.node else {
-            return Err(Trouble::Said("this is no node's reel".to_owned()));
-        };
-        let known = history
-            .objects
-            .keys()
-            .filter(|&&object| history.belief_at(object, node, now).is_some());
-        let lines: Vec<(u64, String)> = known
-            .map(|&object| {
-                let believed = objects::believed(&self.story.session, history, object, node, now);
-                (object, believed)
-            })
-            .collect();
-        if self.json {
-            let answer = json!({ "time_ns": now.0, "believed": lines });
-            return Ok(print_json(&answer, out)?);
-        }
-        for (object, believed) in &lines {
-            writeln!(out, "object {object}  {believed}")?;
-        }
-        if lines.is_empty() {
-            writeln!(out, "{} knows of no object here", self.reel.name)?;
-        }
-        Ok(())
     }
 }
 

@@ -1,11 +1,14 @@
 //! `events`: one object an event of a reel, and the same in words.
 
-use netreel_reel::{Event, FaultVerdict, Record, SendOutcome};
+use netreel_reel::{ClockId, Event, FaultVerdict, Record, SendOutcome};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::show::hex;
 use crate::session::SessionReel;
+
+/// So many characters of a text stand in a line.
+const TEXT_MAX: usize = 120;
 
 /// One line of `netreel events --json`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -131,7 +134,7 @@ fn fields(of: &SessionReel<'_>, event: &Event<'_>) -> Map<String, Value> {
 
 /// An event in words, without its number, its time and its bytes; `call` as for [`event`].
 pub fn event_words(of: &SessionReel<'_>, event: &Event<'_>, call: Option<String>) -> String {
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).escape_debug().to_string();
+    let text = readable;
     match *event {
         Event::SocketOpened { socket, local } => format!("socket {} at {local}", socket.0),
         Event::SocketClosed { socket } | Event::PollEmpty { socket } => {
@@ -164,7 +167,7 @@ pub fn event_words(of: &SessionReel<'_>, event: &Event<'_>, call: Option<String>
         Event::Dropped { count } => format!("{count} events before this were dropped"),
         Event::Stalled { nanos } => format!("the program waited {nanos} ns for the recorder"),
         Event::WriteFailed { code } => format!("recording stopped: {}", os_error(code)),
-        Event::ClockRead { clock, value } => format!("clock {}: {value} ns", clock.0),
+        Event::ClockRead { clock, value } => format!("{}: {value} ns", clock_name(clock)),
         Event::Called {
             call,
             result,
@@ -215,4 +218,31 @@ fn length(bytes: &[u8]) -> String {
 /// What the operating system says of an error code.
 fn os_error(code: i32) -> String {
     std::io::Error::from_raw_os_error(code).to_string()
+}
+
+/// A text in one line, its first characters.
+fn readable(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    let mut line = String::new();
+    for (place, character) in text.chars().enumerate() {
+        if place == TEXT_MAX {
+            return line + " …";
+        }
+        match character.is_control() {
+            true => line.extend(character.escape_default()),
+            false => line.push(character),
+        }
+    }
+    line
+}
+
+/// What programmers call a clock.
+fn clock_name(clock: ClockId) -> String {
+    match clock {
+        ClockId::REALTIME => "CLOCK_REALTIME".to_owned(),
+        ClockId::MONOTONIC => "CLOCK_MONOTONIC".to_owned(),
+        ClockId::GETTIMEOFDAY => "gettimeofday".to_owned(),
+        ClockId::TIME => "time".to_owned(),
+        ClockId(other) => format!("clock {other}"),
+    }
 }

@@ -13,7 +13,7 @@ use crate::recorded::{WAYS, boxes, record, record_with, seeds_or};
 
 fn reel(seed: u64) -> Arc<Reel> {
     let (mode, topology) = WAYS[(seed % 4) as usize];
-    let every = (seed % 3 > 0).then_some(Duration::from_millis(200));
+    let every = (!seed.is_multiple_of(3)).then_some(Duration::from_millis(200));
     let mut reels = record_with(&boxes(seed, mode, topology), 100, every);
     let reel = reels.swap_remove((seed % 4) as usize);
     Arc::new(Reel::from_bytes(reel).unwrap())
