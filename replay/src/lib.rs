@@ -15,4 +15,4 @@ pub mod together;
 pub use cursor::ReelEvents;
 pub use difference::{Explanation, FieldDifference, explain};
 pub use driver::{Driver, Outcome, Report, Turn, TurnKind};
-pub use replayable::{NotReplayable, check_replayable};
+pub use replayable::{NotReplayable, check_replayable, check_replayable_with_sockets};

@@ -21,6 +21,11 @@ pub fn check_replayable(reel: &Reel) -> Result<(), NotReplayable> {
     check(reel, false)
 }
 
+/// The same for a layer that says on which socket it sends and receives: its reel may have several.
+pub fn check_replayable_with_sockets(reel: &Reel) -> Result<(), NotReplayable> {
+    check(reel, true)
+}
+
 /// `says_socket`: the layer says on which socket it sends and receives.
 pub(crate) fn check(reel: &Reel, says_socket: bool) -> Result<(), NotReplayable> {
     let mut missing = Vec::new();

@@ -10,7 +10,6 @@ use netreel_protocol::history::Level;
 use netreel_protocol::session::{Fate, NodeId, Session, SessionTime};
 use netreel_protocol::verdict::{Judgement, Verdict};
 use netreel_reel::{Header, Reel};
-use netreel_replay::check_replayable;
 use netreel_replay::together::{Plan, Played, Reels, Sink, Story, StoryNode, StoryPacket, play};
 use netreel_transport::mix;
 
@@ -45,7 +44,9 @@ pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
         tune: &arguments.tune,
         set: &arguments.set,
     };
-    let engine = Engine::asked(changes);
+    let layer = arguments.together.layer.as_deref();
+    let engine = Engine::asked(layer, changes)?;
+    let words = engine.words();
     let story = open::story(&arguments.read.source)?;
     let before = Before::new(&story);
     let session = &story.session;
@@ -55,20 +56,23 @@ pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
     }
     let plan = plan(session, nodes.clone());
     let seed = arguments.together.seed;
-    let unchanged = match changes.words().is_empty() {
-        true => None,
-        false => {
-            let recorded = Engine::asked(Changes::default());
-            Some(run_layers(&plan, &nodes, &recorded, seed, Box::new(()))?)
-        }
-    };
+    // What was recorded can be played where it was the sample engine.
+    let recorded = Engine::Boxes(Changes::default());
+    let reels = nodes.iter().filter_map(|node| node.reel.as_ref());
+    let is_known = reels
+        .into_iter()
+        .all(|reel| recorded.cannot_play(reel).is_none());
+    let unchanged = (!words.is_empty() && is_known)
+        .then(|| run_layers(&plan, &nodes, &recorded, seed, Box::new(())))
+        .transpose()?;
 
     // Before the folder is made: a change that makes no sense leaves nothing behind.
-    let headers = headers(&nodes, &engine, &changes.words(), seed)?;
+    let headers = headers(&nodes, &engine, &words, seed)?;
     prepare(folder)?;
     let (reels, paths) = create(folder, headers)?;
     let played = run_layers(&plan, &nodes, &engine, seed, Box::new(reels.clone()))?;
-    let note = note(&changes.words(), seed);
+    engine.check_alive()?;
+    let note = note(&words, seed);
     reels
         .finish(&note)
         .map_err(|error| Failure::new(format!("the reels in {}: {error}", folder.display())))?;
@@ -81,7 +85,7 @@ pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
     let played_on = PlayedOn {
         session,
         folder,
-        changes: changes.words(),
+        changes: words,
         seed,
         left_out,
         unchanged,
@@ -106,10 +110,7 @@ fn nodes(session: &Session, engine: &Engine<'_>) -> Result<(Vec<StoryNode>, Vec<
     for (node, reel) in session.nodes.iter().zip(&session.reels) {
         let why = match reel {
             None => Some(format!("{} has no reel", node.name)),
-            Some(reel) => match check_replayable(reel) {
-                Err(why) => Some(why.to_string()),
-                Ok(()) => engine.cannot_play(reel),
-            },
+            Some(reel) => engine.cannot_play(reel),
         };
         let is_played = why.is_none();
         left_out.extend(why.map(|why| format!("{why}; what it sent arrives as it did")));

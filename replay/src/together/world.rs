@@ -86,12 +86,16 @@ impl World {
         let begins = begins?;
         let begins = begins.as_record();
         lane.write(self.sink.as_mut(), node, begins.event);
+        lane.begun_by = begins.number;
         let call = match begins.event {
             Event::Input { call } => {
                 lane.report.inputs += 1;
                 Some(call.to_vec())
             }
-            _ => {
+            event => {
+                if let Event::Tick { tick, time } = event {
+                    lane.tick = (tick, time);
+                }
                 lane.report.ticks += 1;
                 None
             }
