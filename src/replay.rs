@@ -85,6 +85,8 @@ fn nodes(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
         } else {
             print(node, &report, explanation.as_ref(), out)?;
         }
+        // A plugin may die at the next node.
+        out.flush()?;
     }
     Ok(answer)
 }

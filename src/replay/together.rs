@@ -71,11 +71,11 @@ pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
     prepare(folder)?;
     let (reels, paths) = create(folder, headers)?;
     let played = run_layers(&plan, &nodes, &engine, seed, Box::new(reels.clone()))?;
-    engine.check_alive()?;
     let note = note(&words, seed);
     reels
         .finish(&note)
         .map_err(|error| Failure::new(format!("the reels in {}: {error}", folder.display())))?;
+    engine.check_alive()?;
     drop(plan);
 
     let found = open::reels(&paths)?;
