@@ -10,6 +10,7 @@ mod sitting;
 mod states;
 mod stretches;
 mod together;
+mod watched;
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -26,6 +27,7 @@ use crate::open::{self, Reels};
 use crate::outcome::{Answer, Failure};
 use crate::text;
 use boxes::Changes;
+use engine::Engine;
 
 /// The engine that this command can replay, as reels name it.
 pub const ENGINE: &str = "boxes";
@@ -34,9 +36,28 @@ pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
     if arguments.sit.asked() {
         return sit::run(arguments, out);
     }
-    if arguments.together.together {
-        return together::run(arguments, out);
+    if let Some(plugin) = &arguments.together.layer
+        && !watched::is_child()
+    {
+        return watched::run(plugin);
     }
+    watched::say_safe(false);
+    let answer = match arguments.together.together {
+        true => together::run(arguments, out),
+        false => nodes(arguments, out),
+    };
+    out.flush()?;
+    watched::say_safe(true);
+    answer
+}
+
+/// Replays each node that was asked for by itself.
+fn nodes(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
+    let changes = Changes {
+        tune: &arguments.tune,
+        set: &arguments.set,
+    };
+    let engine = Engine::asked(arguments.together.layer.as_deref(), changes)?;
     let Reels { inputs, unread, .. } = open::reels(&arguments.read.source.paths)?;
     for why in &unread {
         anstream::eprintln!("netreel: {why}");
@@ -60,11 +81,7 @@ pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
             Some(wire) => Some(Arc::clone(wire)),
             None => embedded_wire(&input.reel)?,
         };
-        let changes = Changes {
-            tune: &arguments.tune,
-            set: &arguments.set,
-        };
-        let report = replay(&input.reel, changes)?;
+        let report = engine.replay(&input.reel)?;
         match report.outcome {
             Outcome::Exact => {}
             // What comes behind it cannot be told; what was wrong before stays wrong.
@@ -82,6 +99,8 @@ pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
         } else {
             print(node, &report, explanation.as_ref(), out)?;
         }
+        // A plugin may die at the next node.
+        out.flush()?;
     }
     Ok(answer)
 }

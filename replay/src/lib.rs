@@ -20,6 +20,6 @@ pub mod together;
 pub use cursor::ReelEvents;
 pub use difference::{Explanation, FieldDifference, explain};
 pub use driver::{Driver, Outcome, Report, Turn, TurnKind};
-pub use replayable::{NotReplayable, check_replayable};
+pub use replayable::{NotReplayable, check_replayable, check_replayable_whole};
 pub use stepper::{MakeLayer, Moved, StepError, Stepper, Stop};
 pub use stretches::Stretch;

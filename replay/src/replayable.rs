@@ -36,8 +36,13 @@ pub fn check_replayable(reel: &Reel) -> Result<Vec<Stretch>, NotReplayable> {
     Ok(stretches)
 }
 
-/// For a layer that says on which socket it sends and receives, and that cannot be put into a
-/// recorded state: nothing may be missing.
+/// Refuses a reel in which something is missing between its first event and its last; it may have
+/// several sockets, for a layer that says on which it sends and receives.
+pub fn check_replayable_whole(reel: &Reel) -> Result<(), NotReplayable> {
+    check_whole(reel).map(drop)
+}
+
+/// The same; all of it.
 pub(crate) fn check_whole(reel: &Reel) -> Result<Stretch, NotReplayable> {
     let found = look(reel);
     let mut missing = never(reel, true);

@@ -6,6 +6,10 @@ use clap::Args;
 
 #[derive(Debug, Args)]
 pub struct Together {
+    /// Play into the network layer of this shared library, which exports `netreel_layer`
+    /// (docs/engines.md, docs/c-api.md), instead of the sample engine's.
+    #[arg(long, value_name = "FILE.so", conflicts_with_all = ["tune", "set"])]
+    pub layer: Option<PathBuf>,
     /// Play all nodes on at once over the network that they had, to the end, whatever they do now,
     /// and write it as a new session: does my fix cure it? (docs/play-on.md)
     #[arg(long, requires = "out", conflicts_with = "node")]

@@ -120,6 +120,9 @@ impl<'a> Compared<'a> {
     pub fn print(&self, out: &mut dyn Write) -> Result<(), Failure> {
         let on = self.on;
         match &on.unchanged {
+            None if !on.changes.is_empty() => {
+                writeln!(out, "with {}: {}", on.changes, self.how(&on.played))?;
+            }
             None => writeln!(
                 out,
                 "played on with nothing changed: {}",

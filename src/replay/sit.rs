@@ -18,6 +18,12 @@ use crate::outcome::{Answer, Failure};
 const LINE_BYTES_MAX: usize = 1 << 16;
 
 pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
+    if arguments.together.layer.is_some() {
+        return Err(Failure::new(
+            "--layer and --step, --until, --from do not go together yet: stepping knows the sample \
+             engine alone",
+        ));
+    }
     let source = &arguments.read.source;
     let story = open::story(source)?;
     let reels = story.session.session_reels();

@@ -10,7 +10,7 @@ use netreel_protocol::history::Level;
 use netreel_protocol::session::{Fate, NodeId, Session, SessionTime};
 use netreel_protocol::verdict::{Judgement, Verdict};
 use netreel_reel::{Header, Reel};
-use netreel_replay::check_replayable;
+use netreel_replay::check_replayable_whole;
 use netreel_replay::together::{Plan, Played, Reels, Sink, Story, StoryNode, StoryPacket, play};
 use netreel_transport::mix;
 
@@ -45,7 +45,9 @@ pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
         tune: &arguments.tune,
         set: &arguments.set,
     };
-    let engine = Engine::asked(changes);
+    let layer = arguments.together.layer.as_deref();
+    let engine = Engine::asked(layer, changes)?;
+    let words = engine.words();
     let story = open::story(&arguments.read.source)?;
     let before = Before::new(&story);
     let session = &story.session;
@@ -55,23 +57,26 @@ pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
     }
     let plan = plan(session, nodes.clone());
     let seed = arguments.together.seed;
-    let unchanged = match changes.words().is_empty() {
-        true => None,
-        false => {
-            let recorded = Engine::asked(Changes::default());
-            Some(run_layers(&plan, &nodes, &recorded, seed, Box::new(()))?)
-        }
-    };
+    // What was recorded can be played where it was the sample engine.
+    let recorded = Engine::Boxes(Changes::default());
+    let reels = nodes.iter().filter_map(|node| node.reel.as_ref());
+    let is_known = reels
+        .into_iter()
+        .all(|reel| recorded.cannot_play(reel).is_none());
+    let unchanged = (!words.is_empty() && is_known)
+        .then(|| run_layers(&plan, &nodes, &recorded, seed, Box::new(())))
+        .transpose()?;
 
     // Before the folder is made: a change that makes no sense leaves nothing behind.
-    let headers = headers(&nodes, &engine, &changes.words(), seed)?;
+    let headers = headers(&nodes, &engine, &words, seed)?;
     prepare(folder)?;
     let (reels, paths) = create(folder, headers)?;
     let played = run_layers(&plan, &nodes, &engine, seed, Box::new(reels.clone()))?;
-    let note = note(&changes.words(), seed);
+    let note = note(&words, seed);
     reels
         .finish(&note)
         .map_err(|error| Failure::new(format!("the reels in {}: {error}", folder.display())))?;
+    engine.check_alive()?;
     drop(plan);
 
     let found = open::reels(&paths)?;
@@ -81,7 +86,7 @@ pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
     let played_on = PlayedOn {
         session,
         folder,
-        changes: changes.words(),
+        changes: words,
         seed,
         left_out,
         unchanged,
@@ -106,15 +111,10 @@ fn nodes(session: &Session, engine: &Engine<'_>) -> Result<(Vec<StoryNode>, Vec<
     for (node, reel) in session.nodes.iter().zip(&session.reels) {
         let why = match reel {
             None => Some(format!("{} has no reel", node.name)),
-            Some(reel) => match check_replayable(reel) {
+            // All nodes play from their first event to their last.
+            Some(reel) => match check_replayable_whole(reel) {
                 Err(why) => Some(why.to_string()),
-                Ok(stretches) => match stretches.as_slice() {
-                    [all] if !all.snapshot && !all.breaks_off => engine.cannot_play(reel),
-                    _ => Some(format!(
-                        "events are missing in the reel of {}, and all nodes play from their first",
-                        node.name
-                    )),
-                },
+                Ok(()) => engine.cannot_play(reel),
             },
         };
         let is_played = why.is_none();

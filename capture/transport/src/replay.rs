@@ -26,6 +26,8 @@ pub trait Events {
 pub struct ReplayTransport<E> {
     events: E,
     now: Time,
+    tick: (u64, Time),
+    turn: EventNumber,
     sends: u64,
     bytes: u64,
     next: EventNumber,
@@ -135,6 +137,8 @@ impl<E: Events> ReplayTransport<E> {
         ReplayTransport {
             events,
             now: Time::ZERO,
+            tick: (0, Time::ZERO),
+            turn: EventNumber(0),
             sends: 0,
             bytes: 0,
             next: EventNumber(0),
@@ -162,6 +166,16 @@ impl<E: Events> ReplayTransport<E> {
     /// The time of the last event that was played.
     pub fn time(&self) -> Time {
         self.now
+    }
+
+    /// The last tick that began, and the game's virtual time then.
+    pub fn last_tick(&self) -> (u64, Time) {
+        self.tick
+    }
+
+    /// The event of the tick, or the call of the game, that is played.
+    pub fn turn(&self) -> EventNumber {
+        self.turn
     }
 
     /// The next event that a layer or its game had part in; skips what only the recorder said.
@@ -241,6 +255,13 @@ impl<E: Events> ReplayTransport<E> {
         if let Some(record) = self.events.peek() {
             self.now = record.time;
             self.next = record.number.next();
+            match record.event {
+                Event::Tick { tick, time } => {
+                    (self.tick, self.turn) = ((tick, time), record.number);
+                }
+                Event::Input { .. } => self.turn = record.number,
+                _ => {}
+            }
             self.events.advance();
         }
     }

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use netreel_reel::{Endpoint, SocketId, Time};
+use netreel_reel::{Endpoint, EventNumber, SocketId, Time};
 use netreel_transport::{Datagram, ReceiveError, SendError, Transport};
 
 use super::world::World;
@@ -17,6 +17,22 @@ pub struct NodeIo {
 impl NodeIo {
     fn world(&self) -> MutexGuard<'_, World> {
         self.world.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The last tick that began, and the game's virtual time then.
+    pub fn last_tick(&self) -> (u64, Time) {
+        let world = self.world();
+        world
+            .lanes
+            .get(self.node)
+            .map_or((0, Time::ZERO), |lane| lane.tick)
+    }
+
+    /// The event of the tick, or the call of the game, that is played.
+    pub fn turn(&self) -> EventNumber {
+        let world = self.world();
+        let lane = world.lanes.get(self.node);
+        lane.map_or(EventNumber(0), |lane| lane.begun_by)
     }
 
     /// [`send`](Transport::send) of a layer with several sockets.

@@ -60,6 +60,10 @@ pub(super) struct Lane {
     pub is_past_end: bool,
     pub left: Option<Left>,
     pub now: Time,
+    /// The last tick that began, and the game's virtual time then.
+    pub tick: (u64, Time),
+    /// The event that began the turn that is played.
+    pub begun_by: EventNumber,
     /// What the layer's clock said last, and the reel's time then.
     clock: Option<(Time, Time)>,
     randoms: VecDeque<u64>,
@@ -86,6 +90,8 @@ impl Lane {
             is_past_end: false,
             left: None,
             now: Time::ZERO,
+            tick: (0, Time::ZERO),
+            begun_by: EventNumber(0),
             clock: None,
             randoms: VecDeque::new(),
             draw: Draw::named(seed, name),

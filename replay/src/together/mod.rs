@@ -26,6 +26,7 @@ mod plan;
 mod play;
 mod reels;
 mod report;
+mod unlike;
 mod world;
 
 pub use io::NodeIo;

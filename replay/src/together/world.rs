@@ -8,7 +8,7 @@ use netreel_transport::{Datagram, Draw, ReceiveError, SendError, Step, mix};
 
 use super::lane::{Item, Lane, Outgoing, Place, Waiting};
 use super::plan::{Arrival, Plan, hash};
-use super::report::Why;
+use super::unlike::{Unlike, unlike};
 use crate::ReelEvents;
 
 /// The same bytes on a link are taken for the recorded packet if they are sent within this of it.
@@ -86,12 +86,16 @@ impl World {
         let begins = begins?;
         let begins = begins.as_record();
         lane.write(self.sink.as_mut(), node, begins.event);
+        lane.begun_by = begins.number;
         let call = match begins.event {
             Event::Input { call } => {
                 lane.report.inputs += 1;
                 Some(call.to_vec())
             }
-            _ => {
+            event => {
+                if let Event::Tick { tick, time } = event {
+                    lane.tick = (tick, time);
+                }
                 lane.report.ticks += 1;
                 None
             }
@@ -549,50 +553,4 @@ impl World {
 fn socket_at(reel: Option<&netreel_reel::Reel>, to: Endpoint) -> Option<SocketId> {
     let mut sockets = reel?.endpoints().iter();
     sockets.find(|at| at.1.port() == to.port()).map(|at| at.0)
-}
-
-/// How a receive is not the recorded one.
-enum Unlike {
-    /// The layer's step is another one.
-    Step,
-    /// What came is.
-    Came(Why),
-}
-
-/// Compares what comes with what the recording has at this step; `None` where they are equal.
-fn unlike(
-    lane: &Lane,
-    record: &Record<'_>,
-    socket: Option<SocketId>,
-    place: Option<Place>,
-) -> Option<Unlike> {
-    let on = match record.event {
-        Event::Received { socket, .. }
-        | Event::PollEmpty { socket }
-        | Event::ReceiveFailed { socket, .. } => socket,
-        _ => return Some(Unlike::Step),
-    };
-    if socket.is_some_and(|socket| socket != on) {
-        return Some(Unlike::Step);
-    }
-    let came = place
-        .and_then(|place| lane.inbox.get(&place))
-        .map(|it| &it.what);
-    match (&record.event, came) {
-        (Event::PollEmpty { .. }, None) => None,
-        (Event::ReceiveFailed { code, .. }, Some(Waiting::Failed(came))) if code == came => None,
-        (
-            Event::Received { from, payload, .. },
-            Some(Waiting::Packet {
-                from: by,
-                payload: it,
-            }),
-        ) if (from, *payload) == (by, &**it) => None,
-        (event, Some(Waiting::Packet { from, .. })) => Some(Unlike::Came(Why::OtherCame {
-            from: *from,
-            instead: matches!(event, Event::Received { .. }),
-        })),
-        (Event::Received { from, .. }, _) => Some(Unlike::Came(Why::NothingCame { from: *from })),
-        _ => Some(Unlike::Step),
-    }
 }
