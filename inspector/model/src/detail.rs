@@ -149,7 +149,7 @@ impl Detail {
                 type_name: node.type_name().to_owned(),
                 value: text::value(&node.value()),
                 bits: node.bits(),
-                stream: (node.stream() != StreamId(0)).then(|| node.stream().0.into()),
+                stream: (node.stream() != StreamId(0)).then(|| node.stream().0),
                 annotation: node.annotation().map(str::to_owned),
                 open: (node.descendants() > 0).then_some(!closed),
                 problem: self.problem(id),
