@@ -381,6 +381,8 @@ impl Inspector {
 const TIMELINE_MIN: f32 = 150.0;
 const DETAILS_MIN: f32 = 120.0;
 const PANE_MIN: f32 = 180.0;
+/// A line of bytes, without their text.
+const BYTES_MIN: f32 = 336.0;
 
 fn views(
     ui: &mut Ui,
@@ -479,8 +481,13 @@ fn details(
         .max(packets::width_min(model).min(width * 0.5))
         .min(700.0_f32.min(width * 0.6));
     let share = settings.table.unwrap_or(table / width.max(1.0));
-    let (left, rest) = dividers.cut(Divider::Table, rect, share, (PANE_MIN, 2.0 * PANE_MIN));
-    let (middle, right) = dividers.cut(Divider::Tree, rest, settings.tree, (PANE_MIN, PANE_MIN));
+    let (left, rest) = dividers.cut(
+        Divider::Table,
+        rect,
+        share,
+        (PANE_MIN, PANE_MIN + BYTES_MIN),
+    );
+    let (middle, right) = dividers.cut(Divider::Tree, rest, settings.tree, (PANE_MIN, BYTES_MIN));
     let height = rect.height().max(1.0);
     let bytes_share = (bytes::height(model.detail()) / height).min(0.5);
     let share = settings.bytes.unwrap_or(bytes_share);

@@ -136,10 +136,8 @@ pub fn ticks(scale: &Scale, spacing: f32) -> Vec<Tick> {
     let minor = (step / 5).max(1);
     let mut ticks = Vec::new();
     let mut from = range.start;
-    let gaps = scale
-        .folds
-        .within(&range)
-        .chain(std::iter::once(range.end..range.end));
+    let last = range.end..range.end;
+    let gaps = scale.folds.within(&range).chain(std::iter::once(last));
     for gap in gaps {
         let end = gap.start.min(range.end);
         let mut time = from.div_euclid(minor).saturating_mul(minor);

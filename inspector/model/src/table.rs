@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::ops::Range;
+use std::sync::Arc;
 
 use netreel_protocol::history::Level;
 use netreel_protocol::session::{Fate, Look, Packet, PacketId, SessionTime};
-use netreel_wire::{KindId, MessageFacts};
+use netreel_wire::{KindId, MessageFacts, Wire};
 
 use crate::{Model, NOT_YET, text};
 
@@ -202,10 +203,11 @@ impl Model {
     pub fn fate_length(&self) -> usize {
         let session = self.session();
         let sees = session.nodes.iter().any(|node| node.seen);
-        let acks = session
-            .wire
-            .as_ref()
-            .is_some_and(|it| it.has_field(None, Some("ack")));
+        let acks = |wire: &Arc<Wire>| {
+            let mut marks = ["ack", "acknowledges"].iter();
+            marks.any(|mark| wire.has_field(None, Some(mark)))
+        };
+        let acks = session.wire.as_ref().is_some_and(acks);
         match sees && acks {
             true => "seen, acked +25.8 ms".len(),
             false => "received ".len(),

@@ -10,6 +10,8 @@ use crate::theme;
 
 const ROW: f32 = 21.0;
 const LEFT: f32 = 48.0;
+/// Height of the sentence below the bytes.
+const FOOT: f32 = 22.0;
 const TEXT_CELL: f32 = 7.3;
 /// Between the two halves of a line, and before the text.
 const GAP: f32 = 8.0;
@@ -45,7 +47,9 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     if let Some(note) = detail.note() {
         fields::note(ui, note, theme::warning());
     }
-    let foot = 22.0;
+    // Where there is little room, it is for the bytes.
+    let with_sentence = ui.available_height() >= 2.0 * ROW + FOOT;
+    let foot = if with_sentence { FOOT } else { 0.0 };
     let scroll_height = (ui.available_height() - foot).max(ROW);
     let pinned = model.pinned_bits();
     ui.spacing_mut().item_spacing.y = 0.0;
@@ -58,7 +62,9 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
                 line(ui, model, row, lit.as_ref(), pinned.as_ref(), commands);
             }
         });
-    sentence(ui, model);
+    if with_sentence {
+        sentence(ui, model);
+    }
 }
 
 fn line(

@@ -236,15 +236,15 @@ fn line(
         None => format!("{}..{}", row.bits.start, row.bits.end),
         Some(stream) => format!("stream {stream}  {}..{}", row.bits.start, row.bits.end),
     };
-    let bits_left = painter
-        .text(
-            pos2(rect.right() - 10.0, y),
-            Align2::RIGHT_CENTER,
-            bits,
-            theme::small(),
-            theme::dim(),
-        )
-        .left();
+    let bits = painter.layout_no_wrap(bits, theme::small(), theme::dim());
+    let mut bits_left = rect.right() - 10.0 - bits.size().x;
+    // Where there is little room, it is for the value.
+    if bits_left - value_left < 40.0 {
+        bits_left = rect.right();
+    } else {
+        let at = pos2(bits_left, y - bits.size().y / 2.0);
+        painter.galley(at, bits, theme::dim());
+    }
     let text = match &row.problem {
         Some(problem) => problem.clone(),
         None if row.value.is_empty() => row.type_name.clone(),

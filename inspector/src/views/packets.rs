@@ -17,7 +17,7 @@ const GAP: f32 = 11.0;
 const CHARACTER: f32 = 7.3;
 
 /// What a narrow table lacks, the first first: the field tree has all of it.
-const NARROW_LACKS: [Column; 2] = [Column::Sequence, Column::Bytes];
+const NARROW_LACKS: [Column; 3] = [Column::Sequence, Column::Bytes, Column::Objects];
 
 /// How wide the table is with the columns that it always has.
 pub fn width_min(model: &Model) -> f32 {

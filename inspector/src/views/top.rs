@@ -78,7 +78,8 @@ pub fn show(
             }
         }
         ui.separator();
-        let room = ui.available_width() - BADGE;
+        let has_badge = bar.live || bar.working.is_some();
+        let room = ui.available_width() - if has_badge { BADGE } else { 0.0 };
         fitted(ui, room, |ui| session(ui, model));
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| badge(ui, bar));
     });
@@ -181,7 +182,7 @@ fn session(ui: &mut Ui, model: &Model) {
         |wire| format!("wire {}", wire.name()),
     );
     let span = model.span();
-    let length = text::duration(span.end.0 - span.start.0);
+    let length = text::long(span.end.0.saturating_sub(span.start.0));
     let lanes = model.lanes().iter();
     let names: Vec<&str> = lanes.map(|&node| model.node_name(node)).collect();
     let who = names.join(" ");
@@ -287,7 +288,7 @@ fn zoom(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
         });
     }
     ui.label(
-        RichText::new(format!("{} in view", text::duration(length)))
+        RichText::new(format!("{} in view", text::long(length)))
             .font(theme::mono())
             .color(theme::weak()),
     );
