@@ -44,20 +44,19 @@ pub fn run(arguments: &arguments::State, out: &mut dyn Write) -> Result<Answer, 
         .transpose()?;
     let pair = arguments.diff.as_deref();
     let pair = pair.map(|pair| two(&session, pair)).transpose()?;
-    if let Some(object) = arguments
-        .object
-        .filter(|it| !history.objects.contains_key(it))
-    {
-        return Err(Failure::new(format!(
-            "--object {object}: no message is about that object; `netreel objects` lists those that \
-             there are"
-        )));
-    }
     let wanted = |object: u64| {
         arguments.object.is_none_or(|it| it == object)
             && (arguments.filtered.filter.is_none() || fits(&query, &session, &history, object))
     };
     let states = States::build(&session, &history);
+    let known = states.objects();
+    let is_known = |it: &u64| history.objects.contains_key(it) || known.contains_key(it);
+    if let Some(object) = arguments.object.filter(|it| !is_known(it)) {
+        return Err(Failure::new(format!(
+            "--object {object}: no message is about that object; `netreel objects` lists those that \
+             there are"
+        )));
+    }
     let question = StateQuestion {
         at: at.unwrap_or(end),
         node,
@@ -90,7 +89,7 @@ pub fn run(arguments: &arguments::State, out: &mut dyn Write) -> Result<Answer, 
         print_object(object, (node.is_some(), question.at), out)?;
     }
     writeln!(out)?;
-    if node.is_none() {
+    if node.is_none() && answer.compared > 0 {
         let compared = text::count(answer.compared, "value");
         match answer.differ {
             0 => writeln!(out, "at {when} s: {compared} as their owners have them")?,
@@ -185,7 +184,7 @@ fn print_object(
     let title = title(object.object, object.object_type.as_ref());
     let owner = match &object.owners[..] {
         [] => {
-            writeln!(out, "{title}, which no node believes to own")?;
+            writeln!(out, "{title}, without an owner")?;
             None
         }
         [owner] => {
@@ -274,7 +273,6 @@ fn print_rest(rest: &StateRest, out: &mut dyn Write) -> Result<(), Failure> {
             rest.differ,
             text::count(rest.agreed + rest.differ, "value"),
         )?,
-        _ if rest.open == 0 => write!(out, "no object lives at several nodes in the end")?,
         _ => write!(
             out,
             "whether nodes agree when all is delivered cannot be told"

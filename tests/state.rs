@@ -31,8 +31,7 @@ fn refused(ran: Ran, says: &[&str]) {
 fn an_object_that_lives_at_one_node_alone_is_shown_there() {
     let ran = state("host", &["--object", "42", "--at", "1.2s"]).expect(0);
     assert!(
-        ran.out
-            .contains("object 42 (box), which no node believes to own"),
+        ran.out.contains("object 42 (box), without an owner"),
         "{}",
         ran.out
     );

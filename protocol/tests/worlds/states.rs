@@ -113,7 +113,7 @@ fn without_unsent(table: &mut Table, world: &SimWorld, (mode, peer): (Mode, Peer
             .get(&ObjectId(*id))
             .is_some_and(|row| row.owner == peer);
         let owned = owned.contains(&(peer, *id));
-        !owns && !(mode == Mode::Host && owned)
+        !(owns || mode == Mode::Host && owned)
     });
 }
 
