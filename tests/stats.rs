@@ -25,7 +25,7 @@ fn stats(arguments: &[&str]) -> Value {
 /// A JSON object a line.
 fn lines(arguments: &[&str]) -> Vec<Value> {
     let out = String::from_utf8(run(arguments)).expect("text");
-    let lines = out.lines().map(|line| serde_json::from_str(line));
+    let lines = out.lines().map(serde_json::from_str);
     lines.map(|line| line.expect("JSON")).collect()
 }
 
