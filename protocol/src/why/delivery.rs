@@ -190,7 +190,7 @@ impl<'a> Telling<'a> {
         let mut steps: Vec<StepId> = under_way
             .into_iter()
             .take(2)
-            .map(|message| self.reached(message))
+            .map(|message| self.still_waits(message))
             .collect();
         if steps.is_empty() {
             let all = session
@@ -204,6 +204,37 @@ impl<'a> Telling<'a> {
             steps.push(self.end(Fact::NeverTold { node, object }, certainty));
         }
         steps
+    }
+
+    /// That a message did not arrive, or arrived and waits for one that did not.
+    fn still_waits(&mut self, message: MessageId) -> StepId {
+        let reached = self.reached(message);
+        let has_come = |it: &mut Self, message: MessageId| {
+            let copies = it.copies(message);
+            copies.iter().any(|copy| copy.received.is_some())
+        };
+        if !has_come(self, message) {
+            return reached;
+        }
+        let session = self.session;
+        let stream = |message: MessageId| {
+            let known = session.message(message)?;
+            known.facts.reliable_sequence?;
+            Some((session.link(known.packet)?, known.facts.channel))
+        };
+        let undelivered = self.history.undelivered.iter().copied();
+        let before = undelivered.take_while(|&it| it < message);
+        let before: Vec<MessageId> = before.filter(|&it| stream(it) == stream(message)).collect();
+        let missing = before.into_iter().find(|&it| !has_come(self, it));
+        match missing {
+            Some(behind) => {
+                let fact = Fact::StillWaits { message, behind };
+                self.step(fact, Certainty::Certain, |it| {
+                    vec![it.reached(behind), reached]
+                })
+            }
+            None => reached,
+        }
     }
 
     /// The node had heard of something newer.

@@ -189,6 +189,13 @@ pub enum Fact {
         /// How long it waited.
         waited_ns: i64,
     },
+    /// A message arrived, and waits for one of its stream that never did.
+    StillWaits {
+        /// The copy of it that was sent first.
+        message: MessageId,
+        /// What it waits for; of that as well.
+        behind: MessageId,
+    },
     /// What a node did with a message, or did itself.
     Did {
         /// The delivery.

@@ -17,7 +17,7 @@ impl Telling<'_> {
         let is_later = self.history.deliveries.get(delivery as usize)?;
         let facts = self.history.facts(self.session, is_later.message)?;
         let all: Vec<u32> = self.about(facts.object?, is_later.node).collect();
-        if self.follows(first, second) {
+        if self.follows(first, second) || !self.was_sent_before(first, second) {
             return None;
         }
         // The rules have to explain what happened before they can say what would have.
@@ -57,6 +57,20 @@ impl Telling<'_> {
         tried
             .into_iter()
             .find_map(|second| self.would(delivery, delivery, second))
+    }
+
+    /// Whether a message had been sent when another was handed over, so that it could have come first.
+    fn was_sent_before(&self, first: u32, second: u32) -> bool {
+        let sent = || {
+            let message = self.history.deliveries.get(first as usize)?.message;
+            let message = self.history.resend_of(message).unwrap_or(message);
+            let (_, sent) = self.session.departed(self.session.carrier(message)?)?;
+            Some(sent.time)
+        };
+        let second = self.history.deliveries.get(second as usize);
+        sent()
+            .zip(second)
+            .is_some_and(|(sent, second)| sent < second.at.time)
     }
 
     /// Whether a message stands behind another one in the same stream, so that it cannot come first.

@@ -155,6 +155,7 @@ fn every_finding_of_planted_faults_has_a_cause_or_says_that_none_is_known() {
         Fault::NeverDeliver,
     ];
     let mut rules = std::collections::BTreeSet::new();
+    let mut kinds = std::collections::BTreeSet::new();
     for (seed, fault) in (0..).zip(faults) {
         for (mode, topology) in WAYS {
             let mut start = boxes(seed, mode, topology);
@@ -164,6 +165,7 @@ fn every_finding_of_planted_faults_has_a_cause_or_says_that_none_is_known() {
             let played = Played::new(&start, |world| world.run(480));
             for (why, finding) in of_findings(&played).iter().zip(&played.history.findings) {
                 rules.insert(finding.rule);
+                kinds.extend(why.steps.iter().map(|step| step.fact.kind()));
                 let root = why.step(why.roots[0]).expect("a root");
                 let told = steps(&played, why);
                 assert!(!root.because.is_empty(), "{} {told:#?}", finding.rule);
@@ -185,6 +187,9 @@ fn every_finding_of_planted_faults_has_a_cause_or_says_that_none_is_known() {
     ];
     for rule in of_acks.into_iter().chain(of_objects) {
         assert!(rules.contains(rule), "{rule} in {rules:?}");
+    }
+    for kind in ["still-waits", "would", "acked", "eager", "ack-gap"] {
+        assert!(kinds.contains(kind), "{kind} in {kinds:?}");
     }
 }
 
@@ -235,11 +240,21 @@ fn what_would_have_been_is_what_the_rules_do_in_that_order() {
     for why in of_findings(&played) {
         for step in &why.steps {
             let Fact::Would {
-                delivery, effect, ..
+                delivery,
+                first,
+                second,
+                effect,
             } = step.fact
             else {
                 continue;
             };
+            let handed_over = |place: u32| played.history.deliveries.get(place as usize);
+            let packet = played
+                .session
+                .carrier(handed_over(first).expect("one").message);
+            let packet = packet.and_then(|packet| played.session.packet(packet));
+            let sent = packet.and_then(|packet| packet.sent).expect("its send");
+            assert!(sent.time < handed_over(second).expect("one").at.time);
             let delivery = played.history.deliveries.get(delivery as usize);
             let message = delivery.expect("a delivery").message;
             let facts = played.history.facts(&played.session, message);

@@ -44,6 +44,7 @@ impl Fact {
             Fact::NeverReached { message, .. } | Fact::MoreCopies { message, .. } => {
                 vec![carrier(message)]
             }
+            Fact::StillWaits { message, behind } => vec![carrier(message), carrier(behind)],
             Fact::SentAgain { copy, before, .. } => vec![carrier(copy), carrier(before)],
             Fact::Nacked { packet, nack, .. } => vec![Some(nack), Some(packet)],
             Fact::AckGap { packet, later, .. } => vec![Some(later), Some(packet)],
@@ -108,7 +109,9 @@ impl Fact {
             }
             Fact::Held { link, at, .. } => (Some(link.1), Some(at)),
             Fact::Reached { packet, .. } => (receiver(packet), came(packet)),
-            Fact::NeverReached { message, .. } => (carrier(message).and_then(receiver), None),
+            Fact::NeverReached { message, .. } | Fact::StillWaits { message, .. } => {
+                (carrier(message).and_then(receiver), None)
+            }
             Fact::SentAgain { copy, .. } => {
                 let packet = carrier(copy);
                 (packet.and_then(sender), packet.and_then(left))
@@ -174,6 +177,7 @@ impl Fact {
             Fact::AcksAway { .. } => "acks-away",
             Fact::Acked { .. } => "acked",
             Fact::Waited { .. } => "waited",
+            Fact::StillWaits { .. } => "still-waits",
             Fact::Did { .. } => "did",
             Fact::Later { .. } => "later",
             Fact::Asked { .. } => "asked",

@@ -249,6 +249,11 @@ impl Words<'_> {
                     number(closed_by)
                 )
             }
+            Fact::StillWaits { message, behind } => format!(
+                "{} was not handed over: it waits for {}, which stands before it in the stream",
+                self.message(message),
+                self.message(behind)
+            ),
             Fact::Did { delivery } => self.did(delivery),
             Fact::Later { delivery, later } => {
                 let (one, other) = (self.delivery_time(delivery), self.delivery_time(later));
