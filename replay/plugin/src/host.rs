@@ -158,7 +158,7 @@ impl Plugin {
             word(&header.engine),
             word(&header.build),
         );
-        let mut bound = vec![CEndpoint::default(); 0];
+        let mut bound: Vec<CEndpoint> = Vec::new();
         for (socket, local) in reel.endpoints() {
             let place = usize::from(socket.0);
             bound.resize(bound.len().max(place + 1), CEndpoint::default());
