@@ -1,7 +1,7 @@
 //! The engine that the command knows by itself: its start conditions, and its layer.
 
 use netreel_reel::Reel;
-use netreel_sample_engine::{Event, NetLayer, Start};
+use netreel_sample_engine::{Event, NetLayer, Refusal, Start};
 use netreel_transport::{InputError, Layer, Transport};
 
 use super::ENGINE;
@@ -120,8 +120,21 @@ impl Layer for Alone {
             None => Ok(()),
             Some(because) => Err(InputError {
                 length: call.len(),
-                why: format!("{because:?}"),
+                why: words(because).to_owned(),
             }),
         }
+    }
+}
+
+fn words(because: Refusal) -> &'static str {
+    match because {
+        Refusal::Ended => "the session is over",
+        Refusal::Unknown => "the object does not exist here",
+        Refusal::NotOwner => "this node does not own the object",
+        Refusal::NotHost => "only HOST may do that",
+        Refusal::Unfit => "the type or a value does not fit the declaration",
+        Refusal::NoPeer => "the peer does not exist, has left, or is this node itself",
+        Refusal::OnlyToAll => "a client cannot call one peer, only all",
+        Refusal::TooLarge => "it is too large",
     }
 }

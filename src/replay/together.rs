@@ -9,7 +9,7 @@ use netreel_capture::FileAppend;
 use netreel_protocol::history::Level;
 use netreel_protocol::session::{Fate, NodeId, Session, SessionTime};
 use netreel_protocol::verdict::{Judgement, Verdict};
-use netreel_reel::{Header, Reel};
+use netreel_reel::{Ending, Header, Reel};
 use netreel_replay::check_replayable_whole;
 use netreel_replay::together::{Plan, Played, Reels, Sink, Story, StoryNode, StoryPacket, play};
 use netreel_transport::mix;
@@ -73,8 +73,12 @@ pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
     let (reels, paths) = create(folder, headers)?;
     let played = run_layers(&plan, &nodes, &engine, seed, Box::new(reels.clone()))?;
     let note = note(&words, seed);
+    let is_cut = |node: usize| {
+        let reel = nodes.get(node).and_then(|node| node.reel.as_ref());
+        reel.is_some_and(|reel| *reel.ending() != Ending::Clean)
+    };
     reels
-        .finish(&note)
+        .finish(&note, is_cut)
         .map_err(|error| Failure::new(format!("the reels in {}: {error}", folder.display())))?;
     engine.check_alive()?;
     drop(plan);
@@ -118,7 +122,7 @@ fn nodes(session: &Session, engine: &Engine<'_>) -> Result<(Vec<StoryNode>, Vec<
             },
         };
         let is_played = why.is_none();
-        left_out.extend(why.map(|why| format!("{why}; what it sent arrives as it did")));
+        left_out.extend(why);
         nodes.push(StoryNode {
             name: node.name.clone(),
             reel: reel.clone().filter(|_| is_played),
@@ -131,7 +135,9 @@ fn nodes(session: &Session, engine: &Engine<'_>) -> Result<(Vec<StoryNode>, Vec<
             left_out.join("; ")
         )));
     }
-    Ok((nodes, left_out))
+    let told = left_out.into_iter();
+    let told = told.map(|why| format!("{why}; what it sent arrives as it did"));
+    Ok((nodes, told.collect()))
 }
 
 /// What the library has to know of the session.

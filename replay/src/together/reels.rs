@@ -36,10 +36,16 @@ impl<W: Append> Reels<W> {
         Ok(Reels(Arc::new(Mutex::new(slots))))
     }
 
-    /// Ends them, each with a note as its last event. A second call finds none.
-    pub fn finish(&self, note: &str) -> Result<Vec<Option<W>>, WriteError> {
+    /// Ends them, each with a note as its last event. What `is_cut` says, by the node's place, is
+    /// left without an end, because the recording that was played on had none: it is `None` here.
+    /// A second call finds none.
+    pub fn finish(
+        &self,
+        note: &str,
+        is_cut: impl Fn(usize) -> bool,
+    ) -> Result<Vec<Option<W>>, WriteError> {
         let slots = std::mem::take(&mut *self.slots());
-        let finish = |slot: Slot<W>| {
+        let finish = |(node, slot): (usize, Slot<W>)| {
             if let Some(error) = slot.failed {
                 return Err(error);
             }
@@ -57,9 +63,13 @@ impl<W: Append> Reels<W> {
                 thread: ThreadId(0),
                 event: Event::Note { text },
             })?;
+            if is_cut(node) {
+                writer.seal()?;
+                return Ok(None);
+            }
             writer.finish().map(Some)
         };
-        slots.into_iter().map(finish).collect()
+        slots.into_iter().enumerate().map(finish).collect()
     }
 
     fn slots(&self) -> MutexGuard<'_, Vec<Slot<W>>> {

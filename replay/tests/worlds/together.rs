@@ -80,7 +80,7 @@ fn play_on(reels: &[Vec<u8>], change: impl Fn(&mut Start)) -> (Played, Vec<Vec<u
         Box::new(written.clone()),
         &mut |node, _| NetLayer::new(start(node)).map(|layer| Box::new(layer) as Box<dyn Layer>),
     );
-    let written = written.finish("played on").expect("memory");
+    let written = written.finish("played on", |_| false).expect("memory");
     let written = written
         .into_iter()
         .map(|bytes| bytes.expect("all are played"));
