@@ -171,7 +171,13 @@ fn show(
     opener: Opener,
 ) -> Result<(), Failure> {
     let mut settings = settings::kept();
+    let recent = settings.recent.clone();
     settings.opened(&title);
+    if settings.recent != recent
+        && let Err(why) = settings::keep(&settings)
+    {
+        anstream::eprintln!("netreel: {why}");
+    }
     if let Some(theme) = theme {
         settings.theme = theme.name().to_owned();
     }

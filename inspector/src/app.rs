@@ -382,7 +382,7 @@ const TIMELINE_MIN: f32 = 150.0;
 const DETAILS_MIN: f32 = 120.0;
 const PANE_MIN: f32 = 180.0;
 /// A line of bytes, without their text.
-const BYTES_MIN: f32 = 336.0;
+const BYTES_MIN: f32 = 360.0;
 
 fn views(
     ui: &mut Ui,
