@@ -1,7 +1,19 @@
 //! What can be asked on the command line.
 
+mod events;
+mod sit;
+mod state;
+mod stats;
+mod together;
+mod why;
 mod wire;
 
+pub use events::Events;
+pub use sit::Sit;
+pub use state::State;
+pub use stats::{Stats, StatsBy};
+pub use together::Together;
+pub use why::Why;
 pub use wire::{Wire, WireCheck, WireDecode, WireEncode, WireFormat, WireLsp, WireTest};
 
 use std::path::PathBuf;
@@ -45,13 +57,21 @@ pub enum Command {
     Info(Info),
     /// The packets of a session, a line each.
     Packets(Packets),
-    /// One packet to the last field.
+    /// The events of a reel, a line each: all that crossed the boundary of the network layer.
+    Events(Events),
+    /// One packet to the last field, or one event of a reel to the last bit.
     Show(Show),
     /// Replicated objects: what every node believed of them.
     Objects(Objects),
+    /// The values of objects: what every node believed of every field, and where nodes differ.
+    State(State),
     /// What went wrong, with the packets that prove it. Exits 1 when something did, 2 when that
     /// cannot be told.
     Check(Check),
+    /// Where the bandwidth goes: links, and what the bytes were.
+    Stats(Stats),
+    /// What led to a packet's fate, a finding, or what a node believed: back along its causes.
+    Why(Why),
     /// Writes a session for other tools: a capture for Wireshark, or its packets as rows.
     Export(Export),
     /// Feeds a reel back into the engine and compares every send. Exits 1 at a divergence.
@@ -94,9 +114,21 @@ pub struct Demo {
     /// nodes (docs/record.md).
     #[arg(long, value_name = "SECS", conflicts_with = "json", value_parser = crate::record::seconds)]
     pub ring: Option<f64>,
+    /// Record the state of each node's layer every SECS seconds, so that a replay can start there
+    /// and compare; 0 for never (docs/replay.md).
+    #[arg(long, value_name = "SECS", default_value_t = 0.5, value_parser = seconds_or_never)]
+    pub snapshots: f64,
     /// Print one JSON object instead of sentences (docs/json.md).
     #[arg(long)]
     pub json: bool,
+}
+
+/// Seconds, 0 for never.
+fn seconds_or_never(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if (0.0..=86_400.0).contains(&seconds) => Ok(seconds),
+        _ => Err("write seconds from 0 to 86400".to_owned()),
+    }
 }
 
 #[derive(Debug, Args)]
@@ -116,6 +148,9 @@ pub struct DemoNode {
     /// Ring mode, with so many seconds.
     #[arg(long)]
     pub ring: Option<f64>,
+    /// Snapshots, every so many seconds; 0 for none.
+    #[arg(long, default_value_t = 0.0)]
+    pub snapshots: f64,
 }
 
 /// What `netreel trigger` asks for.
@@ -157,7 +192,7 @@ pub enum Topology {
 }
 
 /// What is read, and with which wire.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub struct Source {
     /// Reels, folders of reels, or packet captures (pcap, pcapng).
     #[arg(required = true, value_name = "PATH")]
@@ -219,6 +254,9 @@ pub struct Show {
     pub read: Read,
     #[command(flatten)]
     pub which: Which,
+    /// Whose event it is; may be left out where there is only one reel.
+    #[arg(long, value_name = "NAME", requires = "event")]
+    pub node: Option<String>,
 }
 
 /// Which packets are shown.
@@ -228,6 +266,9 @@ pub struct Which {
     /// The packet's number, as `packets` prints it.
     #[arg(long, value_name = "N")]
     pub packet: Option<u32>,
+    /// The event's number in the reel of --node, as `events` and `check` print it.
+    #[arg(long, value_name = "N")]
+    pub event: Option<u64>,
     /// Every packet that fits, for example `kind == migrate` (docs/filter.md).
     #[arg(long, value_name = "EXPR")]
     pub filter: Option<String>,
@@ -365,6 +406,13 @@ pub struct Replay {
     /// `resend_delay_ns=20000000`; a name that is not one lists them all.
     #[arg(long, value_name = "NAME=VALUE")]
     pub tune: Vec<String>,
+    #[command(flatten)]
+    pub sit: Sit,
+    /// Change another of the sample engine's start conditions first, for example `mode=owner`.
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub set: Vec<String>,
+    #[command(flatten)]
+    pub together: Together,
 }
 
 #[derive(Debug, Args)]
@@ -464,10 +512,25 @@ pub struct Inspect {
     /// Draw into this file instead of opening a window.
     #[arg(long, value_name = "FILE.png")]
     pub screenshot: Option<PathBuf>,
-    /// What to draw: `timeline`, `packets`, `objects` or `findings`.
+    /// What to show: `timeline`, `packets`, `objects` or `findings`.
     #[arg(long, value_name = "NAME", default_value = "timeline")]
     pub view: String,
     /// The picture's size in pixels, from 320x240 to 8192x8192.
     #[arg(long, value_name = "WxH", default_value = "1600x1000")]
     pub size: String,
+    /// The colours: `dark`, `light`, or as the system has them. Without it those chosen last.
+    #[arg(long, value_name = "THEME")]
+    pub theme: Option<String>,
+    /// Draw the session from this time on: `1.25s`, `300ms`.
+    #[arg(long, value_name = "TIME", requires = "screenshot")]
+    pub from: Option<String>,
+    /// Draw it up to this time.
+    #[arg(long, value_name = "TIME", requires = "screenshot")]
+    pub to: Option<String>,
+    /// Draw it with this packet selected.
+    #[arg(long, value_name = "PACKET", requires = "screenshot")]
+    pub select: Option<u32>,
+    /// Show what is recorded while it is recorded.
+    #[arg(long, conflicts_with = "screenshot")]
+    pub follow: bool,
 }

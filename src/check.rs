@@ -33,7 +33,7 @@ pub fn run(arguments: &Check, out: &mut dyn Write) -> Result<Answer, Failure> {
     if arguments.filtered.read.json {
         json(&export::check(&session, &history, &judgement), out)?;
     } else {
-        report(&session, &history.findings, out)?;
+        report(&session, &history, out)?;
         verdict(&judgement, out)?;
     }
     Ok(answer(arguments, &judgement))
@@ -45,9 +45,10 @@ fn filter(arguments: &Check, session: &Session, history: &mut History) -> Result
         return Ok(());
     };
     let query = open::query(Some(filter), session)?;
-    let findings = history.findings.iter();
-    let fitting = findings.filter(|finding| query.finding(session, history, finding));
-    history.findings = fitting.cloned().collect();
+    let fits = |finding: &Finding| query.finding(session, history, finding);
+    let fitting: Vec<bool> = history.findings.iter().map(fits).collect();
+    let mut fitting = fitting.into_iter();
+    history.keep_findings(|_| fitting.next().unwrap_or(false));
     Ok(())
 }
 
@@ -88,23 +89,30 @@ fn verdict_style(verdict: Verdict) -> anstyle::Style {
 }
 
 /// Prints the findings for people.
-pub fn report(session: &Session, findings: &[Finding], out: &mut dyn Write) -> Result<(), Failure> {
-    for finding in findings {
-        one(session, finding, out)?;
+pub fn report(session: &Session, history: &History, out: &mut dyn Write) -> Result<(), Failure> {
+    for (place, finding) in history.findings.iter().enumerate() {
+        one(session, finding, Some(history.finding_number(place)), out)?;
     }
-    counts(findings, out)
+    counts(&history.findings, out)
 }
 
-/// Prints a finding for people.
-fn one(session: &Session, finding: &Finding, out: &mut dyn Write) -> Result<(), Failure> {
+/// Prints a finding for people, with its number where all findings are known.
+fn one(
+    session: &Session,
+    finding: &Finding,
+    number: Option<u32>,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
     let style = style(finding.level);
+    let number = number.map(|number| format!("  finding {number}"));
     writeln!(
         out,
-        "{style}{}{style:#}  {}  at {} s  {}",
+        "{style}{}{style:#}  {}  at {} s  {}{}",
         level(finding.level),
         finding.rule,
         text::time(finding.time),
         text::node(session, finding.node),
+        number.unwrap_or_default(),
     )?;
     writeln!(out, "    {}", finding.sentence)?;
     for evidence in &finding.evidence {
@@ -147,7 +155,8 @@ fn piece(session: &Session, evidence: &Evidence, out: &mut dyn Write) -> Result<
     Ok(())
 }
 
-fn level(level: Level) -> &'static str {
+/// The word for a level, as wide as the others.
+pub fn level(level: Level) -> &'static str {
     match level {
         Level::Error => "error  ",
         Level::Warning => "warning",
@@ -155,7 +164,8 @@ fn level(level: Level) -> &'static str {
     }
 }
 
-fn style(level: Level) -> anstyle::Style {
+/// The colour of a level.
+pub fn style(level: Level) -> anstyle::Style {
     use anstyle::AnsiColor;
     let color = match level {
         Level::Error => AnsiColor::Red,

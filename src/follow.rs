@@ -214,7 +214,7 @@ impl Following {
                 Rest::Packet([
                     way.name().to_owned(),
                     format!("{from} -> {to}"),
-                    kinds_of(kinds, facts.messages.iter()),
+                    kinds_of(kinds, facts.messages.iter(), &[]),
                     sequence.unwrap_or_default(),
                     length.to_string(),
                 ])

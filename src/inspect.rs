@@ -1,38 +1,99 @@
 //! `netreel inspect`: the window, or a picture of it.
 
+mod host;
+mod settings;
+
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
-use netreel_inspector::{Command, Model, Options, View};
+use netreel_inspector::theme::Theme;
+use netreel_inspector::{Answer as Heard, Command, Inspector, Model, Options, Settings, View};
 
-use crate::arguments::Inspect;
+use netreel_protocol::session::PacketId;
+
+use crate::arguments::{Inspect, Source};
 use crate::open::{self, Story};
 use crate::outcome::{Answer, Failure};
+use host::Opener;
+
+/// What opens within this is shown with the first frame, or told on the terminal where it fails.
+const AT_ONCE: Duration = Duration::from_millis(400);
 
 pub fn run(arguments: &Inspect, out: &mut dyn Write) -> Result<Answer, Failure> {
     let filter = arguments.filter.clone().unwrap_or_default();
     let view =
         View::named(&arguments.view).map_err(|why| Failure::new(format!("--view: {why}")))?;
+    let theme = arguments.theme.as_deref().map(Theme::named).transpose();
+    let theme = theme.map_err(|why| Failure::new(format!("--theme: {why}")))?;
     let size = size(&arguments.size)?;
-    let mut story = open::story(&arguments.source)?;
-    open::query(Some(&filter), &story.session)?;
-    let model = model(&mut story, &filter);
-    match &arguments.screenshot {
-        Some(file) => {
-            draw(model, view, size, file)?;
-            writeln!(out, "{}", file.display())?;
-        }
-        None => {
-            let paths = arguments.source.paths.iter();
-            let title = paths
-                .map(|path| path.display().to_string())
-                .collect::<Vec<_>>();
-            window(model, view, title.join(" "))?;
-        }
+    if let Some(file) = &arguments.screenshot {
+        let mut story = open::story(&arguments.source)?;
+        open::query(Some(&filter), &story.session)?;
+        let mut model = model(&mut story, &filter);
+        model.finish();
+        point(&mut model, arguments)?;
+        draw(model, (view, theme.unwrap_or_default()), size, file)?;
+        writeln!(out, "{}", file.display())?;
+        return story.answered(out);
     }
+    let mut opener = Opener::new(arguments.source.clone(), filter.clone());
+    let shown = opener.shown();
+    match arguments.follow {
+        true => opener.follow(),
+        false => opener.open(),
+    }
+    let model = match opener.wait(AT_ONCE) {
+        Some(Heard::Failed(why)) => return Err(Failure::new(why)),
+        Some(Heard::Opened { model, .. }) => {
+            open::query(Some(&filter), model.session())?;
+            *model
+        }
+        // The window hears it with its first frame.
+        answer => {
+            if let Some(answer) = answer {
+                opener.unheard(answer);
+            }
+            let mut model = Model::of_session(Arc::default(), &[]);
+            filtered(&mut model, &filter);
+            model
+        }
+    };
+    let title = host::titled(&arguments.source.paths);
+    show(model, view, theme, title, opener)?;
     // What the window has found out meanwhile is kept as well.
-    story.answered(out)
+    let story = shown.lock().ok().and_then(|mut shown| shown.take());
+    match story {
+        Some(story) => story.answered(out),
+        None => Ok(Answer::Clean),
+    }
+}
+
+/// Shows the time and the packet that were asked for.
+fn point(model: &mut Model, arguments: &Inspect) -> Result<(), Failure> {
+    if let Some(number) = arguments.select {
+        let packet = PacketId(number);
+        let count = model.session().packet_count();
+        if model.packet(packet).is_none() {
+            return Err(Failure::new(format!(
+                "--select {number}: the session has {count} packets, numbered from 0"
+            )));
+        }
+        model.apply(Command::SelectPacket(packet));
+    }
+    let time = |text: &Option<String>| text.as_deref().map(open::time).transpose();
+    let (from, to) = (time(&arguments.from)?, time(&arguments.to)?);
+    if from.is_some() || to.is_some() {
+        let span = model.span();
+        let range = from.unwrap_or(span.start)..to.unwrap_or(span.end);
+        if range.start >= range.end {
+            let why = "--from and --to: the session's picture has to begin before it ends";
+            return Err(Failure::new(why));
+        }
+        model.apply(Command::Show(range));
+    }
+    Ok(())
 }
 
 /// `1600x1000`
@@ -64,23 +125,67 @@ pub fn model(story: &mut Story, filter: &str) -> Model {
     if is_small {
         story.keep_index();
     }
-    if !filter.is_empty() {
-        model.apply(Command::SetFilter(filter.to_owned()));
-    }
+    filtered(&mut model, filter);
     model
 }
 
-/// Draws a picture of the window.
-pub fn draw(model: Model, view: View, size: (u32, u32), file: &Path) -> Result<(), Failure> {
-    netreel_inspector::photograph(model, view, size, file).map_err(Failure::new)
+fn filtered(model: &mut Model, filter: &str) {
+    if !filter.is_empty() {
+        model.apply(Command::SetFilter(filter.to_owned()));
+    }
 }
 
-/// Opens the window; returns when it is closed.
-pub fn window(model: Model, view: View, title: String) -> Result<(), Failure> {
+/// Draws a picture of the window as it is laid out at first.
+pub fn draw(
+    mut model: Model,
+    (view, theme): (View, Theme),
+    size: (u32, u32),
+    file: &Path,
+) -> Result<(), Failure> {
+    model.finish();
+    let mut inspector = Inspector::new(model, view);
+    inspector.set_settings(Settings {
+        theme: theme.name().to_owned(),
+        ..Settings::default()
+    });
+    netreel_inspector::draw(&mut inspector, size, file).map_err(Failure::new)
+}
+
+/// Opens the window on a session that is there; returns when it is closed.
+pub fn window(model: Model, view: View, folder: &Path) -> Result<(), Failure> {
+    let source = Source {
+        paths: vec![folder.to_owned()],
+        keys: None,
+        wire: None,
+        no_index: true,
+    };
+    let opener = Opener::new(source, String::new());
+    show(model, view, None, folder.display().to_string(), opener)
+}
+
+fn show(
+    model: Model,
+    view: View,
+    theme: Option<Theme>,
+    title: String,
+    opener: Opener,
+) -> Result<(), Failure> {
+    let mut settings = settings::kept();
+    let recent = settings.recent.clone();
+    settings.opened(&title);
+    if settings.recent != recent
+        && let Err(why) = settings::keep(&settings)
+    {
+        anstream::eprintln!("netreel: {why}");
+    }
+    if let Some(theme) = theme {
+        settings.theme = theme.name().to_owned();
+    }
     let options = Options {
         view,
         title,
+        settings,
         ..Options::default()
     };
-    netreel_inspector::run(model, options).map_err(Failure::new)
+    netreel_inspector::run(model, options, Box::new(opener)).map_err(Failure::new)
 }

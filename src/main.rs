@@ -7,6 +7,7 @@
 mod arguments;
 mod check;
 mod demo;
+mod events;
 mod export;
 mod follow;
 mod import;
@@ -23,10 +24,13 @@ mod record;
 mod redact;
 mod replay;
 mod show;
+mod state;
+mod stats;
 mod table;
 mod text;
 mod trigger;
 mod watch;
+mod why;
 mod wire;
 
 use std::io::Write;
@@ -73,9 +77,13 @@ fn run(command: &Command, out: &mut dyn Write) -> Result<Answer, Failure> {
         Command::Import(arguments) => import::run(arguments, out),
         Command::Info(arguments) => info::run(arguments, out),
         Command::Packets(arguments) => packets::run(arguments, out),
+        Command::Events(arguments) => events::run(arguments, out),
         Command::Show(arguments) => show::run(arguments, out),
         Command::Objects(arguments) => objects::run(arguments, out),
+        Command::State(arguments) => state::run(arguments, out),
         Command::Check(arguments) => check::run(arguments, out),
+        Command::Stats(arguments) => stats::run(arguments, out),
+        Command::Why(arguments) => why::run(arguments, out),
         Command::Export(arguments) => export::run(arguments, out),
         Command::Replay(arguments) => replay::run(arguments, out),
         Command::Redact(arguments) => redact::run(arguments, out),

@@ -93,23 +93,37 @@ fn moment(
         .enumerate()
         .filter(|(_, node)| node.recorded)
     {
-        let span = history.belief_at(object, NodeId(place as u16), at);
-        let believed = match span {
-            _ if !(node.span.start..=node.span.end).contains(&at) => "not recorded then".to_owned(),
-            None => "does not know it".to_owned(),
-            Some(span) => {
-                let since = text::time(span.time.start);
-                format!(
-                    "{}{} since {since} s",
-                    belief(session, span.belief),
-                    counter(span)
-                )
-            }
-        };
+        let believed = believed(session, history, object, NodeId(place as u16), at);
         let width = widths.node;
         writeln!(out, "  {:<width$}  {believed}", node.name)?;
     }
     Ok(())
+}
+
+/// What one recorded node believed of an object at one time.
+pub fn believed(
+    session: &Session,
+    history: &History,
+    object: u64,
+    node: NodeId,
+    at: SessionTime,
+) -> String {
+    let span = history.belief_at(object, node, at);
+    let known = session.nodes.get(usize::from(node.0));
+    match span {
+        _ if !known.is_some_and(|it| (it.span.start..=it.span.end).contains(&at)) => {
+            "not recorded then".to_owned()
+        }
+        None => "does not know it".to_owned(),
+        Some(span) => {
+            let since = text::time(span.time.start);
+            format!(
+                "{}{} since {since} s",
+                belief(session, span.belief),
+                counter(span)
+            )
+        }
+    }
 }
 
 fn lane(

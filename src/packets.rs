@@ -67,6 +67,9 @@ const MANY: usize = 20_000;
 
 /// So many packets are looked at for what a packet's messages look like.
 const LOOKED_AT: usize = 4096;
+/// Of an RPC's name, so many characters are shown.
+const RPC_NAME_MAX: usize = 40;
+
 /// A list of messages that is longer stands out of its column.
 pub const MESSAGES_MAX: usize = 48;
 
@@ -139,6 +142,7 @@ fn line(story: &Story, id: PacketId, widths: &Widths, out: &mut dyn Write) -> Re
     let Look {
         sequence, messages, ..
     } = session.look(id);
+    let names = session.rpc_names(id, messages.iter());
     let time = packet.first().map(|stamp| text::time(stamp.time));
     let sequence = sequence.map(|sequence| sequence.value.to_string());
     let cells = [
@@ -151,7 +155,7 @@ fn line(story: &Story, id: PacketId, widths: &Widths, out: &mut dyn Write) -> Re
                 .as_deref()
                 .unwrap_or("-"),
         ),
-        kinds_of(kinds(session), messages.into_iter()),
+        kinds_of(kinds(session), messages.iter(), &names),
         sequence.unwrap_or_default(),
         packet.length.to_string(),
         outcome(story, id, &packet),
@@ -159,29 +163,38 @@ fn line(story: &Story, id: PacketId, widths: &Widths, out: &mut dyn Write) -> Re
     widths.line(cells, out)
 }
 
-/// The kinds of a packet's messages: `create 42, update 7 x3`.
+/// The kinds of a packet's messages: `create 42, update 7 x3, rpc ready`.
 pub fn messages(session: &Session, packet: PacketId) -> String {
-    kinds_of(kinds(session), session.look(packet).messages.into_iter())
+    let messages = session.look(packet).messages;
+    let names = session.rpc_names(packet, messages.iter());
+    kinds_of(kinds(session), messages.iter(), &names)
 }
 
 fn kinds(session: &Session) -> &[Kind] {
     session.wire.as_ref().map_or(&[][..], |wire| wire.kinds())
 }
 
-/// The same of messages without a session.
+/// The same of messages without a session; with the names of those that are RPCs, as far as they are
+/// known.
 pub fn kinds_of(
     kinds: &[Kind],
     messages: impl Iterator<Item = impl Borrow<MessageFacts>>,
+    names: &[Option<String>],
 ) -> String {
     let mut parts: Vec<(String, u32)> = Vec::new();
-    for facts in messages {
+    for (place, facts) in messages.enumerate() {
         let facts = facts.borrow();
         let kind = facts.kind.and_then(|kind| kinds.get(usize::from(kind.0)));
         let kind = kind.map_or("?", |kind| kind.name.as_str());
-        let part = match facts.object {
-            Some(object) => format!("{kind} {object}"),
-            None => kind.to_owned(),
-        };
+        let mut part = kind.to_owned();
+        if let Some(Some(name)) = names.get(place) {
+            // It is what somebody sent: no terminal may take it for more than text.
+            let name: String = name.chars().take(RPC_NAME_MAX).collect();
+            part += &format!(" {}", name.escape_debug());
+        }
+        if let Some(object) = facts.object {
+            part += &format!(" {object}");
+        }
         match parts.iter_mut().find(|(known, _)| *known == part) {
             Some((_, times)) => *times += 1,
             None => parts.push((part, 1)),

@@ -1,5 +1,17 @@
 //! `netreel replay`: a reel, fed back into the engine.
 
+pub mod boxes;
+mod breaks;
+mod compared;
+mod engine;
+mod known;
+mod sit;
+mod sitting;
+mod states;
+mod stretches;
+mod together;
+mod watched;
+
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::Arc;
@@ -7,7 +19,6 @@ use std::sync::Arc;
 use netreel_protocol::session::ReelInput;
 use netreel_reel::{Endpoint, Reel};
 use netreel_replay::{Driver, Explanation, Outcome, Report, explain};
-use netreel_sample_engine::{NetLayer, Start, Tuning};
 use netreel_wire::Wire;
 use serde_json::json;
 
@@ -15,11 +26,38 @@ use crate::arguments::Replay;
 use crate::open::{self, Reels};
 use crate::outcome::{Answer, Failure};
 use crate::text;
+use boxes::Changes;
+use engine::Engine;
 
 /// The engine that this command can replay, as reels name it.
 pub const ENGINE: &str = "boxes";
 
 pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
+    if arguments.sit.asked() {
+        return sit::run(arguments, out);
+    }
+    if let Some(plugin) = &arguments.together.layer
+        && !watched::is_child()
+    {
+        return watched::run(plugin);
+    }
+    watched::say_safe(false);
+    let answer = match arguments.together.together {
+        true => together::run(arguments, out),
+        false => nodes(arguments, out),
+    };
+    out.flush()?;
+    watched::say_safe(true);
+    answer
+}
+
+/// Replays each node that was asked for by itself.
+fn nodes(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
+    let changes = Changes {
+        tune: &arguments.tune,
+        set: &arguments.set,
+    };
+    let engine = Engine::asked(arguments.together.layer.as_deref(), changes)?;
     let Reels { inputs, unread, .. } = open::reels(&arguments.read.source.paths)?;
     for why in &unread {
         anstream::eprintln!("netreel: {why}");
@@ -43,64 +81,36 @@ pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
             Some(wire) => Some(Arc::clone(wire)),
             None => embedded_wire(&input.reel)?,
         };
-        let report = replay(&input.reel, &arguments.tune)?;
-        if report.outcome != Outcome::Exact {
-            answer = Answer::Wrong;
+        let report = engine.replay(&input.reel)?;
+        match report.outcome {
+            Outcome::Exact => {}
+            // What comes behind it cannot be told; what was wrong before stays wrong.
+            Outcome::SnapshotRefused(..) if answer == Answer::Clean => answer = Answer::Unknown,
+            Outcome::SnapshotRefused(..) => {}
+            Outcome::Diverged(_) | Outcome::InputRejected(..) => answer = Answer::Wrong,
         }
         let node = &input.reel.header().node;
-        let explanation = report
-            .divergence()
-            .map(|it| explain(it, wire.as_deref(), &names));
+        let explanation = report.divergence().map(|it| {
+            let explanation = explain(it, wire.as_deref(), &names);
+            states::named(explanation, it, &input.reel)
+        });
         if arguments.read.json {
             writeln!(out, "{}", as_json(node, &report, explanation.as_ref()))?;
         } else {
             print(node, &report, explanation.as_ref(), out)?;
         }
+        // A plugin may die at the next node.
+        out.flush()?;
     }
     Ok(answer)
 }
 
 /// Plays `reel` into a fresh layer of the engine that it was recorded at.
-pub fn replay(reel: &Arc<Reel>, tune: &[String]) -> Result<Report, Failure> {
-    let header = reel.header();
+pub fn replay(reel: &Arc<Reel>, changes: Changes<'_>) -> Result<Report, Failure> {
     let driver = Driver::new(Arc::clone(reel)).map_err(Failure::new)?;
-    if header.engine != ENGINE {
-        return Err(Failure::new(format!(
-            "the reel of {} was recorded at the engine `{}`; this command can replay `{}` alone",
-            header.node, header.engine, ENGINE
-        )));
-    }
-    let mut start = Start::decode(&header.start).map_err(|error| {
-        Failure::new(format!(
-            "the start conditions in the reel of {}: {error}",
-            header.node
-        ))
-    })?;
-    for change in tune {
-        start.tuning = tuned(&start.tuning, change)?;
-    }
-    let asked = match tune {
-        [] => format!("the start conditions in the reel of {}", header.node),
-        _ => format!("--tune {}", tune.join(" --tune ")),
-    };
-    let mut layer =
-        NetLayer::new(start).map_err(|error| Failure::new(format!("{asked}: {error}")))?;
+    let start = boxes::start(reel, changes)?;
+    let mut layer = boxes::layer(reel, start, changes)?;
     Ok(driver.run(&mut layer))
-}
-
-/// The engine's constants with one changed, as `NAME=VALUE` says.
-fn tuned(tuning: &Tuning, change: &str) -> Result<Tuning, Failure> {
-    let wrong = |why: &dyn std::fmt::Display| Failure::new(format!("--tune {change}: {why}"));
-    let (name, value) = change
-        .split_once('=')
-        .ok_or_else(|| wrong(&"write it as NAME=VALUE"))?;
-    let value = value
-        .trim()
-        .parse::<u64>()
-        .map_err(|_| wrong(&format!("`{value}` is not a whole number")))?;
-    let mut fields = serde_json::to_value(tuning).map_err(|error| wrong(&error))?;
-    fields[name.trim()] = value.into();
-    serde_json::from_value(fields).map_err(|error| wrong(&error))
 }
 
 /// The names of the nodes behind endpoints, as far as `reels` tell.
@@ -147,13 +157,16 @@ pub fn print(
     explanation: Option<&Explanation>,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
-    let played = format!(
+    let mut played = format!(
         "{}, {} and {} of {}",
         text::count(report.ticks, "tick"),
         text::count(report.inputs, "call"),
         text::count(report.sends, "equal send"),
         text::bytes(report.bytes),
     );
+    if report.states > 0 {
+        played += &format!(", {}", text::count(report.states, "equal state"));
+    }
     match &report.outcome {
         Outcome::Exact if report.cut => {
             writeln!(
@@ -162,6 +175,12 @@ pub fn print(
             )?;
         }
         Outcome::Exact => writeln!(out, "{node}: exact: {played}")?,
+        Outcome::SnapshotRefused(number, why) => {
+            writeln!(
+                out,
+                "{node}: the snapshot of event {number} cannot be taken: {why}"
+            )?;
+        }
         Outcome::InputRejected(number, why) => {
             writeln!(
                 out,
@@ -196,7 +215,7 @@ pub fn print(
             }
         }
     }
-    Ok(())
+    stretches::print(report, out)
 }
 
 /// A replay as `--json` prints it.
@@ -211,15 +230,18 @@ pub fn as_json(
             Outcome::Exact => "exact",
             Outcome::Diverged(_) => "divergence",
             Outcome::InputRejected(..) => "input rejected",
+            Outcome::SnapshotRefused(..) => "snapshot refused",
         },
         "ticks": report.ticks,
         "inputs": report.inputs,
         "sends": report.sends,
         "bytes": report.bytes,
+        "states": report.states,
+        "stretches": stretches::as_json(report),
         "cut": report.cut,
     });
     match (&report.outcome, explanation) {
-        (Outcome::InputRejected(number, why), _) => {
+        (Outcome::InputRejected(number, why) | Outcome::SnapshotRefused(number, why), _) => {
             object["divergence"] = json!({ "event": number.0, "why": why });
         }
         (

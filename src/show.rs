@@ -14,6 +14,11 @@ use crate::text;
 
 pub fn run(arguments: &Show, out: &mut dyn Write) -> Result<Answer, Failure> {
     let story = open::story(&arguments.read.source)?;
+    if let Some(number) = arguments.which.event {
+        let which = (arguments.node.as_deref(), number);
+        crate::events::show(&story, which, arguments.read.json, out)?;
+        return story.answered(out);
+    }
     for (place, id) in chosen(&story, &arguments.which)?.into_iter().enumerate() {
         if arguments.read.json {
             if let Some(whole) = export::show(&story.session, story.history(), id) {

@@ -4,7 +4,7 @@ mod support;
 
 use support::netreel;
 
-const COMMANDS: [&str; 17] = [
+const COMMANDS: [&str; 21] = [
     "",
     "demo",
     "record",
@@ -12,8 +12,12 @@ const COMMANDS: [&str; 17] = [
     "info",
     "packets",
     "show",
+    "events",
     "objects",
+    "state",
     "check",
+    "stats",
+    "why",
     "export",
     "replay",
     "redact",

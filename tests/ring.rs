@@ -144,6 +144,14 @@ fn a_key_at_one_node_of_the_game_keeps_the_same_window_at_all_and_it_is_clean() 
     assert!(checked.out.contains(unknown), "{}", checked.out);
     let info = netreel(&["info", text(&window)]).expect(0);
     assert!(info.out.contains("window"), "{}", info.out);
+    // It begins in the middle of the recording, at a snapshot, and can be replayed from there.
+    let replayed = netreel(&["replay", text(&window), "--json"]).expect(0);
+    for line in replayed.out.lines() {
+        let line: serde_json::Value = serde_json::from_str(line).unwrap();
+        assert_eq!(line["result"], "exact");
+        assert_eq!(line["stretches"][0]["snapshot"], true);
+        assert!(line["sends"].as_u64().unwrap() > 20, "{line}");
+    }
 }
 
 #[test]

@@ -167,7 +167,9 @@ impl Replaying {
             size: 0,
             outcome: match report.outcome {
                 Outcome::Exact => EXACT,
-                Outcome::Diverged(_) | Outcome::InputRejected(..) => DIVERGED,
+                Outcome::Diverged(_)
+                | Outcome::InputRejected(..)
+                | Outcome::SnapshotRefused(..) => DIVERGED,
             },
             ticks: report.ticks,
             inputs: report.inputs,

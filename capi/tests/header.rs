@@ -13,14 +13,16 @@ fn check_clean(compiler: Compiler, standard: &'static str) {
     if !compiler.is_here() {
         return;
     }
-    let mut command = Compiler {
-        standard,
-        ..compiler
+    for header in ["include/netreel.h", "include/netreel_layer.h"] {
+        let mut command = Compiler {
+            standard,
+            ..compiler
+        }
+        .strict();
+        command.args(["-Wconversion", "-Wshadow", "-fsyntax-only"]);
+        command.args(["-x", compiler.language]);
+        checked(command.arg(file(header)));
     }
-    .strict();
-    command.args(["-Wconversion", "-Wshadow", "-fsyntax-only"]);
-    command.args(["-x", compiler.language]);
-    checked(command.arg(file("include/netreel.h")));
 }
 
 #[test]

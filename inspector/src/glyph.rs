@@ -41,7 +41,7 @@ pub fn kind(painter: &Painter, centre: Pos2, size: f32, role: Option<Role>, colo
             let points = vec![at(0.0, -1.0), at(1.0, 0.9), at(-1.0, 0.9)];
             painter.add(Shape::convex_polygon(points, color, Stroke::NONE));
         }
-        Some(Role::Update) => {
+        Some(Role::Update | Role::Baseline) => {
             painter.circle_filled(centre, r * 0.5, color);
         }
         Some(Role::Ack | Role::Ping | Role::Pong) | None => {
@@ -67,14 +67,14 @@ pub fn twice(painter: &Painter, centre: Pos2, color: Color32) {
 
 /// An open ring with a gap in the line: nobody can say.
 pub fn unknown(painter: &Painter, centre: Pos2, color: Color32) {
-    painter.circle(centre, 3.0, crate::theme::PANEL, Stroke::new(1.2, color));
+    painter.circle(centre, 3.0, crate::theme::panel(), Stroke::new(1.2, color));
 }
 
 /// A level: a full octagon-like disc with a bar, a triangle, a ring.
 pub fn level(painter: &Painter, centre: Pos2, size: f32, level: Level) {
     let color = crate::theme::level(level);
     let r = size / 2.0;
-    let dark = Color32::from_rgb(0x14, 0x17, 0x1c);
+    let dark = crate::theme::ink_on(color);
     match level {
         Level::Error => {
             painter.circle_filled(centre, r, color);
@@ -133,7 +133,7 @@ pub fn flag(painter: &Painter, foot: Pos2, level: Level, strong: bool) {
     }
     painter.add(Shape::convex_polygon(points, color, Stroke::NONE));
     if level == Level::Error {
-        let line = Stroke::new(1.4, Color32::from_rgb(0x14, 0x17, 0x1c));
+        let line = Stroke::new(1.4, crate::theme::ink_on(color));
         let centre = top + vec2(6.5, 4.5);
         painter.line_segment([centre - vec2(2.5, 2.5), centre + vec2(2.5, 2.5)], line);
         painter.line_segment([centre - vec2(2.5, -2.5), centre + vec2(2.5, -2.5)], line);
@@ -142,7 +142,7 @@ pub fn flag(painter: &Painter, foot: Pos2, level: Level, strong: bool) {
 
 /// A trigger: a line across a lane between two points that look at it.
 pub fn trigger(painter: &Painter, centre: Pos2, height: f32) {
-    let color = crate::theme::ACCENT;
+    let color = crate::theme::accent();
     let half = height / 2.0;
     let y = centre.y - half..=centre.y + half;
     painter.vline(centre.x, y, (1.5, color));

@@ -4,15 +4,22 @@
 //! graphics driver, so that they can be looked at and tested anywhere.
 
 mod app;
+mod ask;
+mod divide;
 mod glyph;
+mod keys;
+mod palette;
 mod picture;
 mod raster;
+mod settings;
 mod texture;
 pub mod theme;
 mod views;
 mod window;
 
 pub use app::{Inspector, View};
+pub use ask::{Alone, Answer, Host, Request, Wake};
 pub use netreel_inspector_model::{Command, Model};
 pub use picture::{PictureError, SIDE_MAX, draw, photograph, screenshot};
+pub use settings::Settings;
 pub use window::{Options, WindowError, run};

@@ -124,7 +124,7 @@ pub(crate) fn render(inspector: &mut Inspector, width: u32, height: u32) -> Canv
             textures.free(id);
         }
     }
-    let background = theme::BACKGROUND.to_array();
+    let background = theme::background().to_array();
     let mut canvas = Canvas::new(width as usize, height as usize, background);
     canvas.draw(&primitives, &textures, scale);
     canvas
@@ -135,6 +135,8 @@ fn write(canvas: &Canvas, width: u32, height: u32, path: &Path) -> io::Result<()
     let mut encoder = png::Encoder::new(file, width, height);
     encoder.set_color(png::ColorType::Rgba);
     encoder.set_depth(png::BitDepth::Eight);
+    // Lines and letters on plain colour are smallest as they are.
+    encoder.set_filter(png::Filter::NoFilter);
     let mut writer = encoder.write_header().map_err(io::Error::from)?;
     writer
         .write_image_data(canvas.bytes())

@@ -1,43 +1,136 @@
 //! Colours, faces and distances: quiet for what is normal, strong for what is wrong.
 
+use std::cell::Cell;
+
 use egui::style::ScrollAnimation;
-use egui::{Color32, Context, CornerRadius, FontFamily, FontId, Stroke, TextStyle, Theme, Visuals};
+use egui::{Color32, Context, CornerRadius, FontFamily, FontId, Stroke, TextStyle, Visuals};
 use netreel_inspector_model::Model;
 use netreel_protocol::history::Level;
 use netreel_wire::Kind;
 
+use crate::palette::{DARK, LIGHT, Palette, contrast, readable};
+
+/// The least contrast of text with what is behind it (WCAG 2, level AA).
+pub const TEXT_CONTRAST: f32 = 4.5;
+/// The least contrast of lines that mean something.
+pub const LINE_CONTRAST: f32 = 2.0;
+
+/// Which colours there are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Theme {
+    /// Light on dark.
+    #[default]
+    Dark,
+    /// Dark on light.
+    Light,
+    /// As the system has it; dark where it does not say.
+    System,
+}
+
+impl Theme {
+    /// All of them and their names.
+    pub const ALL: [(&'static str, Theme); 3] = [
+        ("dark", Theme::Dark),
+        ("light", Theme::Light),
+        ("system", Theme::System),
+    ];
+
+    /// One by its name.
+    ///
+    /// # Errors
+    /// A sentence with the names that there are.
+    pub fn named(name: &str) -> Result<Theme, String> {
+        let found = Theme::ALL.iter().find(|(known, _)| *known == name);
+        found.map(|(_, theme)| *theme).ok_or_else(|| {
+            let names = Theme::ALL.map(|(name, _)| name).join(", ");
+            format!("there is no theme {name:?}; there are {names}")
+        })
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        let found = Theme::ALL.iter().find(|(_, theme)| *theme == self);
+        found.map_or("dark", |(name, _)| name)
+    }
+}
+
+thread_local! {
+    /// The colours of the window that this thread draws.
+    static PALETTE: Cell<&'static Palette> = const { Cell::new(&DARK) };
+}
+
+fn palette() -> &'static Palette {
+    PALETTE.get()
+}
+
 /// Behind everything.
-pub const BACKGROUND: Color32 = Color32::from_rgb(0x14, 0x17, 0x1c);
+pub fn background() -> Color32 {
+    palette().background
+}
 /// Behind lists and lanes.
-pub const PANEL: Color32 = Color32::from_rgb(0x19, 0x1d, 0x23);
+pub fn panel() -> Color32 {
+    palette().panel
+}
 /// Behind the heads of panels.
-pub const HEAD: Color32 = Color32::from_rgb(0x20, 0x25, 0x2d);
+pub fn head() -> Color32 {
+    palette().head
+}
 /// Every second row.
-pub const STRIPE: Color32 = Color32::from_rgb(0x1d, 0x21, 0x28);
+pub fn stripe() -> Color32 {
+    palette().stripe
+}
 /// Lines between panels.
-pub const LINE: Color32 = Color32::from_rgb(0x2d, 0x34, 0x3e);
+pub fn line() -> Color32 {
+    palette().line
+}
 /// Lines within a panel.
-pub const FAINT: Color32 = Color32::from_rgb(0x25, 0x2b, 0x33);
+pub fn faint() -> Color32 {
+    palette().faint
+}
 /// Text.
-pub const TEXT: Color32 = Color32::from_rgb(0xd3, 0xd9, 0xe1);
+pub fn text() -> Color32 {
+    palette().text
+}
 /// Text that explains.
-pub const WEAK: Color32 = Color32::from_rgb(0x8b, 0x96, 0xa5);
+pub fn weak() -> Color32 {
+    palette().weak
+}
 /// Text that hardly matters.
-pub const DIM: Color32 = Color32::from_rgb(0x5b, 0x66, 0x75);
+pub fn dim() -> Color32 {
+    palette().dim
+}
 /// What is selected.
-pub const SELECTED: Color32 = Color32::from_rgb(0x27, 0x3a, 0x52);
+pub fn selected() -> Color32 {
+    palette().selected
+}
 /// The selection's edge.
-pub const ACCENT: Color32 = Color32::from_rgb(0x6c, 0xb2, 0xf0);
+pub fn accent() -> Color32 {
+    palette().accent
+}
 /// What belongs to the selection.
-pub const RELATED: Color32 = Color32::from_rgb(0x22, 0x2c, 0x39);
+pub fn related() -> Color32 {
+    palette().related
+}
 /// What went wrong.
-pub const ERROR: Color32 = Color32::from_rgb(0xff, 0x5c, 0x57);
+pub fn error() -> Color32 {
+    palette().error
+}
 /// What may have gone wrong, and what was lost.
-pub const WARNING: Color32 = Color32::from_rgb(0xf2, 0xb1, 0x34);
+pub fn warning() -> Color32 {
+    palette().warning
+}
 /// What is odd, and handled.
-pub const INFO: Color32 = Color32::from_rgb(0x8b, 0xa3, 0xbd);
+pub fn info() -> Color32 {
+    palette().info
+}
 /// A packet without messages, or of no known kind.
-pub const PLAIN: Color32 = Color32::from_rgb(0x6b, 0x76, 0x85);
+pub fn plain() -> Color32 {
+    palette().plain
+}
+/// Text on what stands out: a name over lines, a lit byte.
+pub fn ink() -> Color32 {
+    palette().ink
+}
 
 /// Height of a row of text.
 pub const ROW: f32 = 19.0;
@@ -66,9 +159,28 @@ pub fn body() -> FontId {
     FontId::new(13.0, FontFamily::Proportional)
 }
 
-/// Makes a context look so.
-pub fn apply(ctx: &Context) {
-    ctx.set_theme(Theme::Dark);
+/// Makes a context look so. To be called again where the system's own theme may have changed.
+pub fn apply_theme(ctx: &Context, theme: Theme) {
+    let system = ctx.system_theme();
+    let dark = match theme {
+        Theme::Dark => true,
+        Theme::Light => false,
+        Theme::System => system != Some(egui::Theme::Light),
+    };
+    let wanted = if dark { &DARK } else { &LIGHT };
+    PALETTE.set(wanted);
+    let theme = if dark {
+        egui::Theme::Dark
+    } else {
+        egui::Theme::Light
+    };
+    let key = egui::Id::unique("theme applied");
+    let drawn: Option<egui::Theme> = ctx.data(|data| data.get_temp(key));
+    if drawn == Some(theme) {
+        return;
+    }
+    ctx.data_mut(|data| data.insert_temp(key, theme));
+    ctx.set_theme(theme);
     ctx.all_styles_mut(|style| {
         style.animation_time = 0.0;
         style.scroll_animation = ScrollAnimation::none();
@@ -90,21 +202,30 @@ pub fn apply(ctx: &Context) {
             (TextStyle::Monospace, mono()),
         ]
         .into();
-        style.visuals = visuals();
+        style.visuals = visuals(dark);
     });
 }
 
-fn visuals() -> Visuals {
-    let mut visuals = Visuals::dark();
-    visuals.panel_fill = BACKGROUND;
-    visuals.window_fill = HEAD;
-    visuals.window_stroke = Stroke::new(1.0, LINE);
-    visuals.extreme_bg_color = Color32::from_rgb(0x0f, 0x12, 0x16);
-    visuals.faint_bg_color = STRIPE;
-    visuals.override_text_color = Some(TEXT);
-    visuals.selection.bg_fill = SELECTED;
-    visuals.selection.stroke = Stroke::new(1.0, ACCENT);
-    visuals.widgets.noninteractive.bg_stroke = Stroke::new(1.0, LINE);
+/// Makes a context look as it does where nobody chose.
+pub fn apply(ctx: &Context) {
+    apply_theme(ctx, Theme::default());
+}
+
+fn visuals(dark: bool) -> Visuals {
+    let mut visuals = if dark {
+        Visuals::dark()
+    } else {
+        Visuals::light()
+    };
+    visuals.panel_fill = background();
+    visuals.window_fill = head();
+    visuals.window_stroke = Stroke::new(1.0, line());
+    visuals.extreme_bg_color = palette().input;
+    visuals.faint_bg_color = stripe();
+    visuals.override_text_color = Some(text());
+    visuals.selection.bg_fill = selected();
+    visuals.selection.stroke = Stroke::new(1.0, accent());
+    visuals.widgets.noninteractive.bg_stroke = Stroke::new(1.0, line());
     for state in [
         &mut visuals.widgets.inactive,
         &mut visuals.widgets.hovered,
@@ -113,11 +234,11 @@ fn visuals() -> Visuals {
     ] {
         state.corner_radius = CornerRadius::same(3);
         state.expansion = 0.0;
+        state.weak_bg_fill = line();
+        state.bg_fill = line();
     }
-    visuals.widgets.inactive.weak_bg_fill = HEAD;
-    visuals.widgets.inactive.bg_fill = LINE;
-    visuals.widgets.inactive.bg_stroke = Stroke::new(1.0, LINE);
-    visuals.widgets.hovered.weak_bg_fill = LINE;
+    visuals.widgets.inactive.weak_bg_fill = head();
+    visuals.widgets.inactive.bg_stroke = Stroke::new(1.0, line());
     visuals.popup_shadow = egui::Shadow::NONE;
     visuals.window_shadow = egui::Shadow::NONE;
     visuals
@@ -126,43 +247,64 @@ fn visuals() -> Visuals {
 /// The colour of a level of findings.
 pub fn level(level: Level) -> Color32 {
     match level {
-        Level::Error => ERROR,
-        Level::Warning => WARNING,
-        Level::Info => INFO,
+        Level::Error => error(),
+        Level::Warning => warning(),
+        Level::Info => info(),
     }
 }
 
-/// The colour of a message kind: the wire's, or else one of its place.
+/// The colour of a message kind: the wire's, or else one of its place; as near to it as can be told
+/// from the panel.
 pub fn kind(kinds: &[Kind], kind: Option<netreel_wire::KindId>) -> Color32 {
-    let Some(id) = kind else { return PLAIN };
+    let Some(id) = kind else { return plain() };
     match kinds.get(usize::from(id.0)).and_then(|kind| kind.color) {
-        Some([red, green, blue]) => Color32::from_rgb(red, green, blue),
+        Some([red, green, blue]) => readable(
+            Color32::from_rgb(red, green, blue),
+            panel(),
+            LINE_CONTRAST + 1.0,
+        ),
         None => owner(u64::from(id.0)),
     }
 }
 
 /// The quiet colour of a peer, wherever its objects are shown.
 pub fn owner(peer: u64) -> Color32 {
-    const COLORS: [Color32; 8] = [
-        Color32::from_rgb(0x5a, 0x7d, 0xa6),
-        Color32::from_rgb(0x4c, 0x93, 0x84),
-        Color32::from_rgb(0x8a, 0x73, 0xb0),
-        Color32::from_rgb(0xa1, 0x85, 0x4a),
-        Color32::from_rgb(0x6f, 0x8f, 0x52),
-        Color32::from_rgb(0x9c, 0x6b, 0x80),
-        Color32::from_rgb(0x4f, 0x8c, 0xa3),
-        Color32::from_rgb(0x80, 0x80, 0x6a),
-    ];
-    let place = (peer % COLORS.len() as u64) as usize;
-    COLORS.get(place).copied().unwrap_or(PLAIN)
+    let colors = &palette().owners;
+    let place = (peer % colors.len() as u64) as usize;
+    colors.get(place).copied().unwrap_or(plain())
 }
 
-/// A colour laid thinly over the background.
+/// A colour laid thinly over what is there.
 pub fn faded(color: Color32, part: f32) -> Color32 {
     color.gamma_multiply(part)
 }
 
-/// Text on a filled colour.
-pub fn ink() -> Color32 {
-    Color32::from_rgb(0xf2, 0xf5, 0xf8)
+/// A colour mixed into that of the panel, so much of it; never so little that a line of it cannot be
+/// seen.
+pub fn quiet(color: Color32, part: f32) -> Color32 {
+    mixed(color, part, LINE_CONTRAST)
+}
+
+/// The same for text, which takes more.
+pub fn quiet_text(color: Color32, part: f32) -> Color32 {
+    mixed(color, part, TEXT_CONTRAST)
+}
+
+fn mixed(color: Color32, part: f32, least: f32) -> Color32 {
+    let steps = (0..=10).map(|step| part + (1.0 - part) * step as f32 / 10.0);
+    let mut steps = steps.map(|part| panel().lerp_to_gamma(color, part));
+    let found = steps.find(|mixed| contrast(*mixed, panel()) >= least);
+    found.unwrap_or_else(|| readable(color, panel(), least))
+}
+
+/// Text in a colour on another: light or dark, whichever reads better.
+pub fn ink_on(fill: Color32) -> Color32 {
+    let [light, dark] = [
+        Color32::from_rgb(0xff, 0xff, 0xff),
+        Color32::from_rgb(0x0c, 0x0e, 0x11),
+    ];
+    match contrast(light, fill) >= contrast(dark, fill) {
+        true => light,
+        false => dark,
+    }
 }

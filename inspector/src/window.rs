@@ -1,10 +1,14 @@
 //! The real window.
 
+use std::sync::Arc;
+
 use eframe::{NativeOptions, Renderer};
 use egui::{Ui, ViewportBuilder, vec2};
 use netreel_inspector_model::Model;
 
 use crate::app::{Inspector, View};
+use crate::ask::{Answer, Host, Wake};
+use crate::settings::Settings;
 use crate::theme;
 
 /// How the window opens.
@@ -14,6 +18,8 @@ pub struct Options {
     pub view: View,
     /// What stands in its title, after `netreel`.
     pub title: String,
+    /// How it is laid out.
+    pub settings: Settings,
     /// Its first size in points.
     pub size: (u32, u32),
     /// Close after so many frames: for a test of the real window.
@@ -25,6 +31,7 @@ impl Default for Options {
         Options {
             view: View::default(),
             title: String::new(),
+            settings: Settings::default(),
             size: (1600, 1000),
             frames: None,
         }
@@ -39,30 +46,29 @@ impl Default for Options {
 )]
 pub struct WindowError(String);
 
-/// Opens the window and returns when it is closed. Call it on the main thread.
+/// Opens the window and returns when it is closed. Call it on the main thread. What the window cannot
+/// do itself it asks of `host`.
 ///
 /// # Errors
 /// There is no display, or no way to draw on it.
-pub fn run(model: Model, options: Options) -> Result<(), WindowError> {
+pub fn run(model: Model, options: Options, mut host: Box<dyn Host>) -> Result<(), WindowError> {
     if !has_display() {
         return Err(WindowError(
             "neither DISPLAY nor WAYLAND_DISPLAY is set".to_owned(),
         ));
     }
-    let title = match options.title.as_str() {
-        "" => "netreel".to_owned(),
-        title => format!("netreel · {title}"),
-    };
+    let title = titled(&options.title);
     let (width, height) = options.size;
     let native = NativeOptions {
         viewport: ViewportBuilder::default()
             .with_app_id("netreel")
             .with_inner_size(vec2(width as f32, height as f32))
-            .with_min_inner_size(vec2(1280.0, 700.0)),
+            .with_min_inner_size(vec2(800.0, 500.0)),
         renderer: Renderer::Glow,
         ..NativeOptions::default()
     };
     let mut inspector = Inspector::new(model, options.view);
+    inspector.set_settings(options.settings);
     let frames = options.frames;
     eframe::run_native(
         &title,
@@ -70,13 +76,26 @@ pub fn run(model: Model, options: Options) -> Result<(), WindowError> {
         Box::new(move |creation| {
             theme::apply(&creation.egui_ctx);
             let ctx = creation.egui_ctx.clone();
-            inspector
-                .model_mut()
-                .wake_with(move || ctx.request_repaint());
-            Ok(Box::new(Window { inspector, frames }))
+            let wake: Wake = Arc::new(move || ctx.request_repaint());
+            host.wake_with(wake.clone());
+            let mut window = Window {
+                inspector,
+                host,
+                wake,
+                frames,
+            };
+            window.wake();
+            Ok(Box::new(window))
         }),
     )
     .map_err(|error| WindowError(without_place(&error.to_string()).to_owned()))
+}
+
+fn titled(title: &str) -> String {
+    match title {
+        "" => "netreel".to_owned(),
+        title => format!("netreel · {title}"),
+    }
 }
 
 /// What an error says, without the place in a library's source where it was made.
@@ -98,12 +117,36 @@ fn has_display() -> bool {
 
 struct Window {
     inspector: Inspector,
+    host: Box<dyn Host>,
+    wake: Wake,
     frames: Option<u32>,
+}
+
+impl Window {
+    /// Has the model call when there is something new to show.
+    fn wake(&mut self) {
+        let wake = self.wake.clone();
+        self.inspector.model_mut().wake_with(move || wake());
+    }
 }
 
 impl eframe::App for Window {
     fn ui(&mut self, ui: &mut Ui, _frame: &mut eframe::Frame) {
+        for answer in self.host.answers() {
+            let is_other = matches!(answer, Answer::Opened { .. });
+            self.inspector.hear(answer);
+            if is_other {
+                self.wake();
+            }
+        }
         self.inspector.show(ui);
+        for request in self.inspector.take_requests() {
+            self.host.ask(request);
+        }
+        if let Some(title) = self.inspector.take_title() {
+            let title = egui::ViewportCommand::Title(titled(&title));
+            ui.ctx().send_viewport_cmd(title);
+        }
         if let Some(left) = &mut self.frames {
             *left = left.saturating_sub(1);
             if *left == 0 {

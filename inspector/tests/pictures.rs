@@ -53,7 +53,7 @@ fn a_picture_is_the_same_every_time() {
 #[test]
 fn what_is_wrong_has_the_strong_colour() {
     let (_, _, pixels) = picture("wrong", View::Timeline, (1600, 1000));
-    let error = netreel_inspector::theme::ERROR.to_array();
+    let error = netreel_inspector::theme::error().to_array();
     let strong = pixels.chunks(4).filter(|pixel| *pixel == error).count();
     assert!(strong > 100, "{strong} pixels");
     // Little of it: what is strong everywhere is strong nowhere.

@@ -4,7 +4,7 @@
 #[path = "../model/tests/fixture/mod.rs"]
 mod fixture;
 
-use netreel_inspector::{Options, View, run};
+use netreel_inspector::{Alone, Options, View, run};
 
 fn main() {
     let display = ["DISPLAY", "WAYLAND_DISPLAY", "WAYLAND_SOCKET"]
@@ -15,8 +15,9 @@ fn main() {
         title: "test".to_owned(),
         size: (900, 600),
         frames: Some(5),
+        ..Options::default()
     };
-    let result = run(fixture::race_model(), options);
+    let result = run(fixture::race_model(), options, Box::new(Alone::default()));
     if display {
         result.expect("a window that draws five frames and closes");
         println!("test the_window_draws_and_closes ... ok");

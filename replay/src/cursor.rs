@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use netreel_reel::{OwnedRecord, Record, Reel};
+use netreel_reel::{EventNumber, OwnedRecord, Record, Reel};
 use netreel_transport::Events;
 
 /// Reads a reel block by block; a block that cannot be read ends it.
@@ -13,25 +13,41 @@ pub struct ReelEvents {
     next_block: usize,
     records: std::vec::IntoIter<OwnedRecord>,
     current: Option<OwnedRecord>,
+    /// The first event that is not shown any more.
+    until: EventNumber,
 }
 
 impl ReelEvents {
     /// Starts before the first event.
     pub fn new(reel: Arc<Reel>) -> ReelEvents {
+        ReelEvents::between(reel, EventNumber(0), EventNumber(u64::MAX))
+    }
+
+    /// The events from `from` on, to the one before `until`.
+    pub fn between(reel: Arc<Reel>, from: EventNumber, until: EventNumber) -> ReelEvents {
         let mut events = ReelEvents {
+            next_block: reel.find(from).unwrap_or(0),
             reel,
-            next_block: 0,
             records: Vec::new().into_iter(),
             current: None,
+            until,
         };
         events.advance();
+        while events
+            .current
+            .as_ref()
+            .is_some_and(|record| record.as_record().number < from)
+        {
+            events.advance();
+        }
         events
     }
 }
 
 impl Events for ReelEvents {
     fn peek(&mut self) -> Option<Record<'_>> {
-        self.current.as_ref().map(OwnedRecord::as_record)
+        let current = self.current.as_ref().map(OwnedRecord::as_record);
+        current.filter(|record| record.number < self.until)
     }
 
     fn advance(&mut self) {

@@ -66,6 +66,7 @@ pub fn explain(
                 })
             }
         }
+        (Step::State(expected), Step::State(came)) => byte_difference(expected, came),
         _ => None,
     };
     let field = socket.or_else(packets);
@@ -91,6 +92,7 @@ fn words(step: &Step, wire: Option<&Wire>, name: &dyn Fn(Endpoint) -> Option<Str
                 kinds(packet, wire)
             )
         }
+        Step::State(state) => format!("a state of {} bytes", state.len()),
         Step::Nothing => "nothing".to_owned(),
     }
 }

@@ -4,8 +4,9 @@ use netreel_reel::{Ending, Event, EventNumber, Reel, Time};
 use netreel_transport::{Divergence, Layer, ReplayTransport, Shared, Step, Transport};
 use std::sync::{Arc, MutexGuard};
 
-use crate::replayable::check;
-use crate::{NotReplayable, ReelEvents, check_replayable};
+use crate::replayable::check_whole;
+use crate::states::States;
+use crate::{NotReplayable, ReelEvents, Stretch, check_replayable};
 
 /// Plays one reel into one layer, event by event.
 pub struct Driver {
@@ -14,6 +15,7 @@ pub struct Driver {
     ticks: u64,
     inputs: u64,
     rejected: Option<(EventNumber, String)>,
+    states: States,
 }
 
 /// A tick, or a call of the game, that is to be played.
@@ -50,6 +52,11 @@ pub struct Report {
     pub sends: u64,
     /// Bytes of those sends.
     pub bytes: u64,
+    /// From where to where was played: one stretch from the first event, unless something is missing
+    /// in the reel. `until` is one past the last event that was played.
+    pub stretches: Vec<Stretch>,
+    /// Snapshots at which the layer's state was the recorded one, byte for byte.
+    pub states: u64,
     /// Whether the reel was cut: it says nothing of what came after its last event.
     pub cut: bool,
 }
@@ -63,6 +70,9 @@ pub enum Outcome {
     Diverged(Divergence),
     /// The layer could not read this recorded call; the sentence says why.
     InputRejected(EventNumber, String),
+    /// The layer could not be brought into the state of this snapshot; the sentence says why. What
+    /// comes behind it was not played.
+    SnapshotRefused(EventNumber, String),
 }
 
 impl Report {
@@ -70,31 +80,46 @@ impl Report {
     pub fn divergence(&self) -> Option<&Divergence> {
         match &self.outcome {
             Outcome::Diverged(divergence) => Some(divergence),
-            Outcome::Exact | Outcome::InputRejected(..) => None,
+            Outcome::Exact | Outcome::InputRejected(..) | Outcome::SnapshotRefused(..) => None,
         }
     }
 }
 
 impl Driver {
-    /// Starts before the reel's first event. Refuses a reel that cannot lead to an exact replay.
+    /// Starts before the reel's first event, or at the first snapshot of a reel that begins in the
+    /// middle. Refuses a reel that cannot lead to an exact replay.
     pub fn new(reel: Arc<Reel>) -> Result<Driver, NotReplayable> {
-        check_replayable(&reel)?;
-        Ok(Driver::of(reel))
+        let stretches = check_replayable(&reel)?;
+        Ok(Driver::of(reel, stretches))
     }
 
-    /// The same for a layer that says on which socket it sends and receives, with
+    /// Starts at the last snapshot before `event`, or where that is the begin, there.
+    pub fn from(reel: Arc<Reel>, event: EventNumber) -> Result<Driver, NotReplayable> {
+        let stretches = check_replayable(&reel)?;
+        let stretches = crate::states::from_snapshot(&reel, stretches, event);
+        Ok(Driver::of(reel, stretches))
+    }
+
+    /// Plays one stretch, into a layer that is already in the state with which it begins.
+    pub(crate) fn resumed(reel: Arc<Reel>, stretch: Stretch) -> Driver {
+        Driver::of(reel, vec![stretch])
+    }
+
+    /// [`new`](Driver::new) for a layer that says on which socket it sends and receives, with
     /// [`send_on`](ReplayTransport::send_on) and [`receive_on`](ReplayTransport::receive_on): its
     /// reel may have several.
     pub fn with_sockets(reel: Arc<Reel>) -> Result<Driver, NotReplayable> {
-        check(&reel, true)?;
-        Ok(Driver::of(reel))
+        let whole = check_whole(&reel)?;
+        Ok(Driver::of(reel, vec![whole]))
     }
 
-    fn of(reel: Arc<Reel>) -> Driver {
+    fn of(reel: Arc<Reel>, stretches: Vec<Stretch>) -> Driver {
         let cut = *reel.ending() != Ending::Clean;
-        let io = Shared::new(ReplayTransport::new(ReelEvents::new(reel)));
+        let states = States::new(reel, stretches);
+        let io = Shared::new(ReplayTransport::new(states.events()));
         Driver {
             io,
+            states,
             cut,
             ticks: 0,
             inputs: 0,
@@ -105,6 +130,7 @@ impl Driver {
     /// Plays the next tick or call into `layer`; `false` when there is nothing left to play or the
     /// replay has diverged.
     pub fn step(&mut self, layer: &mut dyn Layer) -> bool {
+        self.states.before_turn(&self.io, layer);
         let Some(turn) = self.next_turn() else {
             return false;
         };
@@ -183,7 +209,10 @@ impl Driver {
 
     fn is_over(&self) -> bool {
         let io = self.io.lock();
-        self.rejected.is_some() || io.divergence().is_some() || io.overrun().is_some()
+        self.rejected.is_some()
+            || self.states.refused.is_some()
+            || io.divergence().is_some()
+            || (io.overrun().is_some() && !self.states.has_more())
     }
 
     /// Plays to the end, or to the first divergence.
@@ -194,13 +223,18 @@ impl Driver {
 
     /// What the replay has come to so far.
     pub fn report(&self) -> Report {
-        let io = self.io.lock();
+        let mut io = self.io.lock();
         let (sends, bytes) = io.compared();
         let outcome = if let Some((number, why)) = &self.rejected {
             Outcome::InputRejected(*number, why.clone())
+        } else if let Some((number, why)) = &self.states.refused {
+            Outcome::SnapshotRefused(*number, why.clone())
         } else if let Some(divergence) = io.divergence() {
             Outcome::Diverged(divergence.clone())
-        } else if let Some(overrun) = io.overrun().filter(|_| !self.cut) {
+        } else if let Some(overrun) = io
+            .overrun()
+            .filter(|_| !self.cut && !self.states.breaks_off())
+        {
             Outcome::Diverged(overrun.clone())
         } else {
             Outcome::Exact
@@ -211,6 +245,8 @@ impl Driver {
             inputs: self.inputs,
             sends,
             bytes,
+            stretches: self.states.played(&mut io),
+            states: self.states.equal,
             cut: self.cut,
         }
     }

@@ -3,14 +3,23 @@
 //! [`Driver`] is the loop around a sans-IO layer: it gives the layer the recorded calls, packets,
 //! clock reads and random draws in the recorded order and compares every send with the reel. The
 //! outcome is exact, or the first [`Divergence`](netreel_transport::Divergence), which
-//! [`explain`] decodes to the field.
+//! [`explain`] decodes to the field. [`together`] plays all nodes of a session at once, and goes on
+//! where they do something else.
 
+mod checkpoints;
 mod cursor;
 mod difference;
 mod driver;
 mod replayable;
+mod states;
+mod stepper;
+mod stretches;
+mod tape;
+pub mod together;
 
 pub use cursor::ReelEvents;
 pub use difference::{Explanation, FieldDifference, explain};
 pub use driver::{Driver, Outcome, Report, Turn, TurnKind};
-pub use replayable::{NotReplayable, check_replayable};
+pub use replayable::{NotReplayable, check_replayable, check_replayable_whole};
+pub use stepper::{MakeLayer, Moved, StepError, Stepper, Stop};
+pub use stretches::Stretch;

@@ -1,8 +1,8 @@
 //! Whether a reel can lead to an exact replay at all.
 
-use std::collections::BTreeMap;
+use netreel_reel::{Ending, EventKind, Header, Reel};
 
-use netreel_reel::{Ending, EventKind, EventNumber, Header, Reel};
+use crate::stretches::{Found, Stretch, look};
 
 /// Why a reel cannot be replayed: what it lacks, each a sentence.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -14,15 +14,66 @@ pub struct NotReplayable {
     pub missing: Vec<String>,
 }
 
-/// Refuses a reel in which something is missing between its first event and its last.
+/// The stretches of a reel that can be replayed, in order; at least one. Behind something that is
+/// missing a stretch begins at the next snapshot. Refuses a reel in which something is missing and
+/// that has no snapshot behind it.
 ///
 /// A reel that was merely cut is replayable: it is exact as far as it goes.
-pub fn check_replayable(reel: &Reel) -> Result<(), NotReplayable> {
-    check(reel, false)
+pub fn check_replayable(reel: &Reel) -> Result<Vec<Stretch>, NotReplayable> {
+    let found = look(reel);
+    let mut missing = never(reel, false);
+    let holes = holes(reel, &found);
+    let snapshots = found.stretches.iter().any(|stretch| stretch.snapshot);
+    if !holes.is_empty() && !snapshots {
+        missing.extend(holes);
+    }
+    refuse(reel, missing)?;
+    let mut stretches = found.stretches;
+    if stretches.is_empty() {
+        // An empty reel is played to its end.
+        stretches.push(whole(&found.last));
+    }
+    Ok(stretches)
 }
 
-/// `says_socket`: the layer says on which socket it sends and receives.
-pub(crate) fn check(reel: &Reel, says_socket: bool) -> Result<(), NotReplayable> {
+/// Refuses a reel in which something is missing between its first event and its last; it may have
+/// several sockets, for a layer that says on which it sends and receives.
+pub fn check_replayable_whole(reel: &Reel) -> Result<(), NotReplayable> {
+    check_whole(reel).map(drop)
+}
+
+/// The same; all of it.
+pub(crate) fn check_whole(reel: &Reel) -> Result<Stretch, NotReplayable> {
+    let found = look(reel);
+    let mut missing = never(reel, true);
+    missing.extend(holes(reel, &found));
+    refuse(reel, missing)?;
+    let first = found.stretches.first().copied();
+    Ok(first.unwrap_or(whole(&found.last)))
+}
+
+fn whole(last: &netreel_reel::EventNumber) -> Stretch {
+    Stretch {
+        from: netreel_reel::EventNumber(0),
+        snapshot: false,
+        until: last.next(),
+        breaks_off: false,
+    }
+}
+
+fn refuse(reel: &Reel, missing: Vec<String>) -> Result<(), NotReplayable> {
+    if missing.is_empty() {
+        return Ok(());
+    }
+    Err(NotReplayable {
+        node: reel.header().node.clone(),
+        missing,
+    })
+}
+
+/// What no snapshot makes up for. `says_socket`: the layer says on which socket it sends and
+/// receives.
+fn never(reel: &Reel, says_socket: bool) -> Vec<String> {
     let mut missing = Vec::new();
     let header = reel.header();
     if let Some(redacted) = header.redacted.as_ref().filter(|it| !it.replayable) {
@@ -47,42 +98,33 @@ pub(crate) fn check(reel: &Reel, says_socket: bool) -> Result<(), NotReplayable>
     {
         missing.push("it has neither ticks nor calls of the game".to_owned());
     }
+    if count(EventKind::SocketOpened) > 1 && !says_socket {
+        missing.push("it has several sockets, which its layer does not tell apart".to_owned());
+    }
+    missing
+}
+
+/// What is missing between the first event and the last, a sentence each: nothing behind it can be
+/// replayed without a snapshot.
+fn holes(reel: &Reel, found: &Found) -> Vec<String> {
+    let mut missing = Vec::new();
+    let count = |kind: EventKind| reel.counts().get(&kind).copied().unwrap_or(0);
     if count(EventKind::Dropped) > 0 {
         missing.push("events were dropped because the disk could not keep up".to_owned());
     }
     if count(EventKind::Switched) > 0 {
         missing.push("recording was switched off and on while it ran".to_owned());
     }
-    if count(EventKind::SocketOpened) > 1 && !says_socket {
-        missing.push("it has several sockets, which its layer does not tell apart".to_owned());
-    }
-    missing.extend(holes(reel));
-    if missing.is_empty() {
-        return Ok(());
-    }
-    Err(NotReplayable {
-        node: header.node.clone(),
-        missing,
-    })
-}
-
-/// What is missing between the first event and the last, a sentence each. Reads every block,
-/// because an index does not tell that a block is damaged.
-fn holes(reel: &Reel) -> Vec<String> {
-    let mut last = EventNumber(0);
-    let walk = reel.for_each(|record| last = record.number);
-    let mut gaps = BTreeMap::new();
-    for gap in reel.gaps().iter().chain(&walk.gaps) {
-        gaps.insert(gap.first, gap);
-    }
     // What is missing behind the last event of a cut reel is the cut.
     let cut = *reel.ending() != Ending::Clean;
-    let inner = gaps.into_values().filter(|gap| !cut || gap.first < last);
-    inner
-        .map(|gap| {
-            let count = gap.count;
-            let plural = if count == 1 { " is" } else { "s are" };
-            format!("{count} event{plural} missing from number {} on", gap.first)
-        })
-        .collect()
+    let inner = found
+        .gaps
+        .iter()
+        .filter(|gap| !cut || gap.first < found.last);
+    missing.extend(inner.map(|gap| {
+        let count = gap.count;
+        let plural = if count == 1 { " is" } else { "s are" };
+        format!("{count} event{plural} missing from number {} on", gap.first)
+    }));
+    missing
 }

@@ -105,6 +105,6 @@ fn print(
 ) -> Result<(), Failure> {
     findings.iter().try_for_each(|finding| match as_json {
         true => json(&export::finding(session, finding), out),
-        false => one(session, finding, out),
+        false => one(session, finding, None, out),
     })
 }

@@ -13,6 +13,8 @@ use std::time::Duration;
 
 #[cfg(feature = "gui")]
 use netreel_inspector::View;
+#[cfg(feature = "gui")]
+use netreel_inspector::theme::Theme;
 use netreel_protocol::export;
 use netreel_protocol::history::Level;
 use netreel_protocol::verdict::Judgement;
@@ -62,7 +64,7 @@ pub fn run(arguments: &Demo, out: &mut dyn Write) -> Result<Answer, Failure> {
         folder.display()
     )?;
     writeln!(told)?;
-    check::report(session, &history.findings, &mut told)?;
+    check::report(session, history, &mut told)?;
     check::verdict(&judgement, &mut told)?;
 
     writeln!(told)?;
@@ -70,7 +72,7 @@ pub fn run(arguments: &Demo, out: &mut dyn Write) -> Result<Answer, Failure> {
     let names = replay::names(&reels);
     let mut replays = Vec::new();
     for reel in &reels {
-        let report = replay::replay(reel, &[])?;
+        let report = replay::replay(reel, replay::boxes::Changes::default())?;
         if report.outcome != Outcome::Exact {
             answer = Answer::Wrong;
         }
@@ -141,6 +143,7 @@ fn play(arguments: &Demo, folder: &Path, out: &mut dyn Write) -> Result<Vec<Path
         seed: arguments.seed,
         limit: LIMIT,
         ring: arguments.ring,
+        snapshots: arguments.snapshots,
     };
     let mut processes = Processes::start(&names, folder, how)?;
     let (endpoints, triggers) = processes.endpoints()?;
@@ -187,13 +190,18 @@ fn show(
         .any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
     let picture = folder.join("timeline.png");
     if arguments.headless || arguments.json || !display {
-        draw(model, View::Timeline, (1600, 1000), &picture)?;
+        draw(
+            model,
+            (View::Timeline, Theme::default()),
+            (1600, 1000),
+            &picture,
+        )?;
         writeln!(out, "the timeline: {}", picture.display())?;
         return Ok(());
     }
     writeln!(out, "opening the inspector")?;
     out.flush()?;
-    window(model, View::Timeline, folder.display().to_string())
+    window(model, View::Timeline, folder)
 }
 
 #[cfg(not(feature = "gui"))]

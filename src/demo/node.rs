@@ -12,7 +12,7 @@ use netreel_reel::{Header, TriggerCause, WireText};
 use netreel_sample_engine::{
     BOXES, Boxes, Demonstration, Game, Mode, NetLayer, Peer, PeerStart, Start, Topology, play_tick,
 };
-use netreel_transport::{Faults, LinkEnd, UdpTransport, mix};
+use netreel_transport::{Faults, LinkEnd, SnapshotPlan, UdpTransport, mix};
 
 use super::processes::Assignment;
 use crate::arguments::DemoNode;
@@ -77,6 +77,18 @@ fn play(arguments: &DemoNode) -> Result<(), Failure> {
     let gates = faults.gates();
     let pusher = recorder.pusher().map_err(Failure::new)?;
     let mut io = Recorded::new(faults, pusher, local);
+    if arguments.snapshots > 0.0 {
+        let every = Duration::from_secs_f64(arguments.snapshots);
+        let mut plan = SnapshotPlan {
+            every,
+            ..SnapshotPlan::default()
+        };
+        // A window can be replayed from its first snapshot on.
+        if arguments.ring.is_some() {
+            plan.others = 2;
+        }
+        io.snapshots(plan);
+    }
 
     let tick_length = Duration::from_nanos(start.tick_ns);
     let mut layer = NetLayer::new(start).map_err(Failure::new)?;

@@ -51,6 +51,8 @@ pub struct HowToPlay {
     pub limit: Duration,
     /// Ring mode, with so many seconds.
     pub ring: Option<f64>,
+    /// Snapshots, every so many seconds; 0 for none.
+    pub snapshots: f64,
 }
 
 /// What a node says of its windows.
@@ -95,6 +97,7 @@ impl Processes {
                 .args(["--peer", &peer.to_string()])
                 .args(["--port", &own_port(how.port, peer)?.to_string()])
                 .args(["--seed", &how.seed.to_string()])
+                .args(["--snapshots", &how.snapshots.to_string()])
                 .stdin(Stdio::piped())
                 .stdout(Stdio::piped())
                 .spawn()

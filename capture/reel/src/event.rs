@@ -111,7 +111,78 @@ pub enum Event<'a> {
     Interface { link_type: u32, name: &'a [u8] },
 }
 
+impl EventKind {
+    /// A word for people, and for what is typed: `poll-empty`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            EventKind::SocketOpened => "socket-opened",
+            EventKind::SocketClosed => "socket-closed",
+            EventKind::Sent => "sent",
+            EventKind::SendResult => "send-result",
+            EventKind::Received => "received",
+            EventKind::PollEmpty => "poll-empty",
+            EventKind::ReceiveFailed => "receive-failed",
+            EventKind::Clock => "clock",
+            EventKind::Random => "random",
+            EventKind::Input => "input",
+            EventKind::Tick => "tick",
+            EventKind::Note => "note",
+            EventKind::Snapshot => "snapshot",
+            EventKind::Switched => "switched",
+            EventKind::Dropped => "dropped",
+            EventKind::Stalled => "stalled",
+            EventKind::WriteFailed => "write-failed",
+            EventKind::ClockRead => "clock-read",
+            EventKind::Called => "called",
+            EventKind::Seen => "seen",
+            EventKind::Fault => "fault",
+            EventKind::CaptureDrops => "capture-drops",
+            EventKind::Triggered => "triggered",
+            EventKind::Interface => "interface",
+            EventKind::Cut => "cut",
+            EventKind::Relay => "relay",
+        }
+    }
+
+    /// The kind that [`name`](EventKind::name) calls so.
+    pub fn named(name: &str) -> Option<EventKind> {
+        EventKind::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+}
+
 impl Event<'_> {
+    /// What it carries besides fixed fields: a packet's payload, a call, a text, a state.
+    pub fn bytes(&self) -> Option<&[u8]> {
+        match *self {
+            Event::Sent { payload: bytes, .. }
+            | Event::Received { payload: bytes, .. }
+            | Event::Seen { payload: bytes, .. }
+            | Event::Input { call: bytes }
+            | Event::Note { text: bytes }
+            | Event::Snapshot { state: bytes }
+            | Event::Called { details: bytes, .. }
+            | Event::Triggered { text: bytes, .. }
+            | Event::Interface { name: bytes, .. } => Some(bytes),
+            Event::SocketOpened { .. }
+            | Event::SocketClosed { .. }
+            | Event::SendResult { .. }
+            | Event::PollEmpty { .. }
+            | Event::ReceiveFailed { .. }
+            | Event::Clock { .. }
+            | Event::Random { .. }
+            | Event::Tick { .. }
+            | Event::Switched { .. }
+            | Event::Dropped { .. }
+            | Event::Stalled { .. }
+            | Event::WriteFailed { .. }
+            | Event::ClockRead { .. }
+            | Event::CaptureDrops { .. }
+            | Event::Cut { .. }
+            | Event::Fault { .. }
+            | Event::Relay { .. } => None,
+        }
+    }
+
     /// The kind of this event.
     pub fn kind(&self) -> EventKind {
         match self {

@@ -224,6 +224,10 @@ impl<T: Transport> Transport for Faults<T> {
     fn note(&mut self, text: &str) {
         self.inner.note(text);
     }
+
+    fn offer_state(&mut self, save: &mut dyn FnMut() -> Option<Vec<u8>>) {
+        self.inner.offer_state(save);
+    }
 }
 
 /// All links of a node in one direction.

@@ -16,6 +16,7 @@ mod recorded_socket;
 mod replay;
 mod shared;
 mod sim;
+mod snapshots;
 #[cfg(feature = "tokio")]
 pub mod tokio;
 mod transport;
@@ -35,5 +36,8 @@ pub use recorded_socket::RecordedSocket;
 pub use replay::{Divergence, Events, ReplayTransport, Step};
 pub use shared::Shared;
 pub use sim::{SimClock, SimNet, SimTransport};
-pub use transport::{Datagram, InputError, Layer, ReceiveError, SendError, Transport};
+pub use snapshots::SnapshotPlan;
+pub use transport::{
+    Datagram, InputError, Layer, ReceiveError, RestoreError, SendError, Transport,
+};
 pub use udp::{BindError, UdpTransport};

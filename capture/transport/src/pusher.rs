@@ -219,6 +219,14 @@ impl Pusher {
         self.thread
     }
 
+    /// The largest event that can be pushed, in bytes.
+    pub fn body_max(&self) -> usize {
+        match &self.sink {
+            Sink::Ring(ring) => ring.writer.body_max(),
+            Sink::Memory(_) => netreel_reel::EVENT_MAX,
+        }
+    }
+
     /// Numbers a socket.
     pub fn open_socket(&mut self) -> SocketId {
         let number = match &self.sink {

@@ -3,6 +3,7 @@
 use netreel_reel::{Endpoint, Event, EventNumber, SendOutcome, SocketId, Time};
 
 use crate::pusher::Pusher;
+use crate::snapshots::{SnapshotPlan, Snapshots};
 use crate::{Datagram, ReceiveError, SendError, Transport};
 
 /// Any transport, recorded: every call and its answer becomes an event. Never changes bytes,
@@ -17,6 +18,7 @@ pub struct Recorded<T: Transport, C: StampClock<T> = InnerClock> {
     pusher: Pusher,
     socket: SocketId,
     latest: Time,
+    snapshots: Option<Snapshots>,
 }
 
 /// Where the times in the reel come from.
@@ -89,7 +91,15 @@ impl<T: Transport, C: StampClock<T>> Recorded<T, C> {
             pusher,
             socket,
             latest,
+            snapshots: None,
         }
+    }
+
+    /// From now on writes down the layer's state as `plan` says, where the owner of the loop offers
+    /// it ([`Transport::offer_state`]), and at once after something could not be recorded. A replay
+    /// can start at each.
+    pub fn snapshots(&mut self, plan: SnapshotPlan) {
+        self.snapshots = Some(Snapshots::new(plan));
     }
 
     /// The recorded transport. What is done to it directly is not recorded.
@@ -108,11 +118,15 @@ impl<T: Transport, C: StampClock<T>> Recorded<T, C> {
     }
 
     /// Switches recording on or off. While it is off, a call costs one load more than without a
-    /// recorder. A reel with a pause in it cannot be replayed.
+    /// recorder. What follows a pause can be replayed from the next
+    /// snapshot on.
     pub fn switch(&mut self, on: bool) {
         let time = self.clock.stamp(&mut self.inner);
         self.latest = time;
         self.pusher.switch(on, time);
+        if let Some(snapshots) = &mut self.snapshots {
+            snapshots.lost();
+        }
     }
 
     /// Records the engine's state, in its own encoding: a replay can start here.
@@ -125,7 +139,20 @@ impl<T: Transport, C: StampClock<T>> Recorded<T, C> {
             return None;
         }
         self.latest = self.clock.stamp(&mut self.inner);
-        self.pusher.push(self.latest, event)
+        self.push(event)
+    }
+
+    /// Pushes an event with the time of the one before it.
+    #[inline]
+    fn push(&mut self, event: Event<'_>) -> Option<EventNumber> {
+        let number = self.pusher.push(self.latest, event);
+        if let Some(snapshots) = &mut self.snapshots {
+            match number {
+                Some(_) => snapshots.recorded(event.bytes().map_or(1, <[u8]>::len)),
+                None => snapshots.lost(),
+            }
+        }
+        number
     }
 }
 
@@ -134,7 +161,7 @@ impl<T: Transport, C: StampClock<T>> Transport for Recorded<T, C> {
         let value = self.inner.now();
         if self.pusher.is_on() {
             self.latest = self.clock.stamp_of_read(&mut self.inner, value);
-            self.pusher.push(self.latest, Event::Clock { value });
+            self.push(Event::Clock { value });
         }
         value
     }
@@ -159,8 +186,7 @@ impl<T: Transport, C: StampClock<T>> Transport for Recorded<T, C> {
                 Err(SendError::Os(code)) => SendOutcome::Failed(code),
             };
             // No second clock read: a result has the time of its send.
-            self.pusher
-                .push(self.latest, Event::SendResult { of, outcome });
+            self.push(Event::SendResult { of, outcome });
         }
         result
     }
@@ -179,7 +205,7 @@ impl<T: Transport, C: StampClock<T>> Transport for Recorded<T, C> {
             }
             // No clock read of its own: an engine may poll far more often than packets come.
             Ok(None) => {
-                self.pusher.push(self.latest, Event::PollEmpty { socket });
+                self.push(Event::PollEmpty { socket });
             }
             Err(ReceiveError(code)) => {
                 self.record(Event::ReceiveFailed {
@@ -206,6 +232,27 @@ impl<T: Transport, C: StampClock<T>> Transport for Recorded<T, C> {
         self.record(Event::Note {
             text: text.as_bytes(),
         });
+    }
+
+    fn offer_state(&mut self, save: &mut dyn FnMut() -> Option<Vec<u8>>) {
+        self.inner.offer_state(save);
+        let on = self.pusher.is_on();
+        let latest = self.latest;
+        let is_due = |snapshots: &mut Snapshots| on && snapshots.due(latest);
+        if !self.snapshots.as_mut().is_some_and(is_due) {
+            return;
+        }
+        let size = save().map_or(0, |state| {
+            // What a ring cannot take would be missing in the reel.
+            if state.len() <= self.pusher.body_max() {
+                self.record(Event::Snapshot { state: &state });
+            }
+            state.len()
+        });
+        let now = self.latest;
+        if let Some(snapshots) = &mut self.snapshots {
+            snapshots.taken(now, size);
+        }
     }
 }
 

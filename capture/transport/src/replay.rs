@@ -26,6 +26,8 @@ pub trait Events {
 pub struct ReplayTransport<E> {
     events: E,
     now: Time,
+    tick: (u64, Time),
+    turn: EventNumber,
     sends: u64,
     bytes: u64,
     next: EventNumber,
@@ -69,11 +71,28 @@ pub enum Step {
         /// The packet.
         packet: Vec<u8>,
     },
+    /// The layer's state at a snapshot, in its own encoding.
+    State(Vec<u8>),
     /// The recording, or the layer's tick or call, is over.
     Nothing,
 }
 
 impl Step {
+    /// Whether an event is a step, and not what the recorder alone said.
+    pub fn is_one(event: &Event<'_>) -> bool {
+        matches!(
+            event,
+            Event::Tick { .. }
+                | Event::Input { .. }
+                | Event::Clock { .. }
+                | Event::Random { .. }
+                | Event::Received { .. }
+                | Event::PollEmpty { .. }
+                | Event::ReceiveFailed { .. }
+                | Event::Sent { .. }
+        )
+    }
+
     /// The step that left `event` in a recording; `None` for what the recorder, not the layer, said.
     pub fn of(event: &Event<'_>) -> Option<Step> {
         Some(match *event {
@@ -118,6 +137,8 @@ impl<E: Events> ReplayTransport<E> {
         ReplayTransport {
             events,
             now: Time::ZERO,
+            tick: (0, Time::ZERO),
+            turn: EventNumber(0),
             sends: 0,
             bytes: 0,
             next: EventNumber(0),
@@ -147,16 +168,85 @@ impl<E: Events> ReplayTransport<E> {
         self.now
     }
 
+    /// The last tick that began, and the game's virtual time then.
+    pub fn last_tick(&self) -> (u64, Time) {
+        self.tick
+    }
+
+    /// The event of the tick, or the call of the game, that is played.
+    pub fn turn(&self) -> EventNumber {
+        self.turn
+    }
+
     /// The next event that a layer or its game had part in; skips what only the recorder said.
     pub fn peek(&mut self) -> Option<Record<'_>> {
         while self
             .events
             .peek()
-            .is_some_and(|record| Step::of(&record.event).is_none())
+            .is_some_and(|record| !Step::is_one(&record.event))
         {
             self.events.advance();
         }
         self.events.peek()
+    }
+
+    /// Hands the next snapshot to `take`, where one comes before the next step, and steps over it.
+    /// To be asked between two turns.
+    pub fn take_snapshot<R>(
+        &mut self,
+        take: impl FnOnce(EventNumber, Time, &[u8]) -> R,
+    ) -> Option<R> {
+        if self.over() {
+            return None;
+        }
+        loop {
+            let record = self.events.peek()?;
+            if let Event::Snapshot { state } = record.event {
+                let taken = take(record.number, record.time, state);
+                self.next = record.number.next();
+                self.events.advance();
+                return Some(taken);
+            }
+            if Step::is_one(&record.event) {
+                return None;
+            }
+            self.events.advance();
+        }
+    }
+
+    /// Says that the layer's state at a snapshot, `came`, is not the recorded one.
+    pub fn diverge_in_state(
+        &mut self,
+        (number, time): (EventNumber, Time),
+        recorded: Vec<u8>,
+        came: Vec<u8>,
+    ) {
+        if !self.over() {
+            self.divergence = Some(Box::new(Divergence {
+                number,
+                time,
+                expected: Step::State(recorded),
+                came: Step::State(came),
+                sockets: None,
+            }));
+        }
+    }
+
+    /// Goes on with other events of the same recording, from a snapshot on. What was compared stays
+    /// counted.
+    pub fn go_on(&mut self, events: E, now: Time, next: EventNumber) {
+        (self.events, self.now, self.next) = (events, now, next);
+        self.overrun = None;
+    }
+
+    /// Whether every event was played or stepped over.
+    pub fn is_at_end(&mut self) -> bool {
+        self.events.peek().is_none()
+    }
+
+    /// The number of the event behind the last one that was played.
+    pub fn next_number(&self) -> EventNumber {
+        self.next
     }
 
     /// Steps over the event that [`peek`](ReplayTransport::peek) gives: the owner of the loop has
@@ -165,6 +255,13 @@ impl<E: Events> ReplayTransport<E> {
         if let Some(record) = self.events.peek() {
             self.now = record.time;
             self.next = record.number.next();
+            match record.event {
+                Event::Tick { tick, time } => {
+                    (self.tick, self.turn) = ((tick, time), record.number);
+                }
+                Event::Input { .. } => self.turn = record.number,
+                _ => {}
+            }
             self.events.advance();
         }
     }
@@ -332,7 +429,8 @@ impl<E: Events> ReplayTransport<E> {
                     self.events.advance();
                     return outcome;
                 }
-                ref other if Step::of(other).is_some() => break,
+                Event::Snapshot { .. } => break,
+                ref other if Step::is_one(other) => break,
                 _ => self.events.advance(),
             }
         }
@@ -397,197 +495,4 @@ fn socket_of(event: &Event<'_>) -> Option<SocketId> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use netreel_reel::{SocketId, ThreadId};
-
-    struct List(Vec<(u64, Event<'static>)>, usize);
-
-    impl Events for List {
-        fn peek(&mut self) -> Option<Record<'_>> {
-            let (number, event) = *self.0.get(self.1)?;
-            Some(Record {
-                number: EventNumber(number),
-                time: Time(100 + number),
-                thread: ThreadId(0),
-                event,
-            })
-        }
-
-        fn advance(&mut self) {
-            self.1 += 1;
-        }
-    }
-
-    fn replay(events: &[Event<'static>]) -> ReplayTransport<List> {
-        let numbered = events
-            .iter()
-            .enumerate()
-            .map(|(n, event)| (n as u64, *event))
-            .collect();
-        ReplayTransport::new(List(numbered, 0))
-    }
-
-    fn peer() -> Endpoint {
-        Endpoint::from(([127, 0, 0, 1], 7000))
-    }
-
-    fn sent(payload: &'static [u8]) -> Event<'static> {
-        Event::Sent {
-            socket: SocketId(0),
-            to: peer(),
-            payload,
-        }
-    }
-
-    #[test]
-    fn the_clock_reads_what_it_read_then() {
-        let mut io = replay(&[
-            Event::Clock { value: Time(7) },
-            Event::Clock { value: Time(9) },
-        ]);
-        assert_eq!(
-            (io.now(), io.now(), io.divergence()),
-            (Time(7), Time(9), None)
-        );
-    }
-
-    #[test]
-    fn a_packet_is_received_again() {
-        let received = Event::Received {
-            socket: SocketId(0),
-            from: peer(),
-            payload: b"hello",
-        };
-        let mut io = replay(&[
-            received,
-            Event::PollEmpty {
-                socket: SocketId(0),
-            },
-        ]);
-        let mut buffer = [0; 8];
-        assert_eq!(
-            io.receive(&mut buffer),
-            Ok(Some(Datagram {
-                from: peer(),
-                length: 5
-            }))
-        );
-        assert_eq!(&buffer[..5], b"hello");
-        assert_eq!(io.receive(&mut buffer), Ok(None));
-    }
-
-    #[test]
-    fn a_failed_send_fails_again() {
-        let failed = SendOutcome::Failed(111);
-        let mut io = replay(&[
-            sent(b"one"),
-            Event::SendResult {
-                of: EventNumber(0),
-                outcome: failed,
-            },
-            sent(b"two"),
-        ]);
-        assert_eq!(io.send(peer(), b"one"), Err(SendError::Os(111)));
-        assert_eq!(io.send(peer(), b"two"), Ok(()));
-        assert_eq!((io.compared(), io.divergence()), ((2, 6), None));
-    }
-
-    #[test]
-    fn a_send_fails_again_though_the_recorder_stalled_before_its_result() {
-        let mut io = replay(&[
-            sent(b"one"),
-            Event::Stalled { nanos: 5 },
-            Event::SendResult {
-                of: EventNumber(0),
-                outcome: SendOutcome::Failed(111),
-            },
-        ]);
-        assert_eq!(io.send(peer(), b"one"), Err(SendError::Os(111)));
-    }
-
-    #[test]
-    fn another_byte_is_a_divergence_at_the_send() {
-        let mut io = replay(&[Event::Clock { value: Time(1) }, sent(b"one")]);
-        io.now();
-        io.send(peer(), b"onE").unwrap();
-        let divergence = io.divergence().unwrap();
-        assert_eq!(divergence.number, EventNumber(1));
-        assert_eq!(
-            divergence.expected,
-            Step::Send {
-                to: peer(),
-                packet: b"one".to_vec()
-            }
-        );
-        assert_eq!(
-            divergence.came,
-            Step::Send {
-                to: peer(),
-                packet: b"onE".to_vec()
-            }
-        );
-    }
-
-    #[test]
-    fn a_call_out_of_its_place_is_a_divergence() {
-        let mut io = replay(&[sent(b"one")]);
-        io.random();
-        assert_eq!(
-            io.divergence().map(|found| &found.came),
-            Some(&Step::Random)
-        );
-    }
-
-    #[test]
-    fn another_socket_is_a_divergence_for_a_layer_with_several() {
-        let empty = |socket| Event::PollEmpty {
-            socket: SocketId(socket),
-        };
-        let mut io = replay(&[empty(0), empty(1), empty(0)]);
-        assert_eq!(io.receive_on(SocketId(0), &mut []), Ok(None));
-        assert_eq!(
-            io.receive(&mut []),
-            Ok(None),
-            "for one that has one alone it is none"
-        );
-        assert_eq!(io.divergence(), None);
-        assert_eq!(io.receive_on(SocketId(1), &mut []), Ok(None));
-        let sockets = io.divergence().map(|found| found.sockets);
-        assert_eq!(sockets, Some(Some((SocketId(0), SocketId(1)))));
-    }
-
-    #[test]
-    fn only_the_first_divergence_is_kept() {
-        let mut io = replay(&[sent(b"one")]);
-        io.random();
-        io.now();
-        assert_eq!(
-            io.divergence().map(|found| &found.came),
-            Some(&Step::Random)
-        );
-    }
-
-    #[test]
-    fn a_call_after_the_end_is_an_overrun() {
-        let mut io = replay(&[Event::Clock { value: Time(5) }]);
-        io.now();
-        assert_eq!(io.send(peer(), b"more"), Ok(()));
-        let overrun = io.overrun().unwrap();
-        assert_eq!(
-            (overrun.number, &overrun.expected),
-            (EventNumber(1), &Step::Nothing)
-        );
-        assert_eq!(io.divergence(), None);
-    }
-
-    #[test]
-    fn what_only_the_recorder_said_is_stepped_over() {
-        let mut io = replay(&[
-            Event::Switched { on: true },
-            Event::Note { text: b"a note" },
-            Event::Random { value: 3 },
-        ]);
-        assert_eq!((io.random(), io.divergence()), (3, None));
-    }
-}
+mod tests;

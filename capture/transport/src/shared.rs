@@ -57,4 +57,8 @@ impl<T: Transport> Transport for Shared<T> {
     fn note(&mut self, text: &str) {
         self.lock().note(text);
     }
+
+    fn offer_state(&mut self, save: &mut dyn FnMut() -> Option<Vec<u8>>) {
+        self.lock().offer_state(save);
+    }
 }

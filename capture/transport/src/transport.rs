@@ -30,6 +30,13 @@ pub trait Transport {
 
     /// Leaves a note for whoever reads the recording.
     fn note(&mut self, text: &str);
+
+    /// Offers the layer's state; to be called between two turns, that is before
+    /// [`tick`](Transport::tick) or [`input`](Transport::input). A recorder calls `save` where it is
+    /// time for a snapshot, and everybody else does not.
+    fn offer_state(&mut self, save: &mut dyn FnMut() -> Option<Vec<u8>>) {
+        let _ = save;
+    }
 }
 
 /// A transport that is lent.
@@ -62,6 +69,10 @@ impl<T: Transport + ?Sized> Transport for &mut T {
     fn note(&mut self, text: &str) {
         (**self).note(text);
     }
+    #[inline]
+    fn offer_state(&mut self, save: &mut dyn FnMut() -> Option<Vec<u8>>) {
+        (**self).offer_state(save);
+    }
 }
 
 /// A sans-IO network layer: all that it does follows from these calls and from what the
@@ -72,6 +83,24 @@ pub trait Layer {
 
     /// One call of the game into the layer, in the engine's own encoding.
     fn input(&mut self, call: &[u8], io: &mut dyn Transport) -> Result<(), InputError>;
+
+    /// The layer's state between two calls, in the engine's own encoding: all that its further doing
+    /// follows from besides its start conditions, what it is handed and the answers of the
+    /// transport; and best a digest of what it has handed to the game, so that a replay finds a
+    /// layer that hands up something else. The same state gives the same bytes. `None` where the
+    /// engine does not offer it.
+    fn save(&self) -> Option<Vec<u8>> {
+        None
+    }
+
+    /// Makes a layer with the same start conditions what the saved one was.
+    ///
+    /// # Errors
+    /// The engine does not offer it, or cannot read the state; the layer is then as it was.
+    fn restore(&mut self, state: &[u8]) -> Result<(), RestoreError> {
+        let _ = state;
+        Err(RestoreError::NotOffered)
+    }
 }
 
 /// A packet that was received: its bytes are at the start of the caller's buffer.
@@ -107,4 +136,15 @@ pub struct InputError {
     pub length: usize,
     /// What was wrong with it.
     pub why: String,
+}
+
+/// A state that a layer could not be brought into.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RestoreError {
+    /// The engine cannot restore a state.
+    #[error("the engine offers no restoring of its state")]
+    NotOffered,
+    /// The engine cannot read this one.
+    #[error("the engine cannot read the state: {0}")]
+    Refused(String),
 }

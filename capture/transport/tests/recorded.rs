@@ -1,7 +1,9 @@
 //! What crosses the seam is in the reel, in order.
 
 use netreel_reel::{Ending, Endpoint, Event, Header, OwnedRecord, Reel, SendOutcome, Time};
-use netreel_transport::{Datagram, MemoryRecorder, ReceiveError, Recorded, SendError, Transport};
+use netreel_transport::{
+    Datagram, MemoryRecorder, ReceiveError, Recorded, SendError, SnapshotPlan, Transport,
+};
 
 /// Answers from a list; its clock moves 1 µs a read.
 #[derive(Default)]
@@ -207,4 +209,71 @@ fn nothing_is_recorded_while_switched_off_and_both_switches_are() {
             Event::Random { value: 4 },
         ],
     );
+}
+
+/// The states that were written down.
+fn states(records: &[OwnedRecord]) -> Vec<Vec<u8>> {
+    let states = records.iter().filter_map(|it| match it.as_record().event {
+        Event::Snapshot { state } => Some(state.to_vec()),
+        _ => None,
+    });
+    states.collect()
+}
+
+/// Offers the tick's number as state in each of so many ticks of 1 µs, in which 10 bytes are sent.
+fn offer(io: &mut Recorded<Script>, ticks: std::ops::Range<u8>) {
+    for tick in ticks {
+        io.offer_state(&mut || Some(vec![tick; 5]));
+        io.tick(u64::from(tick), Time::ZERO);
+        let _ = io.send(peer(), b"ten bytes.");
+    }
+}
+
+fn plan(micros: u64, others: u64) -> SnapshotPlan {
+    SnapshotPlan {
+        every: std::time::Duration::from_micros(micros),
+        others,
+    }
+}
+
+#[test]
+fn a_state_is_written_down_when_it_is_time() {
+    let records = record(Script::default(), |io| {
+        io.snapshots(plan(20, 1));
+        offer(io, 0..40);
+    });
+    let states = states(&records);
+    assert!((3..8).contains(&states.len()), "{states:?}");
+    assert!(states[0][0] > 0, "none at the begin");
+}
+
+#[test]
+fn snapshots_wait_until_enough_else_was_recorded() {
+    let few = record(Script::default(), |io| {
+        io.snapshots(plan(1, 20));
+        offer(io, 0..40);
+    });
+    // A state has 5 bytes, so 100 others: ten ticks.
+    assert!((3..6).contains(&states(&few).len()), "{:?}", states(&few));
+}
+
+#[test]
+fn the_state_is_written_down_at_once_after_a_pause() {
+    let records = record(Script::default(), |io| {
+        io.snapshots(plan(1_000_000, 1));
+        offer(io, 0..3);
+        io.switch(false);
+        offer(io, 3..6);
+        io.switch(true);
+        offer(io, 6..9);
+    });
+    assert_eq!(states(&records), [[6; 5]]);
+}
+
+#[test]
+fn without_a_plan_no_state_is_asked_for() {
+    let records = record(Script::default(), |io| {
+        io.offer_state(&mut || panic!("nobody wants it"));
+    });
+    assert_eq!(states(&records).len(), 0);
 }

@@ -12,7 +12,7 @@ use netreel_protocol::history::History;
 use netreel_protocol::session::Session;
 
 use crate::judged::Judged;
-use crate::{Model, NOT_YET, ownership};
+use crate::{Model, NOT_YET};
 
 /// Called by the thread when there is something new to show.
 type Wake = Box<dyn Fn() + Send + Sync>;
@@ -128,10 +128,10 @@ impl Model {
     pub(crate) fn settle(&mut self, judged: Judged) {
         self.judged = judged;
         self.coming.state = State::Here;
-        let (judged, object) = (&self.judged, self.selection.object);
-        self.object_rows = ownership::rows(&judged.summaries, &judged.history, object);
+        // What the filter takes of findings and objects is known from now on.
         let (history, links) = (&self.judged.history, &self.index.links);
         self.filter.resume(&self.session, history, links);
+        self.arrange_objects();
         if !self.is_looked_at {
             self.open_story();
         }

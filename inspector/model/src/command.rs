@@ -17,17 +17,18 @@ pub enum Command {
     SelectMessage(MessageId),
     /// Pin a field of the selected packet, or let go of it.
     PinField(Option<TreeId>),
-    /// Select a finding: its first packet, its object, and all its evidence into view.
+    /// Pin a finding's story: select its first packet and its object, and bring all its evidence
+    /// into view.
     SelectFinding(usize),
-    /// Select one piece of a finding's evidence.
+    /// Select one piece of what stands below a finding in the list.
     SelectEvidence(usize, usize),
-    /// Select an object, or none.
+    /// Select an object, and a packet about it; or no object.
     SelectObject(Option<u64>),
     /// The pointer is over something, or no longer.
     Hover(Option<Hover>),
     /// Put the time cursor somewhere, or take it away.
     SetCursor(Option<SessionTime>),
-    /// Move the visible time by so many ns.
+    /// Move the visible time by so many ns of the axis.
     Pan(i64),
     /// Divide the visible time by `factor`; what is at `at` stays where it is.
     Zoom {
@@ -48,8 +49,16 @@ pub enum Command {
     SetFilter(String),
     /// Open or close a field that has fields below it.
     ToggleField(TreeId),
+    /// Let go of one thing: the time cursor, else what is in focus, else the story.
+    LetGo,
+    /// Let go of the pinned finding alone.
+    EndStory,
     /// Let go of everything.
     Deselect,
+    /// Go back to how things stood before the last command.
+    Back,
+    /// Take that back.
+    Forward,
 }
 
 /// Where to go from the selection.
@@ -88,6 +97,12 @@ impl Model {
     /// Does what a view asked for.
     pub fn apply(&mut self, command: Command) {
         self.is_looked_at |= !matches!(command, Command::Hover(_) | Command::SetFilter(_));
+        self.leave_trail(&command);
+        self.perform(command);
+    }
+
+    /// The same without a way back.
+    fn perform(&mut self, command: Command) {
         match command {
             Command::SelectPacket(packet) => {
                 self.select_packet(packet);
@@ -102,10 +117,7 @@ impl Model {
             Command::SetCursor(time) => {
                 self.cursor = time.map(|time| time.clamp(self.span().start, self.span().end));
             }
-            Command::Pan(ns) => {
-                let visible = self.visible.clone();
-                self.show(shifted(&visible, ns));
-            }
+            Command::Pan(ns) => self.pan(ns),
             Command::Zoom { at, factor } => self.zoom(at, factor),
             Command::Show(range) => self.show(range),
             Command::ShowAll => self.visible = self.whole(),
@@ -113,9 +125,11 @@ impl Model {
             Command::Step(step) => self.step(step),
             Command::SetFilter(text) => self.set_filter(text),
             Command::ToggleField(field) => self.detail.toggle(field),
-            Command::Deselect => {
-                self.select_nothing();
-            }
+            Command::LetGo => self.let_go(),
+            Command::EndStory => self.end_story(),
+            Command::Deselect => self.select_nothing(),
+            Command::Back => self.go_back(),
+            Command::Forward => self.go_forward(),
         }
     }
 
@@ -123,28 +137,44 @@ impl Model {
         if !factor.is_finite() || factor <= 0.0 {
             return;
         }
-        let whole = self.whole();
-        let length = (self.visible.end.0 - self.visible.start.0) as f64;
-        let longest = (whole.end.0 - whole.start.0).max(RANGE_NS_MIN) as f64;
-        let new = (length / factor).clamp(RANGE_NS_MIN as f64, longest);
-        let before = (at.0 - self.visible.start.0) as f64 * (new / length);
-        let start = at.0.saturating_sub(before.round() as i64);
-        self.show(SessionTime(start)..SessionTime(start.saturating_add(new.round() as i64)));
+        let (start, length) = self.on_axis(&self.visible);
+        let (_, longest) = self.on_axis(&self.whole());
+        let at = self.index.folds.axis(at.0);
+        let longest = longest.max(RANGE_NS_MIN) as f64;
+        let new = (length as f64 / factor).clamp(RANGE_NS_MIN as f64, longest);
+        let before = at.saturating_sub(start) as f64 * (new / length.max(1) as f64);
+        let start = at.saturating_sub(before.round() as i64);
+        self.show_axis(start, new.round() as i64);
+    }
+
+    fn pan(&mut self, ns: i64) {
+        let (start, length) = self.on_axis(&self.visible);
+        self.show_axis(start.saturating_add(ns), length);
+    }
+
+    /// A stretch of time on the axis: its start and its length.
+    fn on_axis(&self, range: &Range<SessionTime>) -> (i64, i64) {
+        let folds = &self.index.folds;
+        let start = folds.axis(range.start.0);
+        (start, folds.axis(range.end.0).saturating_sub(start))
     }
 
     /// Shows a stretch of time, moved so that it lies within the session and not shorter or longer
     /// than can be shown.
     pub(crate) fn show(&mut self, range: Range<SessionTime>) {
-        let whole = self.whole();
-        let longest = (whole.end.0 - whole.start.0).max(RANGE_NS_MIN);
-        let length = range.end.0.saturating_sub(range.start.0);
-        let length = length.clamp(RANGE_NS_MIN, longest);
-        let start = range
-            .start
-            .0
-            .min(whole.end.0.saturating_sub(length))
-            .max(whole.start.0);
-        self.visible = SessionTime(start)..SessionTime(start.saturating_add(length));
+        let (start, length) = self.on_axis(&range);
+        self.show_axis(start, length);
+    }
+
+    /// The same of a stretch of the axis.
+    fn show_axis(&mut self, start: i64, length: i64) {
+        let (first, longest) = self.on_axis(&self.whole());
+        let length = length.clamp(RANGE_NS_MIN, longest.max(RANGE_NS_MIN));
+        let last = first.saturating_add(longest).saturating_sub(length);
+        let start = start.min(last).max(first);
+        let folds = &self.index.folds;
+        let end = folds.session(start.saturating_add(length));
+        self.visible = SessionTime(folds.session(start))..SessionTime(end);
     }
 
     fn select_message(&mut self, message: MessageId) {
@@ -155,7 +185,7 @@ impl Model {
         self.select_packet(packet);
         self.selection.message = Some(message);
         if object.is_some() {
-            self.select_object(object);
+            self.set_object(object);
         }
         self.reveal_selection();
     }
@@ -164,16 +194,10 @@ impl Model {
         if self.selection.finding != Some(finding) {
             self.select_finding(finding);
         }
-        let Some(message) = self
-            .history()
-            .findings
-            .get(finding)
-            .and_then(|finding| finding.evidence.get(piece))
-            .map(|evidence| evidence.message)
-        else {
-            return;
-        };
-        self.select_message(message);
+        let message = self.pieces(finding).get(piece).map(|it| it.message);
+        if let Some(message) = message {
+            self.select_message(message);
+        }
     }
 
     /// Pans so that the selected packet can be seen; what can be seen already does not move.
@@ -183,9 +207,9 @@ impl Model {
         };
         let seen = self.visible.contains(&arrow.start) || self.visible.contains(&arrow.end);
         if !seen {
-            let middle = self.visible.start.0 + (self.visible.end.0 - self.visible.start.0) / 2;
-            let visible = self.visible.clone();
-            self.show(shifted(&visible, arrow.start.0.saturating_sub(middle)));
+            let (start, length) = self.on_axis(&self.visible);
+            let at = self.index.folds.axis(arrow.start.0);
+            self.pan(at.saturating_sub(start.saturating_add(length / 2)));
         }
     }
 
@@ -229,7 +253,7 @@ impl Model {
             Step::PreviousFinding => return self.step_finding(-1),
         };
         if let Some(packet) = target {
-            self.apply(Command::SelectPacket(packet));
+            self.perform(Command::SelectPacket(packet));
         }
     }
 
@@ -248,18 +272,18 @@ impl Model {
 
     fn step_finding(&mut self, step: isize) {
         let count = self.history().findings.len();
-        if count == 0 {
-            return;
-        }
-        let target = match self.selection.finding {
-            Some(finding) => (finding as isize + step).rem_euclid(count as isize) as usize,
-            None if step > 0 => 0,
-            None => count - 1,
+        let step = |at: usize| (at as isize + step).rem_euclid(count.max(1) as isize) as usize;
+        let mut at = match self.selection.finding {
+            Some(finding) => finding,
+            None if step(0) == 1 % count.max(1) => count.wrapping_sub(1),
+            None => 0,
         };
-        self.select_finding(target);
+        for _ in 0..count {
+            at = step(at);
+            // The filter leaves some out.
+            if self.finding_place(at).is_some() {
+                return self.select_finding(at);
+            }
+        }
     }
-}
-
-fn shifted(range: &Range<SessionTime>, ns: i64) -> Range<SessionTime> {
-    SessionTime(range.start.0.saturating_add(ns))..SessionTime(range.end.0.saturating_add(ns))
 }

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use netreel_wire::{Decoded, TreeId, Value};
+use netreel_wire::{Decoded, StreamId, TreeId, Value};
 
 use crate::text;
+use crate::variety::ByteColumn;
 
 /// Where bit 0 of a byte is: which of the two ways the wire fills bytes with fields.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,6 +27,7 @@ pub struct Detail {
     collapsed: BTreeSet<TreeId>,
     pub(crate) note: Option<String>,
     pub(crate) waits: bool,
+    pub(crate) columns: Vec<ByteColumn>,
 }
 
 /// One line of the field tree.
@@ -41,8 +43,11 @@ pub struct FieldRow {
     pub type_name: String,
     /// What it says.
     pub value: String,
-    /// Its bits in the packet.
+    /// Its bits in its stream.
     pub bits: Range<u32>,
+    /// The stream, where that is not the packet itself: what is unpacked from it, or joined from
+    /// several packets.
+    pub stream: Option<u16>,
     /// `@sequence`, without the sign.
     pub annotation: Option<String>,
     /// Whether there are fields below it, and whether they are shown.
@@ -73,12 +78,18 @@ impl Detail {
             collapsed: BTreeSet::new(),
             note: None,
             waits: false,
+            columns: Vec::new(),
         }
     }
 
     /// Why the bytes are not those that were on the wire, if they are not.
     pub fn note(&self) -> Option<&str> {
         self.note.as_deref()
+    }
+
+    /// Where no wire describes it: how each byte varies among the packets of its link.
+    pub fn columns(&self) -> &[ByteColumn] {
+        &self.columns
     }
 
     /// Whether its fields depend on packets that nobody has read yet.
@@ -138,6 +149,7 @@ impl Detail {
                 type_name: node.type_name().to_owned(),
                 value: text::value(&node.value()),
                 bits: node.bits(),
+                stream: (node.stream() != StreamId(0)).then(|| node.stream().0),
                 annotation: node.annotation().map(str::to_owned),
                 open: (node.descendants() > 0).then_some(!closed),
                 problem: self.problem(id),
@@ -146,10 +158,21 @@ impl Detail {
         rows
     }
 
-    /// The bits of a field.
+    /// The bits of the packet that a field has: its own, or those of the field of the packet that its
+    /// stream was unpacked from.
     pub fn bits(&self, field: TreeId) -> Option<Range<u32>> {
         let decoded = self.decoded.as_ref()?;
-        Some(decoded.tree.get(field)?.bits())
+        let mut node = decoded.tree.get(field)?;
+        while node.stream() != StreamId(0) {
+            node = decoded.tree.get(node.parent()?)?;
+        }
+        Some(node.bits())
+    }
+
+    /// How many bits the packet has.
+    pub fn bit_length(&self) -> u32 {
+        let bytes = self.bytes.as_ref().map_or(0, Vec::len);
+        u32::try_from(bytes).unwrap_or(u32::MAX).saturating_mul(8)
     }
 
     /// The innermost fields that own bits of a byte, in wire order.
@@ -163,9 +186,25 @@ impl Detail {
         decoded
             .tree
             .iter()
-            .filter(|node| node.descendants() == 0 && overlaps(&node.bits()))
+            .filter(|node| node.stream() == StreamId(0))
+            .filter(|node| node.descendants() == 0 || self.ends_here(node.id()))
+            .filter(|node| overlaps(&node.bits()))
             .map(|node| node.id())
             .collect()
+    }
+
+    /// Whether all that is below a field is in another stream.
+    fn ends_here(&self, field: TreeId) -> bool {
+        let Some(decoded) = &self.decoded else {
+            return false;
+        };
+        let Some(node) = decoded.tree.get(field) else {
+            return false;
+        };
+        let first = field.0.saturating_add(1);
+        let mut below = first..first.saturating_add(node.descendants());
+        let node = |id| decoded.tree.get(TreeId(id));
+        below.all(|id| node(id).is_some_and(|it| it.stream() != StreamId(0)))
     }
 
     /// The path of a field as diagnostics spell it: `messages[2].create.object`.
@@ -208,8 +247,14 @@ impl Detail {
             Value::None => String::new(),
             value => format!(" = {}", text::value(&value)),
         };
+        let of = match node.stream() {
+            StreamId(0) => String::new(),
+            StreamId(stream) => {
+                format!(" of stream {stream}, which is inside the packet's marked bits")
+            }
+        };
         format!(
-            "{path}: {}{value}, bits {}..{}",
+            "{path}: {}{value}, bits {}..{}{of}",
             node.type_name(),
             node.bits().start,
             node.bits().end

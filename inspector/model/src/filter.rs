@@ -3,6 +3,7 @@
 //! A thread of its own looks at the packets of a session that is not short, slice by slice. What it
 //! has found so far is shown meanwhile.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
@@ -13,6 +14,8 @@ use netreel_protocol::query::Query;
 use netreel_protocol::session::{PacketId, Session};
 
 use crate::crowd::{Crowd, Drawn};
+use crate::hint;
+use crate::judged;
 use crate::links::Links;
 use crate::taken::Taken;
 
@@ -33,9 +36,12 @@ pub struct Filter {
     /// What is wrong with the text. Where it cannot be read, the last good expression stays in
     /// force.
     pub error: Option<String>,
+    /// What the text says that its writer may not have meant.
+    pub hint: Option<String>,
     found: Option<Found>,
-    /// What is in force once the history is known.
-    waiting: Option<Query>,
+    /// The expression in force.
+    query: Option<Query>,
+    waits: bool,
 }
 
 /// What an expression has taken.
@@ -46,8 +52,20 @@ struct Found {
     crowd: Crowd,
     /// How many packets there are to look at.
     total: usize,
+    /// What they are about; `None` where the history is not known.
+    objects: Option<BTreeSet<u64>>,
+    findings: Option<Findings>,
     /// What is still to come.
     rest: Option<Receiver<Slice>>,
+}
+
+/// The findings that a filter takes.
+#[derive(Debug, Default)]
+pub(crate) struct Findings {
+    /// In the order of their list.
+    pub order: Vec<usize>,
+    /// Where each stands in it.
+    pub places: BTreeMap<usize, usize>,
 }
 
 /// Some packets that follow each other.
@@ -56,13 +74,18 @@ struct Slice {
     packets: Range<usize>,
     /// Those of them that the filter takes.
     taken: Vec<(PacketId, Drawn)>,
+    /// What those are about.
+    objects: BTreeSet<u64>,
+    /// All findings that the filter takes, with the first slice.
+    findings: Option<Findings>,
 }
 
 /// Looks at packets.
 struct Search {
     query: Query,
     session: Arc<Session>,
-    history: Arc<History>,
+    /// `None` where it is not known yet.
+    history: Option<Arc<History>>,
     links: Arc<Links>,
 }
 
@@ -74,7 +97,7 @@ impl Filter {
 
     /// Whether it speaks of the history, and that is not known yet: until then it takes no packet.
     pub fn waits(&self) -> bool {
-        self.waiting.is_some()
+        self.waits
     }
 
     /// How many packets it has looked at, while there are more to look at. Until then it takes none
@@ -95,6 +118,16 @@ impl Filter {
         self.found.as_ref().map(|found| &found.taken)
     }
 
+    /// The objects that the packets are about which it has taken so far; `None` where all are shown.
+    pub(crate) fn objects(&self) -> Option<&BTreeSet<u64>> {
+        self.found.as_ref()?.objects.as_ref()
+    }
+
+    /// The findings that it takes; `None` where it takes all.
+    pub(crate) fn findings(&self) -> Option<&Findings> {
+        self.found.as_ref()?.findings.as_ref()
+    }
+
     /// Takes a new text. `history` is `None` where it is not known yet.
     pub(crate) fn set(
         &mut self,
@@ -105,9 +138,11 @@ impl Filter {
     ) {
         self.text = text;
         self.error = None;
+        self.hint = None;
         if self.text.trim().is_empty() {
             self.found = None;
-            self.waiting = None;
+            self.query = None;
+            self.waits = false;
             return;
         }
         match Query::parse(&self.text) {
@@ -115,10 +150,11 @@ impl Filter {
                 // A name that nothing has is a slip more often than a question.
                 let unknown = query.unknown_names(session);
                 self.error = (!unknown.is_empty()).then(|| unknown.join("; "));
+                self.hint = hint::seconds(&self.text);
                 let waits = history.is_none() && query.needs_history();
-                let history = history.cloned().unwrap_or_default();
-                self.waiting = waits.then(|| query.clone());
-                let search = Search::new(query, session, history, links);
+                self.waits = waits;
+                self.query = Some(query.clone());
+                let search = Search::new(query, session, history.cloned(), links);
                 self.found = Some(match waits {
                     true => search.nothing(),
                     false => search.begin(),
@@ -128,15 +164,16 @@ impl Filter {
         }
     }
 
-    /// Takes in that the history is known.
+    /// Looks again at all packets, with the history that is known now.
     pub(crate) fn resume(
         &mut self,
         session: &Arc<Session>,
         history: &Arc<History>,
         links: &Arc<Links>,
     ) {
-        if let Some(query) = self.waiting.take() {
-            let search = Search::new(query, session, history.clone(), links);
+        if let Some(query) = self.query.clone() {
+            let search = Search::new(query, session, Some(history.clone()), links);
+            self.waits = false;
             self.found = Some(search.begin());
         }
     }
@@ -196,6 +233,12 @@ impl Filter {
 
 impl Found {
     fn take(&mut self, session: &Session, slice: Slice) {
+        if let Some(objects) = &mut self.objects {
+            objects.extend(slice.objects);
+        }
+        if slice.findings.is_some() {
+            self.findings = slice.findings;
+        }
         let mut taken = slice.taken.iter().peekable();
         for packet in slice.packets.map(|place| PacketId(place as u32)) {
             let next = taken.next_if(|(next, _)| *next == packet);
@@ -215,7 +258,7 @@ impl Search {
     fn new(
         query: Query,
         session: &Arc<Session>,
-        history: Arc<History>,
+        history: Option<Arc<History>>,
         links: &Arc<Links>,
     ) -> Search {
         Search {
@@ -232,6 +275,8 @@ impl Search {
             taken: Taken::default(),
             crowd: Crowd::new(self.session.nodes.len()),
             total: self.session.packet_count(),
+            objects: self.history.is_some().then(BTreeSet::new),
+            findings: None,
             rest: None,
         }
     }
@@ -241,7 +286,9 @@ impl Search {
         let mut found = self.nothing();
         let total = found.total;
         if total <= AT_ONCE {
-            found.take(&self.session, self.slice(0..total));
+            let mut slice = self.slice(0..total);
+            slice.findings = self.findings();
+            found.take(&self.session, slice);
             return found;
         }
         let (to, rest) = sync_channel(SLICES_MAX);
@@ -256,7 +303,10 @@ impl Search {
     fn run(&self, to: &SyncSender<Slice>) {
         let total = self.session.packet_count();
         for start in (0..total).step_by(SLICE) {
-            let slice = self.slice(start..(start + SLICE).min(total));
+            let mut slice = self.slice(start..(start + SLICE).min(total));
+            if start == 0 {
+                slice.findings = self.findings();
+            }
             if to.send(slice).is_err() {
                 return;
             }
@@ -265,12 +315,53 @@ impl Search {
 
     fn slice(&self, packets: Range<usize>) -> Slice {
         let within = (packets.start, packets.len());
-        let taken = self.query.packets(&self.session, &|| &self.history, within);
+        let nothing = History::default();
+        let history = self.history.as_deref().unwrap_or(&nothing);
+        let taken = self.query.packets(&self.session, &|| history, within);
+        let objects = match &self.history {
+            Some(_) => self.objects(&taken, history),
+            None => BTreeSet::new(),
+        };
         let drawn = taken.into_iter().filter_map(|id| {
             let packet = self.session.packet(id)?;
             Some((id, Drawn::new(&packet, self.links.stretch(&packet))))
         });
         let taken = drawn.collect();
-        Slice { packets, taken }
+        Slice {
+            packets,
+            taken,
+            objects,
+            findings: None,
+        }
+    }
+
+    /// What the messages of packets are about, those that the filter takes.
+    fn objects(&self, packets: &[PacketId], history: &History) -> BTreeSet<u64> {
+        let mut objects = BTreeSet::new();
+        for &packet in packets {
+            for (message, facts) in self.session.messages_of(packet) {
+                if let Some(object) = facts.object
+                    && !objects.contains(&object)
+                    && self.query.message(&self.session, history, message)
+                {
+                    objects.insert(object);
+                }
+            }
+        }
+        objects
+    }
+
+    fn findings(&self) -> Option<Findings> {
+        let history = self.history.as_deref()?;
+        let passes = |place: &usize| {
+            let finding = history.findings.get(*place);
+            finding.is_some_and(|it| self.query.finding(&self.session, history, it))
+        };
+        let order: Vec<usize> = judged::order(history).into_iter().filter(passes).collect();
+        let places = order.iter().enumerate().map(|(row, &place)| (place, row));
+        Some(Findings {
+            places: places.collect(),
+            order,
+        })
     }
 }

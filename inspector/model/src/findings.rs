@@ -40,6 +40,8 @@ pub struct EvidenceRow {
     pub time: String,
     /// Its step in [`Model::story`], from 1, where the finding is the selected one.
     pub step: Option<usize>,
+    /// Whether it proves the finding itself, and not one that tells the same story.
+    pub own: bool,
     /// Whether its packet is the selected one.
     pub selected: bool,
 }
@@ -50,16 +52,33 @@ impl Model {
         self.judged.finding_counts[crate::judged::rank(level)]
     }
 
-    /// The rows `range` of the list of findings: the worst first, then by time.
+    /// How many findings the filter takes.
+    pub fn finding_rows_count(&self) -> usize {
+        self.listed_findings().len()
+    }
+
+    /// The findings of the list.
+    fn listed_findings(&self) -> &[usize] {
+        match self.filter.findings() {
+            Some(taken) => &taken.order,
+            None => &self.judged.finding_order,
+        }
+    }
+
+    /// The rows `range` of the list of the findings that the filter takes: the worst first, then by
+    /// time.
     pub fn finding_rows(&self, range: std::ops::Range<usize>) -> Vec<FindingRow> {
         range
-            .map_while(|row| self.judged.finding_order.get(row))
+            .map_while(|row| self.listed_findings().get(row))
             .filter_map(|&finding| self.finding_row(finding))
             .collect()
     }
 
-    /// Where a finding stands in the list.
+    /// Where a finding stands in the list; `None` where the filter leaves it out.
     pub fn finding_place(&self, finding: usize) -> Option<usize> {
+        if let Some(taken) = self.filter.findings() {
+            return taken.places.get(&finding).copied();
+        }
         self.judged.finding_places.get(finding).copied()
     }
 
@@ -77,29 +96,36 @@ impl Model {
         })
     }
 
-    /// What proves a finding, in the order of the story.
+    /// What proves a finding, in the order of time; of the selected one the whole story, so that the
+    /// list has the steps that the timeline has.
     pub fn evidence_rows(&self, finding: usize) -> Vec<EvidenceRow> {
-        let evidence = self
-            .history()
-            .findings
-            .get(finding)
-            .map_or(&[][..], |finding| &finding.evidence);
-        evidence
-            .iter()
-            .map(|piece| EvidenceRow {
-                what: piece.what.clone(),
-                packet: piece.packet,
-                node: self.short_name(piece.node).to_owned(),
-                time: text::seconds(piece.time),
-                step: self.step_of(piece),
-                selected: self.selection.packet == Some(piece.packet),
-            })
-            .collect()
+        let own = self.history().findings.get(finding);
+        let own = own.map_or(&[][..], |finding| &finding.evidence);
+        let is_own = |piece: &Evidence| {
+            let mut own = own.iter();
+            own.any(|it| (it.message, it.node) == (piece.message, piece.node))
+        };
+        let pieces = self.pieces(finding).iter().enumerate();
+        let told = self.selection.finding == Some(finding);
+        let row = |(place, piece): (usize, &Evidence)| EvidenceRow {
+            what: piece.what.clone(),
+            packet: piece.packet,
+            node: self.short_name(piece.node).to_owned(),
+            time: text::seconds(piece.time),
+            step: told.then_some(place + 1),
+            own: is_own(piece),
+            selected: self.selection.packet == Some(piece.packet),
+        };
+        pieces.map(row).collect()
     }
 
-    fn step_of(&self, piece: &Evidence) -> Option<usize> {
-        let same = |step: &Evidence| (step.message, step.node) == (piece.message, piece.node);
-        Some(self.story.iter().position(same)? + 1)
+    /// What stands below a finding in the list.
+    pub(crate) fn pieces(&self, finding: usize) -> &[Evidence] {
+        if self.selection.finding == Some(finding) {
+            return &self.story;
+        }
+        let finding = self.history().findings.get(finding);
+        finding.map_or(&[], |finding| &finding.evidence)
     }
 
     /// What proves the selected finding.
@@ -117,7 +143,7 @@ impl Model {
     }
 
     /// Works out [`Model::story`] for the selected finding.
-    fn tell(&self) -> Vec<Evidence> {
+    pub(crate) fn tell(&self) -> Vec<Evidence> {
         let findings = &self.history().findings;
         let Some(told) = self.selection.finding.and_then(|place| findings.get(place)) else {
             return Vec::new();
@@ -164,7 +190,7 @@ impl Model {
         }
         self.selection.finding = Some(place);
         if object.is_some() {
-            self.select_object(object);
+            self.set_object(object);
         }
         self.story = self.tell();
         let times = self.story_times();

@@ -6,6 +6,7 @@ use netreel_protocol::session::{Fate, PacketId, Session};
 use netreel_table::Column;
 
 use crate::crowd::{Crowd, Drawn, is_lost};
+use crate::folds::{Folds, Idle};
 use crate::links::{Links, Measuring};
 use crate::times::Times;
 
@@ -23,11 +24,14 @@ pub(crate) struct Index {
     pub duplicates: Times,
     /// The packets of those.
     pub duplicate_packets: Column,
+    /// When nothing happened.
+    pub folds: Arc<Folds>,
 }
 
 impl Index {
     pub fn new(session: &Session) -> Index {
         let mut all = Crowd::of_session(session.nodes.len());
+        let mut idle = Idle::new(session.span.start);
         let mut measuring = Measuring::default();
         // The packets that have one end alone, or none.
         let mut stubs = Column::new();
@@ -41,6 +45,7 @@ impl Index {
             }
             let start = departed.or(received).map_or(0, |stamp| stamp.time.0);
             let end = received.or(departed).map_or(0, |stamp| stamp.time.0);
+            idle.push(start.min(end), start.max(end));
             all.push(session, &Drawn::new(&packet, (start, end)));
             lost += usize::from(is_lost(&packet) && departed.is_some());
             unknown += usize::from(packet.fate == Fate::Unknown);
@@ -67,6 +72,7 @@ impl Index {
             unknown,
             duplicates: duplicates.into_iter().map(|(time, _)| time).collect(),
             duplicate_packets,
+            folds: Arc::new(idle.finish(&session.span)),
         }
     }
 

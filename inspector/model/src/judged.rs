@@ -37,11 +37,7 @@ impl Judged {
     /// Arranges a history. `unread` has a sentence for each reel that could not be read.
     pub fn new(session: &Session, history: Arc<History>, unread: &[String]) -> Judged {
         let summaries = ownership::summaries(&history);
-        let mut finding_order: Vec<usize> = (0..history.findings.len()).collect();
-        finding_order.sort_by_key(|&place| {
-            let finding = history.findings.get(place);
-            Reverse(finding.map(|finding| finding.level))
-        });
+        let finding_order = order(&history);
         let mut finding_places = vec![0; finding_order.len()];
         for (row, &place) in finding_order.iter().enumerate() {
             finding_places[place] = row;
@@ -78,6 +74,16 @@ impl Judged {
         let flags = flags.map(|times| times.capacity() * size_of::<(i64, u32)>());
         flags.sum::<usize>() + self.worst.capacity() * size_of::<(PacketId, Level)>()
     }
+}
+
+/// The places of the findings, the worst first, then by time.
+pub(crate) fn order(history: &History) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..history.findings.len()).collect();
+    order.sort_by_key(|&place| {
+        let finding = history.findings.get(place);
+        Reverse(finding.map(|finding| finding.level))
+    });
+    order
 }
 
 /// Where a level stands in an entry of [`Judged::flags`].

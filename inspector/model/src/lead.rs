@@ -96,7 +96,7 @@ pub(crate) fn weight(role: Role) -> u8 {
         Role::Other => 4,
         Role::Rpc => 3,
         Role::Fragment => 2,
-        Role::Update => 1,
+        Role::Update | Role::Baseline => 1,
         Role::Ack | Role::Ping | Role::Pong => 0,
     }
 }

@@ -11,6 +11,10 @@ mod crowd;
 mod detail;
 mod filter;
 mod findings;
+mod focus;
+mod folds;
+mod grow;
+mod hint;
 mod hulls;
 mod index;
 mod judged;
@@ -26,7 +30,9 @@ mod taken;
 pub mod text;
 mod timeline;
 mod times;
+mod trail;
 mod type_names;
+mod variety;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -43,17 +49,20 @@ pub use command::{Command, Hover, Step};
 pub use detail::{BitOrder, Detail, FieldRow, HEX_COLUMNS, HexRow, mask};
 pub use filter::Filter;
 pub use findings::{EvidenceRow, FindingRow};
+pub use folds::Folds;
 pub use nodes::LaneNote;
 pub use outcome::Outcome;
 pub use ownership::{Row, Shown, Stretch};
 pub use scale::{RANGE_NS_MIN, Scale, Tick, ticks};
 pub use table::{Column, PacketRow};
 pub use timeline::{ARROWS_MAX, Arrow, Bucket, Flag, MinimapColumn, Traffic};
+pub use variety::ByteColumn;
 
 /// Stands for what only a walk over all packets can tell, until somebody has made it.
 const NOT_YET: &str = "being worked out";
 
-/// What is picked out. One selection serves all views.
+/// What is picked out: the focus, which serves all views, and apart from it the finding whose story
+/// is pinned until somebody ends it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
     /// A packet.
@@ -62,7 +71,7 @@ pub struct Selection {
     pub message: Option<MessageId>,
     /// A pinned field of the packet.
     pub field: Option<TreeId>,
-    /// A finding, by its place in the history.
+    /// The finding whose story is pinned, by its place in the history.
     pub finding: Option<usize>,
     /// An object.
     pub object: Option<u64>,
@@ -91,6 +100,7 @@ pub struct Model {
     detail: Detail,
     names: names::Names,
     trigger_lanes: BTreeMap<u64, NodeId>,
+    trail: trail::Trail,
     /// Whether somebody has selected something or moved through time.
     is_looked_at: bool,
 }
@@ -132,6 +142,7 @@ impl Model {
             detail: Detail::default(),
             names: names::Names::new(&session),
             trigger_lanes: BTreeMap::new(),
+            trail: trail::Trail::default(),
             is_looked_at: false,
             session,
         };
@@ -172,7 +183,7 @@ impl Model {
 
     /// The visible time over so many pixels.
     pub fn scale(&self, width: f32) -> Scale {
-        Scale::new(&self.visible, width)
+        Scale::folded(&self.visible, width, self.index.folds.clone())
     }
 
     /// The filter.
@@ -192,11 +203,19 @@ impl Model {
 
     /// All that can be shown: the session and a little room on both sides.
     pub fn whole(&self) -> Range<SessionTime> {
+        let folds = &self.index.folds;
         let span = &self.session.span;
-        let length = span.end.0.saturating_sub(span.start.0).max(RANGE_NS_MIN);
+        let (start, end) = (folds.axis(span.start.0), folds.axis(span.end.0));
+        let length = end.saturating_sub(start).max(RANGE_NS_MIN);
         let room = length / 40;
-        SessionTime(span.start.0.saturating_sub(room))
-            ..SessionTime(span.start.0.saturating_add(length).saturating_add(room))
+        let start = folds.session(start.saturating_sub(room));
+        let end = folds.session(
+            folds
+                .axis(span.start.0)
+                .saturating_add(length)
+                .saturating_add(room),
+        );
+        SessionTime(start)..SessionTime(end)
     }
 
     /// The bits of the selected packet that light up: what the pointer is over, else the pinned
@@ -218,8 +237,10 @@ impl Model {
             return self.detail.bits(field);
         }
         let facts = self.session.message(self.selection.message?)?.facts;
-        // A message inside another stream is no part of the packet's own bytes.
-        (facts.stream == StreamId(0)).then_some(facts.bits)
+        // A message inside another stream is no part of the packet's own bytes, and what was joined
+        // from several packets not of this one's.
+        let is_own = facts.stream == StreamId(0) && facts.bits.end <= self.detail.bit_length();
+        is_own.then_some(facts.bits)
     }
 
     /// The bits of the selected message, in its stream.
@@ -304,7 +325,9 @@ impl Model {
                 format!("findings: {}", self.why_not_yet().unwrap_or("none")),
             );
         };
-        let worst = self.judged.finding_order.first();
+        // Whoever looks at another finding than the worst is told of that one.
+        let worst = self.selection.finding.as_ref();
+        let worst = worst.or(self.judged.finding_order.first());
         let worst = worst.and_then(|&place| self.history().findings.get(place));
         match (judgement.verdict, worst) {
             (Verdict::Wrong, Some(worst)) => {
@@ -358,7 +381,7 @@ impl Model {
                     more => format!(", received {} times", more + 1),
                 }
             )),
-            _ => lines.push(table::fate(&packet)),
+            _ => lines.push(self.fate_text(id, &packet)),
         }
         lines.extend(
             packet
@@ -371,40 +394,6 @@ impl Model {
         lines.join("\n")
     }
 
-    fn select_packet(&mut self, id: PacketId) {
-        if self.packet(id).is_none() {
-            return;
-        }
-        if self.selection.packet != Some(id) {
-            self.detail = self.detail_of(id);
-        }
-        self.selection.packet = Some(id);
-        self.selection.message = None;
-        self.selection.field = None;
-        self.hover = None;
-        let keeps = self.story.iter().any(|piece| piece.packet == id);
-        if !keeps {
-            self.selection.finding = None;
-            self.story.clear();
-        }
-        let messages = self.look(id).map(|look| look.messages).unwrap_or_default();
-        let about = messages
-            .iter()
-            .filter(|facts| facts.object.is_some())
-            .max_by_key(|facts| {
-                let role = self
-                    .session
-                    .kind_of(facts)
-                    .map(|kind| lead::weight(kind.role));
-                // Of equals the first in the packet.
-                (role, std::cmp::Reverse(facts.bits.start))
-            })
-            .and_then(|facts| facts.object);
-        if about.is_some() && !keeps {
-            self.select_object(about);
-        }
-    }
-
     /// A packet from close up, as far as it can be told by now.
     fn detail_of(&self, id: PacketId) -> Detail {
         let session = &self.session;
@@ -413,6 +402,9 @@ impl Model {
         let mut detail = Detail::new(session.payload(id), decoded, bit_order(session));
         detail.note = self.payload_note(id);
         detail.waits = waits;
+        if session.wire.is_none() {
+            detail.columns = self.byte_columns(id);
+        }
         detail
     }
 
@@ -426,24 +418,11 @@ impl Model {
         }
     }
 
-    fn select_object(&mut self, object: Option<u64>) {
-        self.selection.object = object;
-        let judged = &self.judged;
-        self.object_rows = ownership::rows(&judged.summaries, &judged.history, object);
-    }
-
-    fn select_nothing(&mut self) {
-        self.selection = Selection::default();
-        self.story.clear();
-        self.detail = Detail::default();
-        self.hover = None;
-        self.select_object(None);
-    }
-
     fn set_filter(&mut self, text: String) {
         let links = &self.index.links;
         let history = (!self.lacks_history()).then_some(&self.judged.history);
         self.filter.set(text, &self.session, history, links);
+        self.arrange_objects();
     }
 
     /// Takes in the history if it has come, and what the filter has found since the last frame.
@@ -451,12 +430,18 @@ impl Model {
     pub fn advance(&mut self) -> bool {
         self.take_history();
         self.look_again();
-        self.filter.advance(&self.session)
+        let before = self.filter.objects().map(|objects| objects.len());
+        let more = self.filter.advance(&self.session);
+        if self.filter.objects().map(|objects| objects.len()) != before {
+            self.arrange_objects();
+        }
+        more
     }
 
     /// Waits until the filter has looked at all packets.
     pub fn finish_filter(&mut self) {
         self.filter.finish(&self.session);
+        self.arrange_objects();
     }
 
     /// How many bytes of memory the model takes beside the session and the history, by what they

@@ -1,5 +1,6 @@
 //! Who owned what: a row for each object, and below it a row for each node where it matters.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::OnceLock;
 
@@ -70,6 +71,31 @@ impl Model {
     /// nodes end up disagreeing about have a row for each node.
     pub fn object_rows(&self) -> &[Row] {
         &self.object_rows
+    }
+
+    /// Whether any message was about an object.
+    pub fn knows_object(&self, object: u64) -> bool {
+        self.history().objects.contains_key(&object)
+    }
+
+    /// How many objects have rows.
+    pub fn shown_object_count(&self) -> usize {
+        let rows = self.object_rows.iter();
+        rows.filter(|row| matches!(row, Row::Object(_))).count()
+    }
+
+    /// Why there are no objects.
+    pub fn why_no_objects(&self) -> &'static str {
+        let session = self.session();
+        let Some(wire) = &session.wire else {
+            return "no wire says what packets are about";
+        };
+        let recorded = session.nodes.iter().any(|node| node.recorded);
+        match (wire.has_field(None, Some("object")), recorded) {
+            (false, _) => "the wire marks no field with @object",
+            (true, false) => "no node was recorded: what they believed of objects is unknown",
+            (true, true) => "no message is about one",
+        }
     }
 
     /// An object's number as people see it: `42 box`.
@@ -185,10 +211,17 @@ impl Model {
     }
 }
 
-/// Builds the rows for a selection.
-pub(crate) fn rows(summaries: &[Summary], history: &History, selected: Option<u64>) -> Vec<Row> {
+/// Builds the rows for a selection, of those objects that a filter takes and of the selected one.
+pub(crate) fn rows(
+    summaries: &[Summary],
+    history: &History,
+    selected: Option<u64>,
+    taken: Option<&BTreeSet<u64>>,
+) -> Vec<Row> {
     let mut rows = Vec::with_capacity(summaries.len());
-    for summary in summaries {
+    let is_shown =
+        |object: u64| selected == Some(object) || taken.is_none_or(|taken| taken.contains(&object));
+    for summary in summaries.iter().filter(|it| is_shown(it.object)) {
         rows.push(Row::Object(summary.object));
         if (summary.open || selected == Some(summary.object))
             && let Some(object) = history.objects.get(&summary.object)

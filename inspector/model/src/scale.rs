@@ -1,47 +1,71 @@
 //! Time on the horizontal axis: what is visible, and which pixel shows which moment.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use netreel_protocol::session::SessionTime;
+
+use crate::folds::Folds;
+use crate::text;
 
 /// The shortest stretch of time that can fill the axis, in ns.
 pub const RANGE_NS_MIN: i64 = 1_000;
 
 /// A visible stretch of time laid over a number of pixels.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Scale {
     start: i64,
     end: i64,
+    /// The same on the axis, which lacks what is folded.
+    axis: (i64, i64),
     width: f32,
+    folds: Arc<Folds>,
 }
 
 impl Scale {
     /// `time` over `width` pixels. An empty range is widened to [`RANGE_NS_MIN`], a width below one
     /// pixel to one.
     pub fn new(time: &Range<SessionTime>, width: f32) -> Scale {
+        Scale::folded(time, width, Arc::default())
+    }
+
+    /// The same without what is folded.
+    pub fn folded(time: &Range<SessionTime>, width: f32, folds: Arc<Folds>) -> Scale {
         let start = time.start.0;
+        let end = time.end.0.max(start.saturating_add(RANGE_NS_MIN));
+        let left = folds.axis(start);
         Scale {
             start,
-            end: time.end.0.max(start.saturating_add(RANGE_NS_MIN)),
+            end,
+            axis: (left, folds.axis(end).max(left.saturating_add(1))),
             width: if width >= 1.0 { width } else { 1.0 },
+            folds,
         }
     }
 
     /// Pixels from the left edge; below 0 or above the width where the time is not visible.
     pub fn x(&self, time: SessionTime) -> f32 {
-        let part = (time.0 - self.start) as f64 / (self.end - self.start) as f64;
-        (part * f64::from(self.width)) as f32
+        self.exact_x(time) as f32
+    }
+
+    /// The same, exact also far outside the visible time.
+    pub fn exact_x(&self, time: SessionTime) -> f64 {
+        let (left, right) = self.axis;
+        let from = |at: i64| (i128::from(at) - i128::from(left)) as f64;
+        from(self.folds.axis(time.0)) / from(right) * f64::from(self.width)
     }
 
     /// The time shown `x` pixels from the left edge.
     pub fn time(&self, x: f32) -> SessionTime {
-        let part = f64::from(x) / f64::from(self.width);
-        SessionTime(self.start + (part * (self.end - self.start) as f64).round() as i64)
+        let at = self.axis.0.saturating_add(self.ns(x));
+        SessionTime(self.folds.session(at))
     }
 
-    /// How many ns `pixels` pixels are.
+    /// How many ns of the axis `pixels` pixels are.
     pub fn ns(&self, pixels: f32) -> i64 {
-        (f64::from(pixels) / f64::from(self.width) * (self.end - self.start) as f64).round() as i64
+        let (left, right) = self.axis;
+        let length = (i128::from(right) - i128::from(left)) as f64;
+        (f64::from(pixels) / f64::from(self.width) * length).round() as i64
     }
 
     /// The width in whole pixels.
@@ -59,10 +83,27 @@ impl Scale {
         self.start..self.end
     }
 
+    /// The visible times that are folded, and how long each is: `2.8 days`.
+    pub fn gaps(&self) -> Vec<(Range<SessionTime>, String)> {
+        let gaps = self.folds.within(&self.range());
+        let gaps = gaps.map(|gap| {
+            let length = text::long(gap.end.saturating_sub(gap.start));
+            (SessionTime(gap.start)..SessionTime(gap.end), length)
+        });
+        gaps.collect()
+    }
+
     fn edge(&self, column: usize) -> i64 {
         let columns = self.columns() as i128;
-        let span = i128::from(self.end) - i128::from(self.start);
-        (i128::from(self.start) + span * column as i128 / columns.max(1)) as i64
+        let (left, right) = (i128::from(self.axis.0), i128::from(self.axis.1));
+        let at = left + (right - left) * column as i128 / columns.max(1);
+        if column == 0 {
+            return self.start;
+        }
+        match self.columns() == column {
+            true => self.end,
+            false => self.folds.session(at as i64),
+        }
     }
 }
 
@@ -75,31 +116,51 @@ pub struct Tick {
     pub label: String,
 }
 
+/// Most ticks of a frame.
+const TICKS_MAX: usize = 4096;
+
+/// Up to this many seconds of a session are written as seconds, longer ones as a clock has them.
+const SECONDS_MAX: i64 = 1_000;
+
 /// Ticks at round times for a visible range: labelled ones at least `spacing` pixels apart, five
-/// minor steps between two of them.
+/// minor steps between two of them. What is folded has none.
 pub fn ticks(scale: &Scale, spacing: f32) -> Vec<Tick> {
     let range = scale.range();
     let least = scale.ns(spacing).max(1);
-    let step = round_step(least);
+    let furthest = range.start.saturating_abs().max(range.end.saturating_abs());
+    let is_clock = furthest / SECOND >= SECONDS_MAX;
+    let step = match is_clock {
+        true => clock_step(least),
+        false => round_step(least),
+    };
     let minor = (step / 5).max(1);
     let mut ticks = Vec::new();
-    let mut time = range.start.div_euclid(minor) * minor;
-    while time <= range.end && ticks.len() < 4096 {
-        if time >= range.start {
-            let major = time.rem_euclid(step) == 0;
-            ticks.push(Tick {
-                time: SessionTime(time),
-                label: if major {
-                    label(time, step)
-                } else {
-                    String::new()
-                },
-            });
+    let mut from = range.start;
+    let last = range.end..range.end;
+    let gaps = scale.folds.within(&range).chain(std::iter::once(last));
+    for gap in gaps {
+        let end = gap.start.min(range.end);
+        let mut time = from.div_euclid(minor).saturating_mul(minor);
+        while time <= end && ticks.len() < TICKS_MAX {
+            if time >= from {
+                let major = time.rem_euclid(step) == 0;
+                ticks.push(Tick {
+                    time: SessionTime(time),
+                    label: match (major, is_clock) {
+                        (false, _) => String::new(),
+                        (true, false) => label(time, step),
+                        (true, true) => clock(time, step),
+                    },
+                });
+            }
+            time = time.saturating_add(minor);
         }
-        time += minor;
+        from = gap.end;
     }
     ticks
 }
+
+const SECOND: i64 = 1_000_000_000;
 
 /// The shortest of 1, 2 or 5 times a power of ten that is not below `least`.
 fn round_step(least: i64) -> i64 {
@@ -115,14 +176,25 @@ fn round_step(least: i64) -> i64 {
     }
 }
 
+/// The same of the steps of a clock: parts of a minute, an hour and a day, then days.
+fn clock_step(least: i64) -> i64 {
+    const STEPS: [i64; 17] = [
+        1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 10_800, 21_600, 43_200,
+    ];
+    const DAY: i64 = 86_400;
+    if least <= SECOND {
+        return round_step(least);
+    }
+    let seconds = least / SECOND + i64::from(least % SECOND > 0);
+    let step = STEPS.into_iter().find(|step| *step >= seconds);
+    let days = seconds / DAY + i64::from(seconds % DAY > 0);
+    let step = step.unwrap_or_else(|| round_step(days).saturating_mul(DAY));
+    step.saturating_mul(SECOND)
+}
+
 /// A time with as many decimals of a second as `step` needs.
 fn label(time: i64, step: i64) -> String {
-    let mut decimals = 0;
-    let mut unit: i64 = 1_000_000_000;
-    while decimals < 9 && step % unit != 0 {
-        unit /= 10;
-        decimals += 1;
-    }
+    let decimals = decimals(step);
     let sign = if time < 0 { "-" } else { "" };
     let absolute = time.unsigned_abs();
     let seconds = absolute / 1_000_000_000;
@@ -131,6 +203,41 @@ fn label(time: i64, step: i64) -> String {
         Some(digits) if !digits.is_empty() => format!("{sign}{seconds}.{digits} s"),
         _ => format!("{sign}{seconds} s"),
     }
+}
+
+/// A time as a clock has it: `2d 13:04:05.25`, of days and seconds as much as `step` needs.
+fn clock(time: i64, step: i64) -> String {
+    let decimals = decimals(step);
+    let sign = if time < 0 { "-" } else { "" };
+    let absolute = time.unsigned_abs();
+    let all = absolute / 1_000_000_000;
+    let (days, hours) = (all / 86_400, all / 3_600 % 24);
+    let (minutes, seconds) = (all / 60 % 60, all % 60);
+    let days = match days {
+        0 => String::new(),
+        days => format!("{days}d "),
+    };
+    if step % (86_400 * SECOND) == 0 {
+        return format!("{sign}{}", if days.is_empty() { "0d" } else { days.trim() });
+    }
+    if step % (60 * SECOND) == 0 {
+        return format!("{sign}{days}{hours:02}:{minutes:02}");
+    }
+    let fraction = format!("{:09}", absolute % 1_000_000_000);
+    let point = if decimals > 0 { "." } else { "" };
+    let fraction = fraction.get(..decimals).unwrap_or_default();
+    format!("{sign}{days}{hours:02}:{minutes:02}:{seconds:02}{point}{fraction}")
+}
+
+/// How many decimals of a second a step needs.
+fn decimals(step: i64) -> usize {
+    let mut decimals = 0;
+    let mut unit = SECOND;
+    while decimals < 9 && step % unit != 0 {
+        unit /= 10;
+        decimals += 1;
+    }
+    decimals
 }
 
 #[cfg(test)]
@@ -156,6 +263,21 @@ mod tests {
             labels(12_300_000_000..12_400_000_000, 400.0),
             ["12.30 s", "12.35 s", "12.40 s"]
         );
+    }
+
+    #[test]
+    fn a_long_session_has_the_labels_of_a_clock() {
+        let s = 1_000_000_000;
+        assert_eq!(
+            labels(3_600 * s..3_660 * s, 400.0),
+            ["01:00:00", "01:00:15", "01:00:30", "01:00:45", "01:01:00"]
+        );
+        assert_eq!(
+            labels(0..4 * 86_400 * s, 400.0),
+            ["0d", "1d", "2d", "3d", "4d"]
+        );
+        let years = labels(0..23 * 365 * 86_400 * s, 800.0);
+        assert_eq!(years.get(1).map(String::as_str), Some("2000d"), "{years:?}");
     }
 
     #[test]

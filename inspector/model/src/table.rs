@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::ops::Range;
+use std::sync::Arc;
 
 use netreel_protocol::history::Level;
-use netreel_protocol::session::{Fate, Look, Packet, PacketId};
-use netreel_wire::{KindId, MessageFacts};
+use netreel_protocol::session::{Fate, Look, Packet, PacketId, SessionTime};
+use netreel_wire::{KindId, MessageFacts, Wire};
 
 use crate::{Model, NOT_YET, text};
 
@@ -49,6 +50,8 @@ pub struct PacketRow {
     pub selected: bool,
     /// Whether it proves the selected finding.
     pub evidence: bool,
+    /// Whether the visible time has a part of it.
+    pub in_view: bool,
 }
 
 /// A column of the packet table.
@@ -148,6 +151,69 @@ impl Model {
         }
     }
 
+    /// The rows of the packets that begin in the visible time.
+    pub fn rows_in_view(&self) -> Range<usize> {
+        let visible = self.visible();
+        self.row_from(visible.start)..self.row_from(visible.end)
+    }
+
+    /// The first row of a packet that does not begin before a time.
+    fn row_from(&self, time: SessionTime) -> usize {
+        let (mut low, mut high) = (0, self.row_count());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let packet = self.packet_at(middle).and_then(|id| self.packet(id));
+            let begins = packet.and_then(|packet| packet.first());
+            match begins.is_none_or(|stamp| stamp.time < time) {
+                true => low = middle + 1,
+                false => high = middle,
+            }
+        }
+        low
+    }
+
+    /// Whether the visible time has a part of a row's packet.
+    pub fn is_in_view(&self, row: usize) -> bool {
+        let packet = self.packet_at(row).and_then(|id| self.packet(id));
+        packet.is_some_and(|packet| self.touches_view(&packet))
+    }
+
+    fn touches_view(&self, packet: &Packet) -> bool {
+        let (start, end) = self.index.links.stretch(packet);
+        let visible = &self.visible;
+        start.max(end) >= visible.start.0 && start.min(end) < visible.end.0
+    }
+
+    /// What became of a packet: `seen, acked +25.8 ms` where an ack says more than whoever saw it.
+    pub(crate) fn fate_text(&self, id: PacketId, packet: &Packet) -> String {
+        let watched = packet.sent.is_none() && !packet.seen.is_empty();
+        if packet.fate == Fate::Unknown
+            && (watched || packet.received.is_some())
+            && !self.lacks_history()
+            && let Some(seen) = packet.departed().or(packet.received)
+            && let Some(acked) = self.history().acked(self.session(), id)
+        {
+            let after = acked.time.0.saturating_sub(seen.time.0);
+            return format!("seen, acked +{}", text::duration(after));
+        }
+        fate(packet)
+    }
+
+    /// How many characters fates take: more where observers saw packets and acks told the rest.
+    pub fn fate_length(&self) -> usize {
+        let session = self.session();
+        let sees = session.nodes.iter().any(|node| node.seen);
+        let acks = |wire: &Arc<Wire>| {
+            let mut marks = ["ack", "acknowledges"].iter();
+            marks.any(|mark| wire.has_field(None, Some(mark)))
+        };
+        let acks = session.wire.as_ref().is_some_and(acks);
+        match sees && acks {
+            true => "seen, acked +25.8 ms".len(),
+            false => "received ".len(),
+        }
+    }
+
     /// One packet as a row.
     pub fn packet_row(&self, id: PacketId) -> Option<PacketRow> {
         let packet = self.packet(id)?;
@@ -172,11 +238,12 @@ impl Model {
             bytes: text::count(u64::from(packet.length)),
             late: late(&packet),
             is_late: self.is_late(&packet),
-            fate: fate(&packet),
+            fate: self.fate_text(id, &packet),
             missing: matches!(packet.fate, Fate::Lost | Fate::SendFailed),
             level: self.judged.worst(id),
             selected: self.selection.packet == Some(id),
             evidence: self.story().iter().any(|piece| piece.packet == id),
+            in_view: self.touches_view(&packet),
         })
     }
 

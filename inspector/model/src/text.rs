@@ -42,6 +42,24 @@ pub fn duration(ns: i64) -> String {
     }
 }
 
+/// A long time in the unit that suits it: `12 min`, `2.8 days`.
+pub fn long(ns: i64) -> String {
+    const MINUTE: f64 = 60.0;
+    const DAY: f64 = 86_400.0;
+    let seconds = ns as f64 / 1e9;
+    let (value, unit) = match seconds.abs() {
+        s if s < 2.0 * MINUTE => return duration(ns),
+        s if s < 120.0 * MINUTE => (seconds / MINUTE, "min"),
+        s if s < 2.0 * DAY => (seconds / 3_600.0, "h"),
+        s if s < 730.0 * DAY => (seconds / DAY, "days"),
+        _ => (seconds / (365.25 * DAY), "years"),
+    };
+    match value.abs() >= 100.0 {
+        true => format!("{value:.0} {unit}"),
+        false => format!("{value:.1} {unit}"),
+    }
+}
+
 /// A field's name, or `[3]` for an element.
 pub fn name(name: Name<'_>) -> String {
     match name {
@@ -133,6 +151,19 @@ mod tests {
             (2_000_000_000, "2.00 s"),
         ] {
             assert_eq!(duration(ns), expected);
+        }
+    }
+
+    #[test]
+    fn long_times_have_long_units() {
+        for (seconds, expected) in [
+            (60, "60.0 s"),
+            (600, "10.0 min"),
+            (9_000, "2.5 h"),
+            (241_920, "2.8 days"),
+            (725_850_000, "23.0 years"),
+        ] {
+            assert_eq!(long(seconds * 1_000_000_000), expected);
         }
     }
 

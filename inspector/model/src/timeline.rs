@@ -232,18 +232,38 @@ impl Model {
         })
     }
 
+    /// The whole session over so many pixels.
+    pub fn whole_scale(&self, width: f32) -> Scale {
+        Scale::folded(&self.whole(), width, self.index.folds.clone())
+    }
+
     /// The whole session over `width` columns.
     pub fn minimap(&self, width: f32) -> Vec<MinimapColumn> {
-        let scale = Scale::new(&self.whole(), width);
+        let scale = self.whole_scale(width);
         let known = self.minimap.lock();
         if let Ok(Some((drawn, columns))) = known.as_deref()
             && *drawn == scale
         {
             return columns.clone();
         }
+        let columns = self.columns_of(&self.index.all, &scale);
+        if let Ok(mut known) = known {
+            *known = Some((scale, columns.clone()));
+        }
+        columns
+    }
+
+    /// The same of the packets that the filter takes; `None` where it takes all.
+    pub fn minimap_taken(&self, width: f32) -> Option<Vec<MinimapColumn>> {
+        let crowd = self.filter.crowd()?;
+        Some(self.columns_of(crowd, &self.whole_scale(width)))
+    }
+
+    /// A crowd over the columns of pixels, all lanes together.
+    fn columns_of(&self, crowd: &Crowd, scale: &Scale) -> Vec<MinimapColumn> {
         let mut columns: BTreeMap<u32, Bucket> = BTreeMap::new();
-        for lane in &self.index.all.lanes {
-            for bucket in buckets(self.session(), lane, &scale) {
+        for lane in &crowd.lanes {
+            for bucket in buckets(self.session(), lane, scale) {
                 let all = columns.entry(bucket.column).or_insert(Bucket {
                     events: 0,
                     lost: 0,
@@ -253,11 +273,7 @@ impl Model {
                 all.lost += bucket.lost;
             }
         }
-        let columns: Vec<Bucket> = columns.into_values().collect();
-        if let Ok(mut known) = known {
-            *known = Some((scale, columns.clone()));
-        }
-        columns
+        columns.into_values().collect()
     }
 
     /// One packet as an arrow.

@@ -138,17 +138,6 @@ fn next_and_previous_finding_go_round() {
 }
 
 #[test]
-fn a_packet_of_the_story_keeps_the_finding_and_another_lets_go_of_it() {
-    let mut model = fixture::race_model();
-    let told = model.selection().finding;
-    model.apply(Command::SelectPacket(packet(&model, DESTROY, B, X)));
-    assert_eq!(model.selection().finding, told);
-    model.apply(Command::SelectPacket(PacketId(0)));
-    assert_eq!(model.selection().finding, None);
-    assert!(model.story().is_empty());
-}
-
-#[test]
 fn arrow_keys_stay_on_the_filter_and_on_the_link() {
     let mut model = fixture::race_model();
     model.apply(Command::SetFilter("object == 42".to_owned()));

@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use fixture::ways::{ALL, Passed, exchange, model, recorded, redacted, seen, talk, talking};
-use netreel_inspector_model::{Column, Model};
+use netreel_inspector_model::{Column, Command, Model};
 use netreel_protocol::history::{Finding, History, Level};
 use netreel_protocol::session::{Hole, Node, NodeId, PacketId, Session, SessionTime, Triggered};
 use netreel_reel::{EventNumber, Removed, Trigger, TriggerCause};
@@ -349,5 +349,39 @@ fn a_finding_without_packets_leaves_the_whole_session_in_view() {
     history.findings.push(finding);
     let model = Model::new(Arc::new(session), Arc::new(history));
     assert_eq!(model.selection().finding, Some(0));
+    assert_eq!(model.visible(), model.whole());
+}
+
+#[test]
+fn days_without_packets_are_folded_on_every_scale_of_time() {
+    let nodes = vec![seen("10.0.0.1:1"), seen("10.0.0.2:2")];
+    let day = 86_400_000_000_000;
+    let at = |at: i64| Passed {
+        at,
+        from: 0,
+        to: 1,
+        arrives: true,
+        cut: None,
+    };
+    let packets = [0, 5_000_000, 3 * day, 3 * day + 5_000_000].map(at);
+    let mut model = model(exchange(nodes, &packets));
+    let scale = model.scale(1000.0);
+    let x = |time: i64| scale.x(SessionTime(time));
+    let span = model.span();
+    let start = span.start.0;
+    // Each burst takes a good part of the width.
+    assert!(x(start + 5_000_000) - x(start) > 100.0);
+    assert!(x(start + 3 * day + 5_000_000) - x(start + 3 * day) > 100.0);
+    let gaps = scale.gaps();
+    assert_eq!(gaps.len(), 1);
+    assert_eq!(gaps[0].1, "3.0 days");
+    // Panning and zooming go through it.
+    for _ in 0..40 {
+        let at = SessionTime(start + 3 * day);
+        model.apply(Command::Zoom { at, factor: 2.0 });
+        assert!(model.visible().contains(&at));
+    }
+    model.apply(Command::ShowAll);
+    model.apply(Command::Pan(i64::MIN / 4));
     assert_eq!(model.visible(), model.whole());
 }

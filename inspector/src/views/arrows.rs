@@ -29,8 +29,9 @@ pub fn prominence(model: &Model, arrow: &Arrow) -> u8 {
         (false, true) => 4,
         _ if !arrow.matches => 0,
         _ if matches!(arrow.fate, Fate::Lost | Fate::SendFailed) => 3,
+        _ if model.session().wire.is_none() => 2,
         _ => match role(model, arrow) {
-            None | Some(Role::Ack | Role::Ping | Role::Pong | Role::Update) => 1,
+            None | Some(Role::Ack | Role::Ping | Role::Pong | Role::Update | Role::Baseline) => 1,
             Some(_) => 2,
         },
     }
@@ -42,20 +43,52 @@ pub fn role(model: &Model, arrow: &Arrow) -> Option<Role> {
     Some(model.kinds().get(usize::from(kind.0))?.role)
 }
 
-/// Where an arrow lies between its two lanes.
-pub fn line(arrow: &Arrow, start: Pos2, receiver: Pos2) -> Line {
+/// How far a packet that did not arrive is drawn, of half a lane: never near a lane that it was not
+/// sent to.
+const LOST: f64 = 0.9;
+
+/// Where an arrow lies: from `start` to `receiver`, both as they are however far outside the view,
+/// cut to what is in sight of `bounds`. `lane` is how high a lane is.
+pub fn line(
+    arrow: &Arrow,
+    start: (f64, f64),
+    receiver: (f64, f64),
+    bounds: Rect,
+    lane: f32,
+) -> Line {
+    let (across, down) = (receiver.0 - start.0, receiver.1 - start.1);
+    let lanes = (down.abs() / f64::from(lane.max(1.0))).max(1.0);
     let part = match arrow.fate {
-        Fate::Received => 1.0,
-        Fate::Lost => 0.66,
-        Fate::SendFailed => 0.12,
-        Fate::Unread => 0.9,
-        Fate::Unknown => 0.4,
+        // Who cannot say what became of a packet knows where it was to go.
+        Fate::Received | Fate::Unknown => 1.0,
+        Fate::Lost => LOST / 2.0 / lanes,
+        Fate::SendFailed => 0.24 / 2.0 / lanes,
+        Fate::Unread => 0.96,
     };
+    let end = (start.0 + across * part, start.1 + down * part);
+    let (left, right) = (
+        f64::from(bounds.left()) - OUTSIDE,
+        f64::from(bounds.right()) + OUTSIDE,
+    );
+    // What is cut off takes its height along, so that the rest lies where it lay.
+    let at = |x: f64| match end.0 == start.0 {
+        true => start.1,
+        false => start.1 + (end.1 - start.1) * ((x - start.0) / (end.0 - start.0)),
+    };
+    let cut = |(x, y): (f64, f64)| match (x < left, x > right) {
+        (true, _) => (left, at(left)),
+        (_, true) => (right, at(right)),
+        _ => (x, y),
+    };
+    let place = |(x, y): (f64, f64)| pos2(x as f32, y as f32);
     Line {
-        start,
-        end: start + (receiver - start) * part,
+        start: place(cut(start)),
+        end: place(cut(end)),
     }
 }
+
+/// So far outside the view nothing of an arrow is seen, in points.
+const OUTSIDE: f64 = 60.0;
 
 /// Draws one arrow. `quiet` is whether something else is being told, `crowd` how strong the less
 /// telling ones are, from 0 to 1.
@@ -67,31 +100,40 @@ pub fn draw(
     (quiet, crowd): (bool, f32),
 ) {
     let role = role(model, arrow);
-    let color = theme::kind(model.kinds(), arrow.kind);
+    let color = color(model, arrow);
     let (width, strength) = match prominence(model, arrow) {
         5 => (2.4, 1.0),
         4 => (2.0, 1.0),
-        3 => (1.2, if quiet { 0.45 } else { 0.9 }),
-        2 => (1.3, crowd * if quiet { 0.5 } else { 0.95 }),
-        1 if role == Some(Role::Update) => (1.0, crowd * if quiet { 0.22 } else { 0.45 }),
-        1 => (1.0, crowd.max(0.5) * if quiet { 0.16 } else { 0.28 }),
-        _ => (1.0, 0.08),
+        3 => (1.2, if quiet { 0.6 } else { 0.9 }),
+        2 => (1.3, crowd * if quiet { 0.6 } else { 0.95 }),
+        1 if role == Some(Role::Update) => (1.0, crowd * 0.4),
+        1 => (1.0, crowd * 0.3),
+        _ => (1.0, 0.0),
     };
-    let shade = theme::faded(color, strength);
+    let shade = match arrow.matches || arrow.selected || arrow.evidence {
+        // Each can be seen alone; very many are seen together.
+        true if crowd < 1.0 && strength < 1.0 => theme::faded(color, strength.max(0.12)),
+        true => theme::quiet(color, strength),
+        false => theme::faded(color, 0.14),
+    };
     if arrow.selected {
-        let halo = Stroke::new(7.0, theme::faded(theme::ACCENT, 0.35));
+        let halo = Stroke::new(7.0, theme::faded(theme::accent(), 0.35));
         painter.line_segment([line.start, line.end], halo);
     }
     let stroke = Stroke::new(width, shade);
     let known = arrow.start_known && arrow.fate != Fate::Unknown;
-    if known {
+    // Among very many, dashes say nothing.
+    if known || (crowd < 0.5 && strength < 1.0) {
         painter.line_segment([line.start, line.end], stroke);
     } else {
-        painter.extend(Shape::dashed_line(
+        // Dashes of neighbours begin at different heights, so that they make no wall.
+        let shift = (arrow.packet.0 % 7) as f32;
+        painter.extend(Shape::dashed_line_with_offset(
             &[line.start, line.end],
             stroke,
-            4.0,
-            3.0,
+            &[4.0],
+            &[3.0],
+            shift,
         ));
     }
     let size = if strength > 0.6 { 8.0 } else { 6.0 };
@@ -103,19 +145,25 @@ pub fn draw(
     match arrow.fate {
         Fate::Received => head(painter, line, if strength > 0.6 { 7.0 } else { 5.0 }, shade),
         Fate::Lost | Fate::SendFailed | Fate::Unread => {
-            let strength = match (arrow.matches, quiet) {
-                (false, _) => 0.2,
-                (true, true) if !arrow.evidence && !arrow.selected => 0.6,
-                _ => 1.0,
+            let color = match arrow.matches {
+                true if quiet && !arrow.evidence && !arrow.selected => {
+                    theme::quiet(theme::warning(), 0.7)
+                }
+                true => theme::warning(),
+                false => theme::faded(theme::warning(), 0.2),
             };
-            glyph::cross(
-                painter,
-                line.end,
-                8.0,
-                theme::faded(theme::WARNING, strength),
-            );
+            glyph::cross(painter, line.end, 8.0, color);
         }
         Fate::Unknown => glyph::unknown(painter, line.end, shade),
+    }
+}
+
+/// The colour of an arrow: that of its most telling message; of its sender where no wire says what
+/// packets carry.
+pub fn color(model: &Model, arrow: &Arrow) -> Color32 {
+    match model.session().wire {
+        Some(_) => theme::kind(model.kinds(), arrow.kind),
+        None => theme::owner(u64::from(arrow.from.0)),
     }
 }
 
@@ -194,8 +242,53 @@ impl Labels {
     }
 }
 
-/// The middle of a lane at a time.
+/// The middle of a lane at a time, kept near the view.
 pub fn point(time: Rect, x: f32, y: f32) -> Pos2 {
-    // Lines to far outside the view lose nothing by being cut near it.
     pos2(time.left() + x.clamp(-20_000.0, 20_000.0), y)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use netreel_protocol::session::{NodeId, PacketId, SessionTime};
+
+    fn arrow(fate: Fate) -> Arrow {
+        Arrow {
+            packet: PacketId(0),
+            from: NodeId(0),
+            to: NodeId(1),
+            start: SessionTime(0),
+            end: SessionTime(1),
+            start_known: true,
+            fate,
+            kind: None,
+            matches: true,
+            selected: false,
+            evidence: false,
+            level: None,
+        }
+    }
+
+    fn bounds() -> Rect {
+        Rect::from_min_max(pos2(100.0, 0.0), pos2(1100.0, 400.0))
+    }
+
+    #[test]
+    fn a_line_that_is_cut_lies_where_the_whole_one_lies() {
+        // In the view it is half-way between the lanes.
+        let (start, end) = ((-1e7 + 600.0, 50.0), (1e7 + 600.0, 350.0));
+        let line = line(&arrow(Fate::Received), start, end, bounds(), 100.0);
+        for at in [line.start, line.end] {
+            assert!((at.y - 200.0).abs() < 0.1, "{at:?}");
+            assert!(at.x >= 0.0 && at.x <= 1200.0, "{at:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_lost_ends_near_its_sender_and_what_is_unknown_at_its_receiver() {
+        let (start, end) = ((200.0, 50.0), (300.0, 550.0));
+        let ends = |fate| line(&arrow(fate), start, end, bounds(), 100.0).end;
+        assert!(ends(Fate::Lost).y < 100.0);
+        assert_eq!(ends(Fate::Unknown), pos2(300.0, 550.0));
+    }
 }

@@ -20,26 +20,74 @@ pub fn time_rect(view: Rect, model: &Model) -> Rect {
     rect
 }
 
-/// Draws the axis over `axis` and faint lines down to `bottom`.
+/// Draws the axis over `axis` and faint lines down to `bottom`. How long folded times are stands
+/// where they are, before any tick.
 pub fn show(painter: &Painter, axis: Rect, bottom: f32, scale: &Scale) {
-    painter.rect_filled(axis, 0.0, theme::PANEL);
+    if scale.gaps().is_empty() {
+        painter.rect_filled(axis, 0.0, theme::panel());
+    }
+    let mut taken: Vec<std::ops::RangeInclusive<f32>> = Vec::new();
+    let mut write = |text: String, left: f32, color| {
+        let label = painter.layout_no_wrap(text, theme::small(), color);
+        let right = left + label.size().x;
+        let is_free = |taken: &std::ops::RangeInclusive<f32>| {
+            right + 6.0 < *taken.start() || left - 6.0 > *taken.end()
+        };
+        if !taken.iter().all(is_free) {
+            return;
+        }
+        taken.push(left..=right);
+        let top = axis.center().y - label.size().y / 2.0;
+        let behind = Rect::from_min_size(pos2(left, top), label.size());
+        painter.rect_filled(behind.expand(2.0), 0.0, theme::panel());
+        painter.galley(behind.min, label, color);
+    };
+    let width = |text: &str| {
+        let galley = painter.layout_no_wrap(text.to_owned(), theme::small(), theme::weak());
+        galley.size().x
+    };
+    for (gap, length) in scale.gaps() {
+        let x = |at| (axis.left() + scale.x(at)).clamp(axis.left(), axis.right());
+        let middle = (x(gap.start) + x(gap.end)) / 2.0;
+        let text = format!("{length} idle");
+        let half = width(&text) / 2.0;
+        let left = (middle - half).clamp(axis.left(), (axis.right() - 2.0 * half).max(axis.left()));
+        write(text, left, theme::warning());
+    }
     for tick in ticks(scale, 110.0) {
         let x = (axis.left() + scale.x(tick.time)).round() + 0.5;
         if tick.label.is_empty() {
-            painter.vline(x, axis.bottom() - 3.0..=axis.bottom(), (1.0, theme::LINE));
+            painter.vline(x, axis.bottom() - 3.0..=axis.bottom(), (1.0, theme::line()));
             continue;
         }
-        painter.vline(x, axis.bottom() - 6.0..=bottom, (1.0, theme::FAINT));
-        let label = painter.layout_no_wrap(tick.label, theme::small(), theme::WEAK);
-        // The last one stands before its line where there is no room behind it.
-        let left = match x + 4.0 + label.size().x <= axis.right() + MARGIN {
+        painter.vline(x, axis.bottom() - 6.0..=bottom, (1.0, theme::faint()));
+        // The last one stands before its line where there is no room behind it; where there is none
+        // there either, its line is enough.
+        let width = width(&tick.label);
+        let left = match x + 4.0 + width <= axis.right() + MARGIN {
             true => x + 4.0,
-            false => x - 4.0 - label.size().x,
+            false => x - 4.0 - width,
         };
-        let top = axis.center().y - label.size().y / 2.0;
-        painter.galley(pos2(left, top), label, theme::WEAK);
+        write(tick.label, left, theme::weak());
     }
-    painter.hline(axis.x_range(), axis.bottom() - 0.5, (1.0, theme::LINE));
+    painter.hline(axis.x_range(), axis.bottom() - 0.5, (1.0, theme::line()));
+}
+
+/// Draws what is folded: a band over `view` with two torn edges.
+pub fn gaps(painter: &Painter, view: Rect, time: Rect, scale: &Scale) {
+    for (gap, _) in scale.gaps() {
+        let x = |at| (time.left() + scale.x(at)).clamp(time.left() - 4.0, time.right() + 4.0);
+        let band = Rect::from_x_y_ranges(x(gap.start)..=x(gap.end), view.y_range());
+        painter.rect_filled(band, 0.0, theme::background());
+        for x in [band.left(), band.right()] {
+            let points = (0..=(band.height() / 5.0) as usize).map(|step| {
+                let aside = if step % 2 == 0 { -2.0 } else { 2.0 };
+                pos2(x + aside, band.top() + step as f32 * 5.0)
+            });
+            let edge = egui::Stroke::new(1.0, theme::quiet(theme::plain(), 0.6));
+            painter.add(egui::Shape::line(points.collect(), edge));
+        }
+    }
 }
 
 /// Draws the time cursor.
@@ -48,7 +96,7 @@ pub fn cursor(painter: &Painter, time: Rect, scale: &Scale, model: &Model) {
     let x = (time.left() + scale.x(at)).round() + 0.5;
     if time.x_range().contains(x) {
         let points = [pos2(x, time.top()), pos2(x, time.bottom())];
-        let line = egui::Stroke::new(1.0, theme::faded(theme::ACCENT, 0.8));
+        let line = egui::Stroke::new(1.0, theme::faded(theme::accent(), 0.8));
         painter.extend(egui::Shape::dashed_line(&points, line, 4.0, 3.0));
     }
 }
@@ -67,6 +115,7 @@ pub fn navigate(
     let Some(pointer) = response.hover_pos() else {
         return;
     };
+    note_pointer(ui, scale.time(pointer.x - time.left()));
     let (lines, sideways) = wheel(ui);
     if lines != 0.0 {
         commands.push(Command::Zoom {
@@ -86,7 +135,27 @@ pub fn navigate(
     }
 }
 
-/// The time under the pointer.
+fn pointer_key() -> egui::Id {
+    egui::Id::unique("time under the pointer")
+}
+
+/// Remembers what time the pointer is at.
+fn note_pointer(ui: &Ui, time: SessionTime) {
+    let known: Option<SessionTime> = ui.ctx().data(|data| data.get_temp(pointer_key()));
+    if known != Some(time) {
+        ui.ctx().data_mut(|data| {
+            data.insert_temp(pointer_key(), time);
+        });
+        ui.ctx().request_repaint();
+    }
+}
+
+/// The time that the pointer was over last.
+pub fn pointer_time(ui: &Ui) -> Option<SessionTime> {
+    ui.ctx().data(|data| data.get_temp(pointer_key()))
+}
+
+/// The time at a place that was clicked or is pointed at.
 pub fn time_at(response: &Response, time: Rect, scale: &Scale) -> Option<SessionTime> {
     let pointer = response.interact_pointer_pos().or(response.hover_pos())?;
     Some(scale.time(pointer.x - time.left()))

@@ -10,6 +10,8 @@ use crate::theme;
 
 const ROW: f32 = 21.0;
 const LEFT: f32 = 48.0;
+/// Height of the sentence below the bytes.
+const FOOT: f32 = 22.0;
 const TEXT_CELL: f32 = 7.3;
 /// Between the two halves of a line, and before the text.
 const GAP: f32 = 8.0;
@@ -43,9 +45,11 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
         return;
     }
     if let Some(note) = detail.note() {
-        fields::note(ui, note, theme::WARNING);
+        fields::note(ui, note, theme::warning());
     }
-    let foot = 22.0;
+    // Where there is little room, it is for the bytes.
+    let with_sentence = ui.available_height() >= 2.0 * ROW + FOOT;
+    let foot = if with_sentence { FOOT } else { 0.0 };
     let scroll_height = (ui.available_height() - foot).max(ROW);
     let pinned = model.pinned_bits();
     ui.spacing_mut().item_spacing.y = 0.0;
@@ -58,7 +62,9 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
                 line(ui, model, row, lit.as_ref(), pinned.as_ref(), commands);
             }
         });
-    sentence(ui, model);
+    if with_sentence {
+        sentence(ui, model);
+    }
 }
 
 fn line(
@@ -80,7 +86,7 @@ fn line(
         Align2::LEFT_CENTER,
         format!("{:04x}", hex.offset),
         theme::mono(),
-        theme::DIM,
+        theme::dim(),
     );
     let columns = HEX_COLUMNS as f32;
     // Numbers that can be told apart come before their text.
@@ -107,10 +113,10 @@ fn line(
             &painter,
             cell,
             held,
-            theme::faded(theme::ACCENT, 0.5),
-            theme::RELATED,
+            theme::faded(theme::accent(), 0.5),
+            theme::related(),
         );
-        bits(&painter, cell, mask, theme::ACCENT, theme::SELECTED);
+        bits(&painter, cell, mask, theme::accent(), theme::selected());
         let color = if mask != 0 {
             theme::ink()
         } else {
@@ -132,8 +138,8 @@ fn line(
         let at = pos2(text_left + column as f32 * TEXT_CELL, y);
         let color = match (mask != 0, character == '·') {
             (true, _) => theme::ink(),
-            (false, true) => theme::DIM,
-            (false, false) => theme::TEXT,
+            (false, true) => theme::dim(),
+            (false, false) => theme::text(),
         };
         if with_text {
             painter.text(at, Align2::CENTER_CENTER, character, theme::mono(), color);
@@ -166,7 +172,11 @@ fn bits(painter: &egui::Painter, cell: Rect, mask: u8, color: Color32, fill: Col
 }
 
 fn hex_color(byte: u8) -> Color32 {
-    if byte == 0 { theme::DIM } else { theme::TEXT }
+    if byte == 0 {
+        theme::dim()
+    } else {
+        theme::text()
+    }
 }
 
 /// What is lit, in words.
@@ -179,6 +189,9 @@ fn sentence(ui: &mut Ui, model: &Model) {
     let text = match (field, model.lit_bits()) {
         (Some(field), _) => model.detail().sentence(field),
         (None, Some(bits)) => format!("message, bits {}..{}", bits.start, bits.end),
+        (None, None) if model.selection().message.is_some() => {
+            "the message is in a stream inside the packet: the fields have its bits".to_owned()
+        }
         (None, None) => "hover a field or a byte".to_owned(),
     };
     let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), 20.0), Sense::hover());
@@ -188,7 +201,7 @@ fn sentence(ui: &mut Ui, model: &Model) {
         &text,
         theme::small(),
         rect.width() - 20.0,
-        theme::WEAK,
+        theme::weak(),
     );
-    painter.galley(rect.min + vec2(10.0, 3.0), galley, theme::WEAK);
+    painter.galley(rect.min + vec2(10.0, 3.0), galley, theme::weak());
 }

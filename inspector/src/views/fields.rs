@@ -30,7 +30,7 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
         &format!("{link}   {kinds}"),
     );
     if let Some(sentence) = model.detail().note() {
-        note(ui, sentence, theme::WARNING);
+        note(ui, sentence, theme::warning());
     }
     problems(ui, model);
     outcomes(ui, model, id);
@@ -39,6 +39,10 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
         let sentence =
             "The fields of this packet depend on packets before it, which are being read.";
         findings::empty(ui, sentence);
+        return;
+    }
+    if rows.is_empty() && !model.detail().columns().is_empty() {
+        variety(ui, model, id, commands);
         return;
     }
     if rows.is_empty() {
@@ -56,13 +60,67 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     let told = model.selection().message.map(|message| message.0);
     if scroll::changed(ui.ctx(), "fields selection", (id.0, told)) {
         let first = rows.iter().position(is_within).unwrap_or(0);
-        area = area.vertical_scroll_offset(scroll::offset(ui, first, 2.0, rows.len(), ROW));
+        area = area.vertical_scroll_offset(scroll::offset(
+            ui,
+            "fields",
+            (first, 2.0),
+            rows.len(),
+            ROW,
+        ));
     }
+    scroll::note_length(ui.ctx(), "fields", rows.len());
     area.show_rows(ui, ROW, rows.len(), |ui, range| {
         let values = values_left(ui, &rows);
         for row in rows.get(range).unwrap_or_default() {
             let lights = (lit.contains(&row.id), is_within(row));
             line(ui, model, row, values, lights, commands);
+        }
+    });
+}
+
+/// What can be told without a wire.
+fn variety(ui: &mut Ui, model: &Model, id: PacketId, commands: &mut Vec<Command>) {
+    let said = format!(
+        "No wire says what these bytes are: open one in the menu, or drop it here. {}.",
+        model.link_text(id)
+    );
+    ui.add_space(6.0);
+    ui.horizontal(|ui| {
+        ui.add_space(10.0);
+        ui.set_max_width(ui.available_width() - 10.0);
+        let text = egui::RichText::new(said).font(theme::body());
+        ui.add(egui::Label::new(text.color(theme::weak())).wrap());
+    });
+    ui.add_space(4.0);
+    ui.spacing_mut().item_spacing.y = 0.0;
+    let columns = model.detail().columns();
+    let area = ScrollArea::vertical().id_salt("variety").auto_shrink(false);
+    area.show_rows(ui, ROW, columns.len(), |ui, range| {
+        for column in columns.get(range).unwrap_or_default() {
+            let size = vec2(ui.available_width(), ROW);
+            let (rect, response) = ui.allocate_exact_size(size, Sense::hover());
+            let label = format!("byte column {}: {}", column.offset, column.what);
+            response.widget_info(|| WidgetInfo::labeled(Role::Row, true, &label));
+            let painter = ui.painter().with_clip_rect(rect.intersect(ui.clip_rect()));
+            if model.hover() == Some(Hover::Byte(column.offset)) {
+                painter.rect_filled(rect, 0.0, theme::related());
+            }
+            let y = rect.center().y;
+            let put = |x: f32, text: &str, color| {
+                let room = rect.width() - x - 8.0;
+                let galley = findings::elided(&painter, text, theme::mono(), room, color);
+                let at = pos2(rect.left() + x, y - galley.size().y / 2.0);
+                painter.galley(at, galley, color);
+            };
+            put(10.0, &format!("byte {}", column.offset), theme::weak());
+            let bar = Rect::from_min_size(pos2(rect.left() + 74.0, y - 4.0), vec2(48.0, 8.0));
+            painter.rect_filled(bar, 0.0, theme::faint());
+            let part = vec2((48.0 * column.variety).max(1.0), 8.0);
+            painter.rect_filled(Rect::from_min_size(bar.min, part), 0.0, theme::accent());
+            put(132.0, &column.what, theme::text());
+            if response.hovered() {
+                commands.push(Command::Hover(Some(Hover::Byte(column.offset))));
+            }
         }
     });
 }
@@ -78,11 +136,11 @@ fn outcomes(ui: &mut Ui, model: &Model, id: PacketId) {
         let (rect, response) =
             ui.allocate_exact_size(vec2(ui.available_width(), ROW), Sense::hover());
         let painter = ui.painter();
-        painter.rect_filled(rect, 0.0, theme::RELATED);
+        painter.rect_filled(rect, 0.0, theme::related());
         let color = if outcome.ignored {
-            theme::WARNING
+            theme::warning()
         } else {
-            theme::WEAK
+            theme::weak()
         };
         let sentence = outcome.sentence();
         let room = rect.width() - 20.0;
@@ -95,7 +153,7 @@ fn outcomes(ui: &mut Ui, model: &Model, id: PacketId) {
 
 fn problems(ui: &mut Ui, model: &Model) {
     for problem in model.detail().problems().into_iter().take(3) {
-        note(ui, &problem, theme::ERROR);
+        note(ui, &problem, theme::error());
     }
 }
 
@@ -141,26 +199,26 @@ fn line(
     response.widget_info(|| WidgetInfo::selected(Role::Button, true, pinned, &label));
     let painter = ui.painter().with_clip_rect(rect.intersect(ui.clip_rect()));
     if pinned {
-        painter.rect_filled(rect, 0.0, theme::SELECTED);
+        painter.rect_filled(rect, 0.0, theme::selected());
     } else if lit || response.hovered() {
-        painter.rect_filled(rect, 0.0, theme::RELATED);
+        painter.rect_filled(rect, 0.0, theme::related());
     }
     if within {
         let bar = Rect::from_min_size(rect.min, vec2(2.0, rect.height()));
-        painter.rect_filled(bar, 0.0, theme::faded(theme::ACCENT, 0.7));
+        painter.rect_filled(bar, 0.0, theme::faded(theme::accent(), 0.7));
     }
     let y = rect.center().y;
     let left = rect.left() + 20.0 + row.depth as f32 * INDENT;
     if let Some(open) = row.open {
-        glyph::triangle(&painter, pos2(left - 7.0, y), open, theme::WEAK);
+        glyph::triangle(&painter, pos2(left - 7.0, y), open, theme::weak());
     }
     let name = if row.open.is_some() {
-        theme::TEXT
+        theme::text()
     } else {
-        theme::WEAK
+        theme::weak()
     };
     let name = if row.problem.is_some() {
-        theme::ERROR
+        theme::error()
     } else {
         name
     };
@@ -174,25 +232,28 @@ fn line(
         )
         .right();
     let value_left = (rect.left() + values).max(end + 10.0);
-    let bits = format!("{}..{}", row.bits.start, row.bits.end);
-    let bits_left = painter
-        .text(
-            pos2(rect.right() - 10.0, y),
-            Align2::RIGHT_CENTER,
-            bits,
-            theme::small(),
-            theme::DIM,
-        )
-        .left();
+    let bits = match row.stream {
+        None => format!("{}..{}", row.bits.start, row.bits.end),
+        Some(stream) => format!("stream {stream}  {}..{}", row.bits.start, row.bits.end),
+    };
+    let bits = painter.layout_no_wrap(bits, theme::small(), theme::dim());
+    let mut bits_left = rect.right() - 10.0 - bits.size().x;
+    // Where there is little room, it is for the value.
+    if bits_left - value_left < 40.0 {
+        bits_left = rect.right();
+    } else {
+        let at = pos2(bits_left, y - bits.size().y / 2.0);
+        painter.galley(at, bits, theme::dim());
+    }
     let text = match &row.problem {
         Some(problem) => problem.clone(),
         None if row.value.is_empty() => row.type_name.clone(),
         None => row.value.clone(),
     };
     let color = match (&row.problem, row.value.is_empty()) {
-        (Some(_), _) => theme::ERROR,
-        (None, true) => theme::DIM,
-        (None, false) => theme::TEXT,
+        (Some(_), _) => theme::error(),
+        (None, true) => theme::dim(),
+        (None, false) => theme::text(),
     };
     let room = bits_left - value_left - 8.0;
     let galley = findings::elided(&painter, &text, theme::mono(), room, color);
@@ -209,7 +270,7 @@ fn line(
                 Align2::LEFT_CENTER,
                 text,
                 theme::small(),
-                theme::DIM,
+                theme::dim(),
             );
         }
     }

@@ -1,6 +1,6 @@
 //! What the session did wrong or oddly, each finding with the packets that prove it.
 
-use egui::{Align2, FontId, Rect, Response, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
+use egui::{FontId, Rect, Response, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
 use netreel_inspector_model::{Command, FindingRow, Model};
 use netreel_protocol::history::Level;
 
@@ -36,8 +36,15 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
         empty(ui, &sentence);
         return;
     }
+    let (all, count) = (model.history().findings.len(), model.finding_rows_count());
+    if count < all {
+        more = format!("{count} of {all}");
+    }
     head::show(ui, "findings", &more);
-    let count = model.history().findings.len();
+    if count == 0 && all > 0 {
+        empty(ui, "The filter takes no finding.");
+        return;
+    }
     if count == 0 {
         let mut sentence = "No rule found anything wrong or odd.".to_owned();
         let reasons = model.judgement().map_or(&[][..], |it| &it.reasons);
@@ -107,33 +114,33 @@ fn one(ui: &mut Ui, rect: Rect, finding: &FindingRow) -> Response {
     response.widget_info(|| WidgetInfo::selected(Role::Button, true, finding.selected, &label));
     let painter = ui.painter().with_clip_rect(rect.intersect(ui.clip_rect()));
     let fill = match (finding.selected, response.hovered()) {
-        (true, _) => theme::SELECTED,
-        (false, true) => theme::RELATED,
-        (false, false) => theme::PANEL,
+        (true, _) => theme::selected(),
+        (false, true) => theme::related(),
+        (false, false) => theme::panel(),
     };
     painter.rect_filled(rect, 0.0, fill);
-    painter.hline(rect.x_range(), rect.bottom() - 0.5, (1.0, theme::FAINT));
+    painter.hline(rect.x_range(), rect.bottom() - 0.5, (1.0, theme::faint()));
     glyph::level(&painter, rect.min + vec2(17.0, 14.0), 13.0, finding.level);
     let left = rect.left() + 32.0;
     let room = rect.right() - left - 8.0;
     let mut job =
-        egui::text::LayoutJob::simple(finding.sentence.clone(), theme::body(), theme::TEXT, room);
+        egui::text::LayoutJob::simple(finding.sentence.clone(), theme::body(), theme::text(), room);
     job.wrap.max_rows = if rect.height() > 60.0 { 3 } else { 1 };
     let galley = painter.layout_job(job);
     let below = galley.size().y;
-    painter.galley(pos2(left, rect.top() + 6.0), galley, theme::TEXT);
+    painter.galley(pos2(left, rect.top() + 6.0), galley, theme::text());
     let weak = format!(
         "{}   at {}   {} s",
         finding.rule, finding.node, finding.time
     );
-    let galley = elided(&painter, &weak, theme::small(), room, theme::WEAK);
-    painter.galley(pos2(left, rect.top() + 9.0 + below), galley, theme::WEAK);
+    let galley = elided(&painter, &weak, theme::small(), room, theme::weak());
+    painter.galley(pos2(left, rect.top() + 9.0 + below), galley, theme::weak());
     response.on_hover_text(&finding.sentence)
 }
 
 fn proof(ui: &mut Ui, rect: Rect, model: &Model, finding: usize, commands: &mut Vec<Command>) {
     let painter = ui.painter().with_clip_rect(rect.intersect(ui.clip_rect()));
-    painter.rect_filled(rect, 0.0, theme::RELATED);
+    painter.rect_filled(rect, 0.0, theme::related());
     for (place, piece) in model.evidence_rows(finding).into_iter().enumerate() {
         let top = rect.top() + 4.0 + place as f32 * theme::ROW;
         let line = Rect::from_min_size(pos2(rect.left(), top), vec2(rect.width(), theme::ROW));
@@ -142,38 +149,65 @@ fn proof(ui: &mut Ui, rect: Rect, model: &Model, finding: usize, commands: &mut 
         let label = format!("evidence packet {}: {}", piece.packet.0, piece.what);
         response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &label));
         if piece.selected || response.hovered() {
-            painter.rect_filled(line, 0.0, theme::SELECTED);
+            painter.rect_filled(line, 0.0, theme::selected());
         }
-        let y = line.center().y;
-        let put = |x: f32, align, text: String, color| {
-            painter.text(pos2(rect.left() + x, y), align, text, theme::mono(), color);
+        // Each column is as wide as what can stand in it; the last one has the rest.
+        let character = 7.3;
+        let columns = [
+            (
+                piece.step.map_or_else(String::new, |step| step.to_string()),
+                2,
+                theme::dim(),
+            ),
+            (format!("#{}", piece.packet.0), 7, theme::accent()),
+            (piece.time.clone(), time_length(model), theme::weak()),
+            (piece.node.clone(), model.short_name_length(), theme::text()),
+        ];
+        let mut x = rect.left() + 8.0;
+        for (text, characters, color) in columns {
+            let width = characters as f32 * character;
+            let galley = elided(&painter, &text, theme::mono(), width + 4.0, color);
+            let left = match text.starts_with(|c: char| c.is_ascii_digit() || c == '#') {
+                true => x + width - galley.size().x,
+                false => x,
+            };
+            painter.galley(
+                pos2(left.max(x), line.center().y - galley.size().y / 2.0),
+                galley,
+                color,
+            );
+            x += width + 11.0;
+        }
+        let color = if piece.own {
+            theme::text()
+        } else {
+            theme::weak()
         };
-        put(
-            52.0,
-            Align2::RIGHT_CENTER,
-            piece.step.map_or_else(String::new, |step| step.to_string()),
-            theme::DIM,
+        let galley = elided(
+            &painter,
+            &piece.what,
+            theme::mono(),
+            rect.right() - x - 6.0,
+            color,
         );
-        put(
-            116.0,
-            Align2::RIGHT_CENTER,
-            format!("#{}", piece.packet.0),
-            theme::ACCENT,
+        painter.galley(
+            pos2(x, line.center().y - galley.size().y / 2.0),
+            galley,
+            color,
         );
-        put(
-            128.0,
-            Align2::LEFT_CENTER,
-            format!("{} s", piece.time),
-            theme::WEAK,
-        );
-        put(216.0, Align2::LEFT_CENTER, piece.node.clone(), theme::TEXT);
-        let node = (model.short_name_length() as f32 * 7.3 + 12.0).max(56.0);
-        let what = piece.what.clone();
-        put(216.0 + node, Align2::LEFT_CENTER, what, theme::TEXT);
+        let response = response.on_hover_text(format!(
+            "{} at {}, {} s",
+            piece.what, piece.node, piece.time
+        ));
         if response.clicked() {
             commands.push(Command::SelectEvidence(finding, place));
         }
     }
+}
+
+/// How many characters the latest time of the session has.
+fn time_length(model: &Model) -> usize {
+    netreel_inspector_model::text::seconds(model.span().end).len()
 }
 
 /// One line of text, cut with an ellipsis where it is too long.
@@ -196,8 +230,8 @@ pub fn empty(ui: &mut Ui, sentence: &str) {
     let galley = painter.layout(
         sentence.to_owned(),
         theme::body(),
-        theme::DIM,
+        theme::dim(),
         rect.width() - 24.0,
     );
-    painter.galley(rect.min + vec2(12.0, 10.0), galley, theme::DIM);
+    painter.galley(rect.min + vec2(12.0, 10.0), galley, theme::dim());
 }

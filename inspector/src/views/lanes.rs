@@ -62,9 +62,11 @@ impl Lanes {
 
     /// From lane to lane.
     pub fn line(&self, scale: &Scale, arrow: &Arrow) -> Line {
-        let start = arrows::point(self.time, scale.x(arrow.start), self.y(arrow.from));
-        let end = arrows::point(self.time, scale.x(arrow.end), self.y(arrow.to));
-        arrows::line(arrow, start, end)
+        let left = f64::from(self.time.left());
+        let x = |time| left + scale.exact_x(time);
+        let start = (x(arrow.start), f64::from(self.y(arrow.from)));
+        let end = (x(arrow.end), f64::from(self.y(arrow.to)));
+        arrows::line(arrow, start, end, self.time, self.height)
     }
 
     /// The node whose name is at a place.
@@ -85,7 +87,7 @@ pub fn show(painter: &Painter, model: &Model, view: Rect, lanes: &Lanes, scale: 
         };
         if place > 0 && lanes.height >= TEXT_MIN {
             let top = time.top() + place as f32 * lanes.height;
-            painter.hline(view.x_range(), top.round() + 0.5, (1.0, theme::FAINT));
+            painter.hline(view.x_range(), top.round() + 0.5, (1.0, theme::faint()));
         }
         name(painter, model, view, lanes, (place, id), node);
         recorded(painter, lanes, scale, lanes.y(id), node);
@@ -100,14 +102,14 @@ fn recorded(painter: &Painter, lanes: &Lanes, scale: &Scale, y: f32, node: &Node
     if !node.recorded {
         painter.extend(Shape::dashed_line(
             &[pos2(time.left(), y), pos2(time.right(), y)],
-            Stroke::new(1.0, theme::DIM),
+            Stroke::new(1.0, theme::dim()),
             2.0,
             5.0,
         ));
         return;
     }
     let (left, right) = (x(node.span.start), x(node.span.end));
-    painter.hline(left..=right, y, (1.0, theme::DIM));
+    painter.hline(left..=right, y, (1.0, theme::dim()));
     let half = (lanes.height * 0.3).min(6.0);
     let ends = [
         (left, node.span.start, -OUTSIDE),
@@ -117,10 +119,14 @@ fn recorded(painter: &Painter, lanes: &Lanes, scale: &Scale, y: f32, node: &Node
         if (at - time.left() - scale.x(shown)).abs() >= 1.0 {
             continue;
         }
-        painter.vline(at, y - half.min(4.0)..=y + half.min(4.0), (1.0, theme::DIM));
+        painter.vline(
+            at,
+            y - half.min(4.0)..=y + half.min(4.0),
+            (1.0, theme::dim()),
+        );
         if node.window {
             let rect = Rect::from_two_pos(pos2(at, y - half), pos2(at + outside, y + half));
-            let line = Stroke::new(1.0, theme::faded(theme::DIM, 0.8));
+            let line = Stroke::new(1.0, theme::faded(theme::dim(), 0.8));
             glyph::hatch(painter, rect.intersect(time), 5.0, line);
         }
     }
@@ -144,8 +150,8 @@ fn holes(painter: &Painter, model: &Model, lanes: &Lanes, scale: &Scale, node: N
         }
         behind = to;
         let rect = Rect::from_min_max(pos2(from, y - half), pos2(to, y + half));
-        painter.rect_filled(rect, 0.0, theme::BACKGROUND);
-        let line = Stroke::new(1.0, theme::faded(theme::WARNING, 0.6));
+        painter.rect_filled(rect, 0.0, theme::background());
+        let line = Stroke::new(1.0, theme::faded(theme::warning(), 0.6));
         glyph::hatch(painter, rect, 5.0, line);
         drawn += 1;
         if drawn == HOLES_MAX {
@@ -176,7 +182,7 @@ pub fn triggers(
             if model.is_told_at(id, &it.trigger) && said.insert(it.trigger.id) {
                 let said = format!("trigger: {}", it.text);
                 let at = pos2(x, y - lanes.height * 0.2);
-                labels.place(painter, time, at, &said, theme::ACCENT);
+                labels.place(painter, time, at, &said, theme::accent());
             }
         }
     }
@@ -207,24 +213,29 @@ fn name(
     let chip = Rect::from_center_size(pos2(view.left() + 15.0, y), vec2(chip, chip));
     match node.peer {
         Some(peer) => painter.rect_filled(chip, 2.0, theme::owner(peer)),
-        None => painter.rect_stroke(chip, 2.0, Stroke::new(1.0, theme::DIM), StrokeKind::Inside),
+        None => painter.rect_stroke(
+            chip,
+            2.0,
+            Stroke::new(1.0, theme::dim()),
+            StrokeKind::Inside,
+        ),
     };
     let left = view.left() + 26.0;
     let room = theme::gutter(model) - 34.0;
     let font = FontId::new(size, FontFamily::Proportional);
-    let name = elided(painter, model.lane_name(id), font, room, theme::TEXT);
+    let name = elided(painter, model.lane_name(id), font, room, theme::text());
     let half = name.size().y / 2.0;
     let note = model
         .lane_note(id)
         .filter(|_| lanes.height >= ROOM_FOR_NOTE);
     let lifted = note.is_some() && lanes.height < ROOM_FOR_NOTES;
     let y = if lifted { y - 7.0 } else { y };
-    painter.galley(pos2(left, y - half), name, theme::TEXT);
+    painter.galley(pos2(left, y - half), name, theme::text());
     if let Some(note) = note {
         let color = if note.lacks {
-            theme::WARNING
+            theme::warning()
         } else {
-            theme::WEAK
+            theme::weak()
         };
         let at = pos2(left, y + half + 1.0);
         painter.text(at, Align2::LEFT_TOP, note.text, theme::small(), color);
@@ -236,7 +247,13 @@ fn name(
         error => format!("clock ± {}", text::duration(error as i64)),
     };
     let at = pos2(left, y - half - 1.0);
-    painter.text(at, Align2::LEFT_BOTTOM, unsure, theme::small(), theme::DIM);
+    painter.text(
+        at,
+        Align2::LEFT_BOTTOM,
+        unsure,
+        theme::small(),
+        theme::dim(),
+    );
 }
 
 /// The names of lanes that are lower than a line of text: short ones, each beside the one above it. As
@@ -262,6 +279,6 @@ fn small_name(
         Align2::LEFT_CENTER,
         model.short_name(id),
         font,
-        theme::TEXT,
+        theme::text(),
     );
 }

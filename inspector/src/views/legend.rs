@@ -17,9 +17,9 @@ type Sign<'a> = (String, Box<dyn Fn(&Painter, Pos2) + 'a>);
 pub fn show(ui: &mut Ui, model: &Model) {
     let (rect, _) = ui.allocate_exact_size(ui.available_size(), Sense::hover());
     let painter = ui.painter().with_clip_rect(rect);
-    painter.hline(rect.x_range(), rect.top() + 0.5, (1.0, theme::FAINT));
+    painter.hline(rect.x_range(), rect.top() + 0.5, (1.0, theme::faint()));
     let width = |text: &str| {
-        let galley = painter.layout_no_wrap(text.to_owned(), theme::small(), theme::WEAK);
+        let galley = painter.layout_no_wrap(text.to_owned(), theme::small(), theme::weak());
         9.0 + galley.size().x + GAP
     };
     let fates = fates(model);
@@ -29,7 +29,7 @@ pub fn show(ui: &mut Ui, model: &Model) {
         let y = rect.center().y;
         sign(&painter, pos2(*x, y));
         let at = pos2(*x + 9.0, y);
-        painter.text(at, Align2::LEFT_CENTER, text, theme::small(), theme::WEAK);
+        painter.text(at, Align2::LEFT_CENTER, text, theme::small(), theme::weak());
         *x += width(text);
     };
     let kinds = kinds(model);
@@ -43,7 +43,7 @@ pub fn show(ui: &mut Ui, model: &Model) {
         if room < 0.0 {
             let more = format!("and {} more", kinds.len() - place);
             let at = pos2(x - 5.0, rect.center().y);
-            painter.text(at, Align2::LEFT_CENTER, &more, theme::small(), theme::DIM);
+            painter.text(at, Align2::LEFT_CENTER, &more, theme::small(), theme::dim());
             x += width(&more) - 14.0;
             break;
         }
@@ -71,7 +71,7 @@ fn kinds(model: &Model) -> Vec<Sign<'_>> {
         Some(_) => "acks only",
         None => "packet",
     };
-    let sign = |painter: &Painter, at: Pos2| glyph::kind(painter, at, 9.0, None, theme::PLAIN);
+    let sign = |painter: &Painter, at: Pos2| glyph::kind(painter, at, 9.0, None, theme::plain());
     signs.push((plain.to_owned(), Box::new(sign)));
     signs
 }
@@ -81,12 +81,12 @@ fn fates(model: &Model) -> Vec<Sign<'static>> {
     let mut add = |text: &str, sign: fn(&Painter, Pos2)| {
         signs.push((text.to_owned(), Box::new(sign)));
     };
-    add("lost", |it, at| glyph::cross(it, at, 7.0, theme::WARNING));
+    add("lost", |it, at| glyph::cross(it, at, 7.0, theme::warning()));
     add("received twice", |it, at| {
-        glyph::twice(it, at, theme::WARNING);
+        glyph::twice(it, at, theme::warning());
     });
     add("fate unknown", |it, at| {
-        glyph::unknown(it, at, theme::WEAK);
+        glyph::unknown(it, at, theme::weak());
     });
     add("error", |it, at| glyph::level(it, at, 10.0, Level::Error));
     add("warning", |it, at| {
@@ -96,7 +96,7 @@ fn fates(model: &Model) -> Vec<Sign<'static>> {
     if model.has_holes() {
         add("not recorded", |it, at| {
             let rect = Rect::from_center_size(at, vec2(11.0, 10.0));
-            glyph::hatch(it, rect, 4.0, Stroke::new(1.0, theme::WARNING));
+            glyph::hatch(it, rect, 4.0, Stroke::new(1.0, theme::warning()));
         });
     }
     if model.has_triggers() {

@@ -1,7 +1,7 @@
 //! The whole session in one strip: traffic, loss, findings, and which part is in view.
 
-use egui::{Align2, CursorIcon, Rect, Sense, Stroke, Ui, pos2, vec2};
-use netreel_inspector_model::{Command, Model, Scale};
+use egui::{Align2, Color32, CursorIcon, Rect, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
+use netreel_inspector_model::{Command, MinimapColumn, Model, Scale};
 use netreel_protocol::history::Level;
 use netreel_protocol::session::SessionTime;
 
@@ -10,7 +10,11 @@ use crate::theme;
 
 const HEIGHT: f32 = 46.0;
 
-/// Draws the strip. A click or a drag brings a time into view; the wheel zooms.
+/// How near an edge of the frame the pointer takes hold of it, in points.
+const EDGE: f32 = 5.0;
+
+/// Draws the strip. A click or a drag brings a time into view, a drag of the frame's edge shows less
+/// or more; the wheel zooms.
 pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     let width = ui.available_width();
     let (view, _) = ui.allocate_exact_size(vec2(width, HEIGHT), Sense::hover());
@@ -19,43 +23,111 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     let response = ui
         .interact(time, ui.scope_id().with("minimap"), Sense::click_and_drag())
         .on_hover_cursor(CursorIcon::PointingHand);
-    let whole = Scale::new(&model.whole(), time.width());
+    let whole = model.whole_scale(time.width());
     let painter = ui.painter().with_clip_rect(view.intersect(ui.clip_rect()));
-    painter.rect_filled(view, 0.0, theme::BACKGROUND);
-    painter.hline(view.x_range(), view.bottom() - 0.5, (1.0, theme::LINE));
+    painter.rect_filled(view, 0.0, theme::background());
+    painter.hline(view.x_range(), view.bottom() - 0.5, (1.0, theme::line()));
     gutter(&painter, view);
 
     let columns = model.minimap(time.width());
-    let most = columns
-        .iter()
-        .map(|column| column.events)
-        .max()
-        .unwrap_or(1)
-        .max(1);
+    let taken = model.minimap_taken(time.width());
+    let most = columns.iter().map(|column| column.events).max();
+    let most = most.unwrap_or(1).max(1);
+    let quiet = if taken.is_some() { 0.3 } else { 0.75 };
+    strip(
+        &painter,
+        view,
+        time,
+        &columns,
+        most,
+        (theme::plain(), quiet),
+    );
+    if let Some(taken) = &taken {
+        strip(&painter, view, time, taken, most, (theme::accent(), 1.0));
+    }
+    axis::gaps(&painter, view, time, &whole);
+    flags(&painter, view, time, &whole, model);
+    window(&painter, view, time, &whole, model);
+    let held = edges(ui, view, time, &whole, model, commands);
+
+    if !held
+        && (response.clicked() || response.dragged())
+        && let Some(at) = axis::time_at(&response, time, &whole)
+    {
+        let scale = model.scale(time.width());
+        let middle = scale.time(time.width() / 2.0);
+        let ns = whole.ns((whole.exact_x(at) - whole.exact_x(middle)) as f32);
+        commands.push(Command::Pan(ns));
+    } else if !response.dragged() {
+        axis::navigate(ui, &response, time, &whole, commands);
+    }
+}
+
+/// Traffic as bars, loss below them.
+fn strip(
+    painter: &egui::Painter,
+    view: Rect,
+    time: Rect,
+    columns: &[MinimapColumn],
+    most: u32,
+    (color, strength): (Color32, f32),
+) {
     let floor = view.bottom() - 6.0;
     let room = HEIGHT - 20.0;
-    for column in &columns {
+    for column in columns {
         let x = time.left() + column.column as f32 + 0.5;
         // The square root keeps single packets visible beside bursts.
         let part = (column.events as f32 / most as f32).sqrt();
         let top = floor - (part * room).max(1.5);
-        painter.vline(x, top..=floor, (1.0, theme::faded(theme::PLAIN, 0.75)));
+        painter.vline(x, top..=floor, (1.0, theme::faded(color, strength)));
         if column.lost > 0 {
-            painter.vline(x, floor + 1.0..=floor + 5.0, (1.0, theme::WARNING));
+            let color = theme::faded(theme::warning(), strength.max(0.5));
+            painter.vline(x, floor + 1.0..=floor + 5.0, (1.0, color));
         }
     }
-    flags(&painter, view, time, &whole, model);
-    window(&painter, view, time, &whole, model);
+}
 
-    if (response.clicked() || response.dragged())
-        && let Some(at) = axis::time_at(&response, time, &whole)
-    {
-        let visible = model.visible();
-        let middle = visible.start.0 + (visible.end.0 - visible.start.0) / 2;
-        commands.push(Command::Pan(at.0 - middle));
-    } else if !response.dragged() {
-        axis::navigate(ui, &response, time, &whole, commands);
+/// The edges of the frame, which can be dragged. Returns whether somebody holds one.
+fn edges(
+    ui: &Ui,
+    view: Rect,
+    time: Rect,
+    whole: &Scale,
+    model: &Model,
+    commands: &mut Vec<Command>,
+) -> bool {
+    let visible = model.visible();
+    let x = |at: SessionTime| time.left() + whole.x(at);
+    let mut held = false;
+    for (name, is_left) in [
+        ("left edge of the frame", true),
+        ("right edge of the frame", false),
+    ] {
+        let (at, outwards) = match is_left {
+            true => (x(visible.start), -1.0),
+            false => (x(visible.end).max(x(visible.start) + 3.0), 1.0),
+        };
+        // Mostly outside, so that a narrow frame can be taken in its middle.
+        let centre = pos2(at + outwards * EDGE * 0.6, view.center().y);
+        let strip = Rect::from_center_size(centre, vec2(2.0 * EDGE, view.height()));
+        let response = ui.interact(strip, ui.scope_id().with(name), Sense::drag());
+        let response = response.on_hover_cursor(CursorIcon::ResizeHorizontal);
+        response.widget_info(|| WidgetInfo::labeled(Role::Splitter, true, name));
+        held |= response.dragged();
+        if response.dragged()
+            && let Some(pointer) = response.interact_pointer_pos()
+        {
+            let to = whole.time(pointer.x - time.left());
+            let range = match is_left {
+                true => to.min(visible.end)..visible.end,
+                false => visible.start..to.max(visible.start),
+            };
+            if range != visible {
+                commands.push(Command::Show(range));
+            }
+        }
     }
+    held
 }
 
 fn gutter(painter: &egui::Painter, view: Rect) {
@@ -64,7 +136,7 @@ fn gutter(painter: &egui::Painter, view: Rect) {
         Align2::LEFT_CENTER,
         "session",
         theme::small(),
-        theme::WEAK,
+        theme::weak(),
     );
 }
 
@@ -101,7 +173,7 @@ fn window(painter: &egui::Painter, view: Rect, time: Rect, whole: &Scale, model:
     let visible = model.visible();
     let x = |at: SessionTime| (time.left() + whole.x(at)).round();
     let (left, right) = (x(visible.start), x(visible.end).max(x(visible.start) + 3.0));
-    let shade = theme::faded(theme::BACKGROUND, 0.55);
+    let shade = theme::faded(theme::background(), 0.55);
     let side = |from: f32, to: f32| {
         Rect::from_min_max(pos2(from, view.top()), pos2(to, view.bottom() - 1.0))
     };
@@ -110,7 +182,7 @@ fn window(painter: &egui::Painter, view: Rect, time: Rect, whole: &Scale, model:
     painter.rect_stroke(
         side(left, right).shrink(0.5),
         2.0,
-        Stroke::new(1.0, theme::ACCENT),
+        Stroke::new(1.0, theme::accent()),
         egui::StrokeKind::Inside,
     );
 }

@@ -3,6 +3,7 @@
 pub mod arrows;
 pub mod axis;
 pub mod bytes;
+pub mod dialogs;
 pub mod fields;
 pub mod findings;
 pub mod head;

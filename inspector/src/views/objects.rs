@@ -20,18 +20,19 @@ pub fn show(ui: &mut Ui, model: &Model, with_axis: bool, commands: &mut Vec<Comm
     let objects = model.object_count();
     let more = match (model.selection().object, model.cursor()) {
         _ if model.lacks_history() => model.why_not_yet().unwrap_or_default().to_owned(),
-        (Some(object), Some(at)) => format!(
+        (Some(object), Some(at)) if model.knows_object(object) => format!(
             "at the cursor, {}:  {}",
             model.object_name(object),
             model.beliefs_text(object, at)
         ),
-        (Some(object), None) => format!(
+        (Some(object), None) if model.knows_object(object) => format!(
             "at the end, {}:  {}",
             model.object_name(object),
             model.beliefs_text(object, model.span().end)
         ),
-        (None, _) if rows.is_empty() => "no message is about one".to_owned(),
-        (None, _) => format!("{objects}"),
+        _ if objects == 0 => model.why_no_objects().to_owned(),
+        _ if model.filter().is_narrow() => format!("{} of {objects}", model.shown_object_count()),
+        _ => format!("{objects}"),
     };
     head::show(ui, "objects", &more);
     if with_axis && model.lacks_history() {
@@ -40,6 +41,9 @@ pub fn show(ui: &mut Ui, model: &Model, with_axis: bool, commands: &mut Vec<Comm
         return;
     }
     if rows.is_empty() {
+        if with_axis {
+            findings::empty(ui, &format!("Nothing to show: {more}."));
+        }
         return;
     }
     let scale = model.scale(axis::time_rect(ui.max_rect(), model).width());
@@ -60,17 +64,33 @@ pub fn show(ui: &mut Ui, model: &Model, with_axis: bool, commands: &mut Vec<Comm
         && let Some(object) = model.selection().object
         && let Some(place) = rows.iter().position(|row| *row == Row::Object(object))
     {
-        area = area.vertical_scroll_offset(scroll::offset(ui, place, 1.0, rows.len(), ROW));
+        area = area.vertical_scroll_offset(scroll::offset(
+            ui,
+            "objects",
+            (place, 1.0),
+            rows.len(),
+            ROW,
+        ));
     }
+    scroll::note_length(ui.ctx(), "objects", rows.len());
     let full = ui.max_rect();
+    // Over the names the wheel scrolls; over time it zooms, as in every view of time.
+    let time = axis::time_rect(full, model);
+    let pointer = ui.input(|input| input.pointer.hover_pos());
+    let over_time = pointer.is_some_and(|at| time.x_range().contains(at.x));
+    if over_time {
+        area = area.wheel_scroll_multiplier(egui::Vec2::ZERO);
+    }
     ui.spacing_mut().item_spacing.y = 0.0;
     area.show_rows(ui, ROW, rows.len(), |ui, range| {
         for &row in rows.get(range).unwrap_or_default() {
             line(ui, model, row, full, &scale, commands);
         }
     });
-    let time = axis::time_rect(full, model);
-    axis::cursor(ui.painter(), time, &scale, model);
+    let below = Rect::from_min_max(pos2(time.left(), full.top() + HEAD), full.max);
+    let painter = ui.painter().with_clip_rect(below.intersect(ui.clip_rect()));
+    axis::gaps(&painter, below, time, &scale);
+    axis::cursor(&painter, below, &scale, model);
 }
 
 fn line(
@@ -90,13 +110,13 @@ fn line(
     let selected = model.selection().object == Some(object);
     if selected {
         let fill = if node.is_none() {
-            theme::SELECTED
+            theme::selected()
         } else {
-            theme::RELATED
+            theme::related()
         };
         painter.rect_filled(rect, 0.0, fill);
     }
-    painter.hline(rect.x_range(), rect.bottom() - 0.5, (1.0, theme::FAINT));
+    painter.hline(rect.x_range(), rect.bottom() - 0.5, (1.0, theme::faint()));
     name(&painter, rect, model, object, node);
     let mut time = axis::time_rect(full, model);
     time.min.y = rect.top();
@@ -117,8 +137,9 @@ fn line(
         Some(node) => format!("object {object} at {}", model.node_name(node)),
     };
     response.widget_info(|| WidgetInfo::selected(Role::Row, true, selected, &label));
-    if response.dragged() && response.drag_delta().x != 0.0 {
-        commands.push(Command::Pan(-scale.ns(response.drag_delta().x)));
+    let pointer = response.hover_pos();
+    if response.dragged() || pointer.is_some_and(|at| time.x_range().contains(at.x)) {
+        axis::navigate(ui, &response, time, scale, commands);
     }
     let under = response
         .hover_pos()
@@ -149,15 +170,15 @@ fn name(painter: &Painter, rect: Rect, model: &Model, object: u64, node: Option<
             }
             let room = rect.left() + theme::gutter(model) - left - 6.0;
             let text = model.object_name(object);
-            let galley = findings::elided(painter, &text, theme::mono(), room, theme::TEXT);
-            painter.galley(pos2(left, y - galley.size().y / 2.0), galley, theme::TEXT);
+            let galley = findings::elided(painter, &text, theme::mono(), room, theme::text());
+            painter.galley(pos2(left, y - galley.size().y / 2.0), galley, theme::text());
         }
         Some(node) => {
             let room = theme::gutter(model) - 52.0;
             let text = model.lane_name(node);
-            let galley = findings::elided(painter, text, theme::mono(), room, theme::WEAK);
+            let galley = findings::elided(painter, text, theme::mono(), room, theme::weak());
             let left = rect.left() + theme::gutter(model) - 12.0 - galley.size().x;
-            painter.galley(pos2(left, y - galley.size().y / 2.0), galley, theme::WEAK);
+            painter.galley(pos2(left, y - galley.size().y / 2.0), galley, theme::weak());
         }
     }
 }
@@ -191,33 +212,29 @@ fn draw(
     match stretch.shown {
         Shown::Agreed(Belief::Owned(peer)) => {
             let color = theme::owner(peer);
-            painter.rect_filled(
-                bar,
-                2.0,
-                if of_node {
-                    theme::faded(color, 0.75)
-                } else {
-                    color
-                },
-            );
+            let fill = match of_node {
+                true => theme::panel().lerp_to_gamma(color, 0.75),
+                false => color,
+            };
+            painter.rect_filled(bar, 2.0, fill);
             let counter = match stretch.counter {
                 Some(counter) => format!("{}  counter {counter}", model.peer_name(peer)),
                 None => model.peer_name(peer),
             };
-            write(&counter, theme::ink());
+            write(&counter, theme::ink_on(fill));
         }
         Shown::Agreed(Belief::Orphaned(peer)) | Shown::Somewhere(Belief::Orphaned(peer)) => {
-            painter.rect_filled(bar, 2.0, theme::faded(theme::ERROR, 0.22));
+            painter.rect_filled(bar, 2.0, theme::faded(theme::error(), 0.22));
             glyph::hatch(
                 painter,
                 bar,
                 7.0,
-                Stroke::new(2.0, theme::faded(theme::ERROR, 0.55)),
+                Stroke::new(2.0, theme::faded(theme::error(), 0.55)),
             );
             painter.rect_stroke(
                 bar,
                 2.0,
-                Stroke::new(1.0, theme::ERROR),
+                Stroke::new(1.0, theme::error()),
                 egui::StrokeKind::Inside,
             );
             let long = format!(
@@ -231,27 +248,28 @@ fn draw(
             if let Some(galley) = galley {
                 let at = pos2(shown.left() + 8.0, shown.center().y - galley.size().y / 2.0);
                 let behind = Rect::from_min_size(at, galley.size()).expand2(vec2(4.0, 0.0));
-                painter.rect_filled(behind, 2.0, theme::BACKGROUND);
+                painter.rect_filled(behind, 2.0, theme::background());
                 painter.galley(at, galley, theme::ink());
             }
         }
         Shown::Agreed(Belief::Destroyed) => {
             let y = bar.center().y;
-            painter.vline(left + 0.5, bar.y_range(), (1.0, theme::DIM));
-            painter.hline(shown.x_range(), y, (1.0, theme::faded(theme::DIM, 0.7)));
-            let galley = painter.layout_no_wrap("destroyed".to_owned(), theme::small(), theme::DIM);
+            painter.vline(left + 0.5, bar.y_range(), (1.0, theme::dim()));
+            painter.hline(shown.x_range(), y, (1.0, theme::faded(theme::dim(), 0.7)));
+            let galley =
+                painter.layout_no_wrap("destroyed".to_owned(), theme::small(), theme::dim());
             if galley.size().x + 20.0 < shown.width() {
                 let at = pos2(shown.left() + 8.0, y - galley.size().y / 2.0);
                 painter.rect_filled(
                     Rect::from_min_size(at, galley.size()).expand2(vec2(3.0, -1.0)),
                     0.0,
-                    theme::PANEL,
+                    theme::panel(),
                 );
-                painter.galley(at, galley, theme::DIM);
+                painter.galley(at, galley, theme::dim());
             }
         }
         Shown::Agreed(Belief::Unknown) => {
-            let line = Stroke::new(1.0, theme::DIM);
+            let line = Stroke::new(1.0, theme::dim());
             let y = bar.center().y;
             painter.extend(egui::Shape::dashed_line(
                 &[pos2(shown.left(), y), pos2(shown.right(), y)],
@@ -264,16 +282,16 @@ fn draw(
                 Align2::LEFT_CENTER,
                 "?",
                 theme::small(),
-                theme::WEAK,
+                theme::weak(),
             );
         }
         Shown::Split | Shown::Somewhere(_) => {
-            painter.rect_filled(bar, 2.0, theme::faded(theme::PLAIN, 0.22));
+            painter.rect_filled(bar, 2.0, theme::faded(theme::plain(), 0.22));
             glyph::hatch(
                 painter,
                 bar,
                 6.0,
-                Stroke::new(1.0, theme::faded(theme::PLAIN, 0.9)),
+                Stroke::new(1.0, theme::faded(theme::plain(), 0.9)),
             );
         }
     }

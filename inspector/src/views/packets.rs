@@ -1,5 +1,7 @@
 //! The packet table: only the rows on the screen are made.
 
+use std::ops::Range;
+
 use egui::{Align, Color32, Layout, RichText, Role, Sense, Ui, WidgetInfo};
 use egui_extras::{Column as Width, TableBuilder, TableRow};
 use netreel_inspector_model::{Column, Command, Hover, Model, PacketRow, text};
@@ -15,7 +17,7 @@ const GAP: f32 = 11.0;
 const CHARACTER: f32 = 7.3;
 
 /// What a narrow table lacks, the first first: the field tree has all of it.
-const NARROW_LACKS: [Column; 2] = [Column::Sequence, Column::Bytes];
+const NARROW_LACKS: [Column; 3] = [Column::Sequence, Column::Bytes, Column::Objects];
 
 /// How wide the table is with the columns that it always has.
 pub fn width_min(model: &Model) -> f32 {
@@ -42,7 +44,7 @@ fn width_of(column: Column, model: &Model) -> f32 {
         Column::Objects => 50.0,
         Column::Sequence | Column::Bytes => 38.0,
         Column::Latency => 62.0,
-        Column::Fate => 82.0,
+        Column::Fate => characters(model.fate_length()).max(82.0),
     }
 }
 
@@ -111,11 +113,17 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     ui.add_space(2.0);
     let selected = model.selection().packet;
     let moved = scroll::changed(ui.ctx(), "packets selection", selected.map(|id| id.0));
+    let visible = model.visible();
+    let panned = scroll::changed(ui.ctx(), "packets time", (visible.start, visible.end));
     let columns = columns(model, ui.available_width());
     let fills = match columns.iter().any(|(it, _)| *it == Column::Messages) {
         true => Column::Messages,
         false => Column::Link,
     };
+    let key = ui.scope_id().with("scrolled");
+    let offset: f32 = ui.ctx().data(|data| data.get_temp(key)).unwrap_or(0.0);
+    let room = (ui.available_height() - ROW).max(ROW);
+    let ctx = ui.ctx().clone();
     let mut table = TableBuilder::new(ui)
         .id_salt("packets")
         .striped(true)
@@ -129,15 +137,27 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
             _ => Width::exact(width).clip(true),
         });
     }
-    if moved && let Some(row) = selected.and_then(|id| model.row_of(id)) {
+    let target = match selected.and_then(|id| model.row_of(id)) {
         // Only as far as needed: a row that somebody clicked stays under the pointer.
-        table = table.scroll_to_row(row, None);
+        Some(row) if moved => Some(row..row + 1),
+        // Where time is moved, the table goes along: to the selection where that is in view.
+        Some(row) if panned && model.is_in_view(row) => Some(row..row + 1),
+        _ if panned => Some(model.rows_in_view()),
+        _ => None,
+    };
+    if let Some(offset) = target.and_then(|rows| scrolled(&rows, offset, room)) {
+        let before = scroll::length_before(&ctx, "packets").unwrap_or(rows);
+        let most = (rows.min(before) as f32 * ROW - room).max(0.0);
+        table = table.vertical_scroll_offset(offset.clamp(0.0, most));
+        // Rows that were not there before learn with the next frame where they are.
+        ctx.request_repaint();
     }
-    table
+    scroll::note_length(&ctx, "packets", rows);
+    let output = table
         .header(ROW, |mut header| {
             for &(column, _) in &columns {
                 let head = head(column, model);
-                header.col(|ui| cell(ui, head, theme::DIM, right(column)));
+                header.col(|ui| cell(ui, head, theme::dim(), right(column)));
             }
         })
         .body(|body| {
@@ -151,6 +171,23 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
                 line(&mut row, model, &packet, &columns, commands);
             });
         });
+    let offset = output.state.clamped_offset().y;
+    ctx.data_mut(|data| data.insert_temp(key, offset));
+}
+
+/// How far to scroll so that rows are in view, as many as there is room for; `None` where enough of
+/// them are.
+fn scrolled(rows: &Range<usize>, offset: f32, room: f32) -> Option<f32> {
+    let (top, bottom) = (rows.start as f32 * ROW, rows.end as f32 * ROW);
+    let fits = bottom - top <= room;
+    match fits {
+        true if top < offset => Some(top),
+        true if bottom > offset + room => Some(bottom - room),
+        true => None,
+        // More rows than there is room for: any of them will do.
+        false if offset < top || offset + room > bottom => Some(top),
+        false => None,
+    }
 }
 
 fn right(column: Column) -> bool {
@@ -169,17 +206,17 @@ fn line(
 ) {
     row.set_selected(packet.selected);
     row.set_hovered(model.hover() == Some(Hover::Packet(packet.packet)));
-    let quiet = packet.lead.is_none();
-    let text = match quiet && packet.described {
-        true => theme::WEAK,
-        false => theme::TEXT,
+    let quiet = packet.lead.is_none() && packet.described;
+    let text = match quiet || !packet.in_view {
+        true => theme::weak(),
+        false => theme::text(),
     };
     for &(column, _) in columns {
         row.col(|ui| match column {
             Column::Number => {
                 let color = match packet.evidence {
-                    true => theme::ACCENT,
-                    false => theme::WEAK,
+                    true => theme::accent(),
+                    false => theme::weak(),
                 };
                 cell(ui, &packet.packet.0.to_string(), color, true);
             }
@@ -187,12 +224,12 @@ fn line(
             Column::Link => cell(ui, &packet.link, text, false),
             Column::Messages => messages(ui, model, packet),
             Column::Objects => cell(ui, &packet.objects, text, false),
-            Column::Sequence => cell(ui, &packet.sequence, theme::WEAK, true),
-            Column::Bytes => cell(ui, &packet.bytes, theme::WEAK, true),
+            Column::Sequence => cell(ui, &packet.sequence, theme::weak(), true),
+            Column::Bytes => cell(ui, &packet.bytes, theme::weak(), true),
             Column::Latency => {
                 let color = match packet.is_late {
-                    true => theme::WARNING,
-                    false => theme::WEAK,
+                    true => theme::warning(),
+                    false => theme::weak(),
                 };
                 cell(ui, &packet.late, color, true);
             }
@@ -222,18 +259,18 @@ fn messages(ui: &mut Ui, model: &Model, packet: &PacketRow) {
     let (rect, _) = ui.allocate_exact_size(egui::vec2(10.0, 10.0), Sense::hover());
     glyph::kind(ui.painter(), rect.center(), 8.0, role, color);
     match packet.lead {
-        _ if !packet.is_told => cell(ui, "not known yet", theme::DIM, false),
-        Some(_) => cell(ui, &packet.kinds, theme::TEXT, false),
-        None if packet.described => cell(ui, "acks only", theme::DIM, false),
-        None => cell(ui, "not in the wire", theme::DIM, false),
+        _ if !packet.is_told => cell(ui, "not known yet", theme::dim(), false),
+        Some(_) => cell(ui, &packet.kinds, theme::text(), false),
+        None if packet.described => cell(ui, "acks only", theme::dim(), false),
+        None => cell(ui, "not in the wire", theme::dim(), false),
     }
 }
 
 fn fate(ui: &mut Ui, packet: &PacketRow) {
     let color = match (packet.missing, packet.fate.as_str()) {
-        (true, _) => theme::WARNING,
-        (false, "received") => theme::DIM,
-        _ => theme::WEAK,
+        (true, _) => theme::warning(),
+        (false, "received") => theme::dim(),
+        _ => theme::weak(),
     };
     cell(ui, &packet.fate, color, false);
     if let Some(level) = packet.level {

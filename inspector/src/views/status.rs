@@ -3,40 +3,51 @@
 use egui::{Align, Label, Layout, RichText, Sense, Ui, vec2};
 use netreel_inspector_model::{Command, Model, Step, text};
 
+use super::axis;
+use super::top::{Asked, Bar};
 use crate::{glyph, theme};
 
-/// What the keys do; the window's own file has them.
-const KEYS: &str = "\
-up, down      previous, next packet
-left, right   the same on its link
-home, end     first, last packet
-n, p          next, previous finding
-f             bring the selection into view
-a             show the whole session
-+, -          show less, more time
-shift left,
-shift right   earlier, later
-escape        let go of the selection
-
-wheel         zoom at the pointer
-drag          move through time";
+fn small(ui: &mut Ui, sign: &str, name: &str) -> egui::Response {
+    let text = RichText::new(sign).font(theme::mono()).color(theme::text());
+    let button = egui::Button::new(text).min_size(vec2(18.0, 16.0));
+    let response = ui.add(button.fill(egui::Color32::TRANSPARENT));
+    let label = name.to_owned();
+    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, &label));
+    response
+}
 
 /// Draws the line. The pointer over the verdict shows what could not be judged; a click on it selects
 /// the next finding.
-pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
+pub fn show(ui: &mut Ui, model: &Model, bar: &mut Bar, commands: &mut Vec<Command>) {
     ui.horizontal(|ui| {
         ui.set_min_height(17.0);
-        let weak = |text: String| RichText::new(text).font(theme::mono()).color(theme::WEAK);
+        let weak = |text: String| RichText::new(text).font(theme::mono()).color(theme::weak());
         ui.label(weak(model.status()));
         let (level, verdict) = model.verdict();
         if let Some(level) = level {
             let (rect, _) = ui.allocate_exact_size(vec2(14.0, 14.0), Sense::hover());
             glyph::level(ui.painter(), rect.center(), 12.0, level);
         }
-        let color = level.map_or(theme::WEAK, theme::level);
+        let color = level.map_or(theme::weak(), theme::level);
         let text = RichText::new(verdict).font(theme::body()).color(color);
         let label = Label::new(text).sense(Sense::click()).truncate();
-        let room = ui.available_width() - 300.0;
+        if model.selection().finding.is_some() {
+            let what = "end this story (Escape, when nothing else is selected)";
+            if small(ui, "×", "end the story")
+                .on_hover_text(what)
+                .clicked()
+            {
+                commands.push(Command::EndStory);
+            }
+        }
+        let right = [
+            (40.0, true),
+            (210.0, model.cursor().is_some()),
+            (230.0, axis::pointer_time(ui).is_some()),
+            (210.0, !model.session().warnings().is_empty()),
+        ];
+        let right = right.iter().filter(|(_, is_there)| *is_there);
+        let room = ui.available_width() - right.map(|(width, _)| width).sum::<f32>();
         let clicked = ui
             .scope(|ui| {
                 ui.set_max_width(room.max(60.0));
@@ -54,21 +65,35 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
             commands.push(Command::Step(Step::NextFinding));
         }
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-            let cursor = model
-                .cursor()
-                .map_or_else(String::new, |at| format!("cursor {} s", text::seconds(at)));
-            if !cursor.is_empty() {
-                ui.label(weak(cursor));
+            if small(ui, "?", "all keys").clicked() {
+                bar.asked.push(Asked::Keys);
             }
-            let keys = RichText::new("keys").font(theme::mono()).color(theme::WEAK);
-            ui.label(keys)
-                .on_hover_text(RichText::new(KEYS).font(theme::mono()));
+            if let Some(at) = model.cursor() {
+                let what = "take the cursor away (Escape)";
+                if small(ui, "×", "take the cursor away")
+                    .on_hover_text(what)
+                    .clicked()
+                {
+                    commands.push(Command::SetCursor(None));
+                }
+                ui.label(weak(format!("cursor {} s", text::seconds(at))));
+            }
+            if let Some(at) = axis::pointer_time(ui) {
+                let apart = model.cursor().map(|cursor| at.0.saturating_sub(cursor.0));
+                let apart = apart.map_or_else(String::new, |ns| {
+                    let sign = if ns < 0 { "" } else { "+" };
+                    format!(" ({sign}{})", text::duration(ns))
+                });
+                ui.label(weak(
+                    format!("{}{apart} s", text::seconds(at)).replace(") s", ")"),
+                ));
+            }
             let warnings = model.session().warnings();
             if !warnings.is_empty() {
                 let noun = if warnings.len() == 1 { "note" } else { "notes" };
                 let text = RichText::new(format!("{} {noun} on the recording", warnings.len()))
                     .font(theme::mono())
-                    .color(theme::WARNING);
+                    .color(theme::warning());
                 ui.label(text).on_hover_text(warnings.join("\n"));
             }
         });

@@ -1,10 +1,12 @@
 //! A lane a node, time to the right, an arrow from each send to its receive.
 
-use std::collections::BTreeSet;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 
-use egui::{Painter, Pos2, Rect, Response, Role, Sense, Stroke, Ui, WidgetInfo, vec2};
+use egui::{Painter, Pos2, Rect, Response, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
 use netreel_inspector_model::{Arrow, Bucket, Command, Flag, Hover, Model, Scale, Traffic};
 use netreel_protocol::session::{NodeId, PacketId};
+use netreel_wire::KindId;
 
 use super::arrows::{self, Labels, Line};
 use super::axis;
@@ -14,6 +16,9 @@ use crate::{glyph, theme};
 
 /// How near the pointer must be to an arrow, in points.
 const NEAR: f32 = 6.0;
+
+/// What is said again within so many points of the last time is not named again.
+const STRETCH: f32 = 70.0;
 
 /// Names beside arrows, where there is room: tried for the most telling so many.
 const NAMED_MAX: usize = 240;
@@ -41,7 +46,9 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "timeline"));
 
     let painter = ui.painter().with_clip_rect(view.intersect(ui.clip_rect()));
-    painter.rect_filled(view, 0.0, theme::PANEL);
+    painter.rect_filled(view, 0.0, theme::panel());
+    let below = Rect::from_min_max(axis_rect.min, pos2(time.right(), view.bottom()));
+    axis::gaps(&painter.with_clip_rect(below), below, time, &scale);
     axis::show(&painter, axis_rect, view.bottom(), &scale);
     lanes::show(&painter, model, view, &lanes, &scale);
     let inside = painter.with_clip_rect(time.intersect(painter.clip_rect()));
@@ -108,7 +115,7 @@ fn traffic(
     if buckets.is_empty() {
         for (node, time, _) in model.duplicates(scale) {
             let at = arrows::point(lanes.time, scale.x(time), lanes.y(node));
-            glyph::twice(painter, at, theme::WARNING);
+            glyph::twice(painter, at, theme::warning());
         }
     }
     let outside = match model.hover() {
@@ -126,7 +133,8 @@ fn traffic(
     nearest.map(|(_, packet, _)| packet)
 }
 
-/// What packets carry, beside where they leave: the most telling first.
+/// What packets carry, beside where they leave: the most telling first. What a node says again and
+/// again is named where that begins.
 fn names(
     painter: &Painter,
     model: &Model,
@@ -136,33 +144,40 @@ fn names(
     labels: &mut Labels,
 ) {
     let told = model.selection().finding.is_some();
-    let mut named: BTreeSet<(String, u16, i64)> = BTreeSet::new();
-    for arrow in arrows.iter().rev().take(NAMED_MAX) {
-        let prominence = arrows::prominence(model, arrow);
-        if prominence < 2 {
-            break;
-        }
-        if arrow.kind.is_none() {
-            continue;
-        }
+    let mut wanted: Vec<(Reverse<u8>, &Arrow)> = arrows
+        .iter()
+        .filter(|arrow| arrow.kind.is_some())
+        .map(|arrow| (Reverse(arrows::prominence(model, arrow)), arrow))
+        .filter(|(Reverse(prominence), _)| *prominence >= 2)
+        .collect();
+    wanted.sort_by_key(|(prominence, arrow)| (*prominence, arrow.start));
+    let mut said_at: BTreeMap<(Option<KindId>, u16), f32> = BTreeMap::new();
+    let mut told_at: BTreeSet<(String, u16, i64)> = BTreeSet::new();
+    let mut named = 0;
+    for (Reverse(prominence), arrow) in wanted {
         let line = lanes.line(scale, arrow);
         if !lanes.time.x_range().contains(line.start.x) {
             continue;
         }
-        let color = theme::kind(model.kinds(), arrow.kind);
-        let strong = prominence >= 4 || !told;
-        let color = if strong {
-            color
-        } else {
-            theme::faded(color, 0.6)
-        };
         let text = model.lead_text(arrow.packet);
         // The same said to several nodes at once has its name once.
-        let about = (line.start.x / 6.0).round() as i64;
-        if !named.insert((text.clone(), arrow.from.0, about)) {
-            continue;
+        let about = (line.start.x / 8.0).round() as i64;
+        let is_new = told_at.insert((text.clone(), arrow.from.0, about));
+        if prominence < 4 {
+            let before = said_at.insert((arrow.kind, arrow.from.0), line.start.x);
+            let goes_on = before.is_some_and(|before| line.start.x - before < STRETCH);
+            if goes_on || !is_new {
+                continue;
+            }
         }
+        let color = arrows::color(model, arrow);
+        let strong = prominence >= 4 || !told;
+        let color = theme::quiet_text(color, if strong { 1.0 } else { 0.75 });
         labels.place(painter, lanes.time, line.start, &text, color);
+        named += 1;
+        if named == NAMED_MAX {
+            break;
+        }
     }
 }
 
@@ -187,13 +202,13 @@ fn density(painter: &Painter, lanes: &Lanes, buckets: &[Vec<Bucket>], rest: bool
             let x = lanes.time.left() + bucket.column as f32 + 0.5;
             let part = (bucket.events as f32 / most as f32).sqrt();
             let half = (part * room).max(1.0);
-            let color = theme::faded(theme::INFO, (0.25 + 0.5 * part) * strength);
+            let color = theme::faded(theme::info(), (0.25 + 0.5 * part) * strength);
             painter.vline(x, y - half..=y + half, (1.0, color));
             if bucket.lost > 0 {
                 painter.vline(
                     x,
                     y + room + 2.0..=y + room + 7.0,
-                    (1.0, theme::faded(theme::WARNING, strength)),
+                    (1.0, theme::faded(theme::warning(), strength)),
                 );
             }
         }
@@ -275,6 +290,9 @@ fn input(
             Some(packet) => commands.push(Command::SelectPacket(packet)),
             None => commands.push(Command::SetCursor(axis::time_at(response, time, scale))),
         }
+    }
+    if response.secondary_clicked() {
+        commands.push(Command::SetCursor(None));
     }
     if response.double_clicked() {
         commands.push(Command::FrameSelection);

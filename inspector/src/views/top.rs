@@ -1,20 +1,62 @@
-//! The bar at the top: what is open, the filter, the zoom.
+//! The bar at the top: what is open, which view, the menus; below it the filter and the zoom.
 
 use egui::{Align, Button, Color32, Label, Layout, RichText, TextEdit, Ui, vec2};
 use netreel_inspector_model::{Command, Model, text};
 use netreel_protocol::session::SessionTime;
 
-use crate::theme;
+use crate::app::View;
+use crate::settings::Settings;
+use crate::theme::{self, Theme};
 
-/// Longer lists of names leave no room for the filter.
+/// Longer lists of names leave no room for the rest.
 const WHO_MAX: usize = 48;
-/// Room for the filter with its label.
-const FILTER: f32 = 330.0;
 /// Room for what changes the visible time.
 const ZOOM: f32 = 290.0;
+/// Room for the badge and for the sentence of what is being worked on.
+const BADGE: f32 = 260.0;
 
-/// Draws the bar. `filter` is the text as it is being typed.
-pub fn show(ui: &mut Ui, model: &Model, filter: &mut String, commands: &mut Vec<Command>) {
+/// What the bars remember from frame to frame.
+#[derive(Debug, Default)]
+pub struct Bar {
+    /// The filter as it is being typed.
+    pub filter: String,
+    /// Whether the filter gets the keyboard with the next frame.
+    pub wants_filter: bool,
+    /// Whether more may come of what is shown.
+    pub live: bool,
+    /// What is being worked on.
+    pub working: Option<String>,
+    /// Since when, in the time of the frames.
+    pub since: Option<f64>,
+    /// Why something could not be done.
+    pub news: Option<String>,
+    /// What clicks asked for in this frame.
+    pub asked: Vec<Asked>,
+}
+
+/// What a click in the bars asks for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Asked {
+    View(View),
+    Theme(Theme),
+    Layout,
+    Keys,
+    Open,
+    Wire,
+    Recent(String),
+    Follow(bool),
+    Cancel,
+}
+
+/// Draws the two lines.
+pub fn show(
+    ui: &mut Ui,
+    model: &Model,
+    bar: &mut Bar,
+    view: View,
+    settings: &Settings,
+    commands: &mut Vec<Command>,
+) {
     ui.horizontal(|ui| {
         ui.set_min_height(24.0);
         ui.label(
@@ -23,15 +65,115 @@ pub fn show(ui: &mut Ui, model: &Model, filter: &mut String, commands: &mut Vec<
                 .size(15.0)
                 .color(theme::ink()),
         );
-        ui.add_space(6.0);
-        let room = ui.available_width() - FILTER - ZOOM;
+        ui.add_space(4.0);
+        menus(ui, bar, settings);
+        ways(ui, model, commands);
+        ui.separator();
+        for (name, of) in View::ALL {
+            let text = RichText::new(title(name)).font(theme::body());
+            let number = View::ALL.iter().position(|(_, it)| *it == of).unwrap_or(0) + 1;
+            let tab = ui.selectable_label(view == of, text);
+            if tab.on_hover_text(format!("key {number}")).clicked() {
+                bar.asked.push(Asked::View(of));
+            }
+        }
+        ui.separator();
+        let has_badge = bar.live || bar.working.is_some();
+        let room = ui.available_width() - if has_badge { BADGE } else { 0.0 };
         fitted(ui, room, |ui| session(ui, model));
-        ui.add_space(16.0);
-        filter_box(ui, model, filter, commands);
+        ui.with_layout(Layout::right_to_left(Align::Center), |ui| badge(ui, bar));
+    });
+    ui.horizontal(|ui| {
+        ui.set_min_height(24.0);
+        filter_box(ui, model, bar, commands);
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             zoom(ui, model, commands);
         });
     });
+}
+
+fn title(name: &str) -> String {
+    let mut letters = name.chars();
+    let first = letters.next().map(|first| first.to_uppercase().to_string());
+    first.unwrap_or_default() + letters.as_str()
+}
+
+fn menus(ui: &mut Ui, bar: &mut Bar, settings: &Settings) {
+    ui.menu_button("Open", |ui| {
+        if ui.button("Recording or capture…  Ctrl+O").clicked() {
+            bar.asked.push(Asked::Open);
+        }
+        if ui.button("Wire…").clicked() {
+            bar.asked.push(Asked::Wire);
+        }
+        let (follow, said) = match bar.live {
+            true => (false, "Follow no longer"),
+            false => (true, "Follow while it is recorded"),
+        };
+        if ui.button(said).clicked() {
+            bar.asked.push(Asked::Follow(follow));
+        }
+        if !settings.recent.is_empty() {
+            ui.separator();
+        }
+        for path in &settings.recent {
+            if ui.button(RichText::new(path).font(theme::mono())).clicked() {
+                bar.asked.push(Asked::Recent(path.clone()));
+            }
+        }
+    });
+    ui.menu_button("Look", |ui| {
+        for (name, theme) in Theme::ALL {
+            if ui.radio(settings.theme() == theme, title(name)).clicked() {
+                bar.asked.push(Asked::Theme(theme));
+            }
+        }
+        ui.separator();
+        if ui.button("Panes as they were at first").clicked() {
+            bar.asked.push(Asked::Layout);
+        }
+        if ui.button("All keys  ?").clicked() {
+            bar.asked.push(Asked::Keys);
+        }
+    });
+}
+
+/// Back and forward.
+fn ways(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
+    let (back, forward) = model.ways();
+    for (name, what, is_there, command) in [
+        ("←", "back (Alt+left)", back, Command::Back),
+        ("→", "forward (Alt+right)", forward, Command::Forward),
+    ] {
+        let text = RichText::new(name).font(theme::mono());
+        let button = Button::new(text).min_size(vec2(22.0, 20.0));
+        let response = ui.add_enabled(is_there, button.fill(Color32::TRANSPARENT));
+        let label = what.to_owned();
+        response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, is_there, &label));
+        if response.on_hover_text(what).clicked() {
+            commands.push(command);
+        }
+    }
+}
+
+/// Whether the recording goes on, and what is being worked on.
+fn badge(ui: &mut Ui, bar: &mut Bar) {
+    if bar.live {
+        let text = RichText::new("live").font(theme::body());
+        let what = "The recording goes on, and the window follows it.";
+        ui.label(text.color(theme::error())).on_hover_text(what);
+        let (rect, _) = ui.allocate_exact_size(vec2(10.0, 10.0), egui::Sense::hover());
+        ui.painter()
+            .circle_filled(rect.center(), 4.0, theme::error());
+    }
+    if let Some(working) = &bar.working {
+        if small(ui, "×", "no longer work on it") {
+            bar.asked.push(Asked::Cancel);
+        }
+        let since = ui.input(|input| input.time) - bar.since.unwrap_or_default();
+        let text = RichText::new(format!("{working}, {since:.0} s")).font(theme::body());
+        ui.add(Label::new(text.color(theme::weak())).truncate());
+    }
 }
 
 fn session(ui: &mut Ui, model: &Model) {
@@ -40,7 +182,7 @@ fn session(ui: &mut Ui, model: &Model) {
         |wire| format!("wire {}", wire.name()),
     );
     let span = model.span();
-    let length = text::duration(span.end.0 - span.start.0);
+    let length = text::long(span.end.0.saturating_sub(span.start.0));
     let lanes = model.lanes().iter();
     let names: Vec<&str> = lanes.map(|&node| model.node_name(node)).collect();
     let who = names.join(" ");
@@ -50,7 +192,7 @@ fn session(ui: &mut Ui, model: &Model) {
         format!("{} nodes", names.len())
     };
     let text = RichText::new(format!("{who}  ·  {length}  ·  {wire}"));
-    let text = text.font(theme::mono()).color(theme::WEAK);
+    let text = text.font(theme::mono()).color(theme::weak());
     ui.add(Label::new(text).truncate())
         .on_hover_text(names.join("\n"));
 }
@@ -63,32 +205,54 @@ fn fitted(ui: &mut Ui, room: f32, show: impl FnOnce(&mut Ui)) {
     });
 }
 
-fn filter_box(ui: &mut Ui, model: &Model, filter: &mut String, commands: &mut Vec<Command>) {
-    let error = model.filter().error.as_deref();
-    let label = ui.label(RichText::new("filter").color(theme::WEAK));
+/// A sentence that needs a line of its own: why something failed, a mistake in the filter, or what it
+/// says that its writer may not have meant.
+pub fn said(model: &Model, bar: &Bar) -> Option<(String, Color32)> {
+    let filter = model.filter();
+    let news = bar.news.as_ref().map(|it| (it.clone(), theme::error()));
+    let error = || filter.error.as_ref().map(|it| (it.clone(), theme::error()));
+    let hint = || {
+        filter
+            .hint
+            .as_ref()
+            .map(|it| (it.clone(), theme::warning()))
+    };
+    news.or_else(error).or_else(hint)
+}
+
+/// Draws it, whole.
+pub fn sentence(ui: &mut Ui, sentence: &str, color: Color32, bar: &mut Bar) {
+    ui.horizontal_top(|ui| {
+        if bar.news.is_some() && small(ui, "×", "close this message") {
+            bar.news = None;
+        }
+        let text = RichText::new(sentence).font(theme::mono()).color(color);
+        ui.add(Label::new(text).wrap().selectable(true));
+    });
+}
+
+fn filter_box(ui: &mut Ui, model: &Model, bar: &mut Bar, commands: &mut Vec<Command>) {
+    let filter = &mut bar.filter;
+    let label = ui.label(RichText::new("filter").color(theme::weak()));
     let edit = TextEdit::singleline(filter)
         .id_salt("filter")
         .font(theme::mono())
-        .hint_text(RichText::new("for example: object == 42 && lost").color(theme::DIM))
-        .text_color(if error.is_some() {
-            theme::ERROR
-        } else {
-            theme::TEXT
+        .hint_text(
+            RichText::new("press /  ·  for example: object == 42 && lost").color(theme::dim()),
+        )
+        .text_color(match model.filter().error {
+            Some(_) => theme::error(),
+            None => theme::text(),
         })
-        .desired_width((ui.available_width() - ZOOM - 100.0).clamp(180.0, 320.0));
+        .desired_width((ui.available_width() - ZOOM - 200.0).max(180.0));
     let response = ui.add(edit).labelled_by(label.id);
-    if response.changed() {
-        commands.push(Command::SetFilter(filter.clone()));
+    if std::mem::take(&mut bar.wants_filter) {
+        response.request_focus();
     }
-    if let Some(error) = error {
-        let first = error.lines().next().unwrap_or_default();
-        let room = ui.available_width() - ZOOM;
-        let first = RichText::new(first).font(theme::mono()).color(theme::ERROR);
-        fitted(ui, room, |ui| {
-            ui.add(Label::new(first).truncate())
-                .on_hover_text(RichText::new(error).font(theme::mono()));
-        });
-    } else if model.filter().is_narrow() {
+    if response.changed() {
+        commands.push(Command::SetFilter(bar.filter.clone()));
+    }
+    if model.filter().is_narrow() {
         let rows = text::count(model.row_count() as u64);
         let said = match model.filter().looked_at() {
             _ if model.filter().waits() => "waits for acks and findings".to_owned(),
@@ -96,11 +260,11 @@ fn filter_box(ui: &mut Ui, model: &Model, filter: &mut String, commands: &mut Ve
             Some(looked_at) => format!("{rows} of so far {}", text::count(looked_at as u64)),
             None => format!("{rows} packets"),
         };
-        ui.label(RichText::new(said).font(theme::mono()).color(theme::WEAK));
-        if small(ui, "clear", "clear the filter") {
-            filter.clear();
-            commands.push(Command::SetFilter(String::new()));
-        }
+        ui.label(RichText::new(said).font(theme::mono()).color(theme::weak()));
+    }
+    if !bar.filter.is_empty() && small(ui, "clear", "clear the filter") {
+        bar.filter.clear();
+        commands.push(Command::SetFilter(String::new()));
     }
 }
 
@@ -124,19 +288,19 @@ fn zoom(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
         });
     }
     ui.label(
-        RichText::new(format!("{} in view", text::duration(length)))
+        RichText::new(format!("{} in view", text::long(length)))
             .font(theme::mono())
-            .color(theme::WEAK),
+            .color(theme::weak()),
     );
 }
 
 fn small(ui: &mut Ui, name: &str, what: &str) -> bool {
-    let text = RichText::new(name).font(theme::mono()).color(theme::TEXT);
-    ui.add(
-        Button::new(text)
-            .min_size(vec2(24.0, 20.0))
-            .fill(Color32::TRANSPARENT),
-    )
-    .on_hover_text(what)
-    .clicked()
+    let text = RichText::new(name).font(theme::mono()).color(theme::text());
+    let button = Button::new(text).min_size(vec2(24.0, 20.0));
+    let response = ui.add(button.fill(Color32::TRANSPARENT));
+    if !name.starts_with(char::is_alphabetic) {
+        // A sign is no name.
+        response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, what));
+    }
+    response.on_hover_text(what).clicked()
 }

@@ -35,6 +35,9 @@ pub struct Counts {
 /// One finding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FindingJson {
+    /// Its number, from 1, in the order of all findings; left out while they are not all known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub finding: Option<u32>,
     /// The rule's id.
     pub rule: &'static str,
     /// `error`, `warning`, `info`.
@@ -87,10 +90,12 @@ pub fn check(session: &Session, history: &History, judgement: &Judgement) -> Che
         reasons: judgement.reasons.clone(),
         fail_on: judgement.fail_on.name(),
         counts: Counts::of(&history.findings),
-        findings: history
-            .findings
-            .iter()
-            .map(|each| finding(session, each))
+        findings: (0..)
+            .zip(&history.findings)
+            .map(|(place, each)| FindingJson {
+                finding: Some(history.finding_number(place)),
+                ..finding(session, each)
+            })
             .collect(),
         warnings: session.warnings(),
     }
@@ -121,6 +126,7 @@ pub fn conclusion(session: &Session, history: &History, judgement: &Judgement) -
 /// One finding.
 pub fn finding(session: &Session, finding: &Finding) -> FindingJson {
     FindingJson {
+        finding: None,
         rule: finding.rule,
         level: finding.level.name(),
         node: session.name(finding.node),

@@ -7,16 +7,29 @@
 
 mod check;
 mod csv;
+mod events;
 mod info;
 mod objects;
 mod packets;
 mod pcapng;
 mod show;
+mod state;
+mod stats;
+mod why;
 
 pub use check::{Check, Conclusion, Counts, EvidenceJson, FindingJson, check, conclusion, finding};
 pub use csv::{CSV_COLUMNS, csv_row};
+pub use events::{EventJson, event, event_words};
 pub use info::{Fates, HoleJson, Info, LinkJson, NodeJson, Spread, info, info_of_packets};
 pub use objects::{DeliveryJson, LaneJson, ObjectJson, Objects, SpanJson, objects};
 pub use packets::{EffectJson, MessageJson, PacketJson, packet, protocol};
 pub use pcapng::{Comments, Frames, Naming, PcapngOptions, PcapngSummary, pcapng};
 pub use show::{DiagnosticJson, FieldJson, Show, show};
+pub use state::{
+    State, StateDiff, StateDiffValue, StateDiffers, StateFirst, StateObject, StateProperty,
+    StateQuestion, StateRest, StateValue, state, state_diff,
+};
+pub use stats::{
+    BucketJson, LinkStatsJson, RowJson, SpreadJson, StatsJson, StatsParts, stats, tables,
+};
+pub use why::{StepJson, WhyJson, WhyOf, why};

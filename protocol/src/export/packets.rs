@@ -19,12 +19,18 @@ pub struct PacketJson {
     pub to: String,
     /// When it was sent; `null` where the sender was not recorded.
     pub sent_ns: Option<i64>,
+    /// The event in the sender's reel that sent it; `null` where that was not recorded.
+    pub sent_event: Option<u64>,
     /// When it was first received.
     pub received_ns: Option<i64>,
+    /// The event in the receiver's reel.
+    pub received_event: Option<u64>,
     /// From send to receipt.
     pub late_ns: Option<i64>,
     /// When it was received again.
     pub duplicates_ns: Vec<i64>,
+    /// The events of these in the receiver's reel.
+    pub duplicates_events: Vec<u64>,
     /// When observers saw it pass.
     pub seen: Vec<SightingJson>,
     /// When its sender learnt that it had arrived.
@@ -60,6 +66,8 @@ pub struct SightingJson {
     pub observer: String,
     /// When.
     pub time_ns: i64,
+    /// The event in the observer's reel.
+    pub event: u64,
 }
 
 /// Something that a proxy did to a packet.
@@ -86,6 +94,9 @@ pub struct MessageJson {
     pub reliable_sequence: Option<u64>,
     /// The node that said it first.
     pub origin: Option<String>,
+    /// The name of the RPC that it is; left out where the wire names none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rpc: Option<String>,
     /// The object that it is about.
     pub object: Option<u64>,
     /// The owner, or the new owner.
@@ -117,6 +128,9 @@ pub struct EffectJson {
 pub fn packet(session: &Session, history: &History, id: PacketId) -> Option<PacketJson> {
     let packet = session.packet(id)?;
     let said = session.said(id)?;
+    let messages: Vec<(MessageId, MessageFacts)> = session.messages_of(id).collect();
+    let names = session.rpc_names(id, messages.iter().map(|(_, facts)| facts));
+    let mut names = names.into_iter();
     let sent_ns = packet.sent.map(|stamp| stamp.time.0);
     let received_ns = packet.received.map(|stamp| stamp.time.0);
     Some(PacketJson {
@@ -124,18 +138,26 @@ pub fn packet(session: &Session, history: &History, id: PacketId) -> Option<Pack
         from: session.name(packet.from),
         to: session.name(packet.to),
         sent_ns,
+        sent_event: packet.sent.map(|stamp| stamp.number.0),
         received_ns,
+        received_event: packet.received.map(|stamp| stamp.number.0),
         late_ns: sent_ns
             .zip(received_ns)
             .filter(|_| packet.fate == Fate::Received)
             .map(|(sent, received)| received.saturating_sub(sent)),
         duplicates_ns: packet.duplicates.iter().map(|stamp| stamp.time.0).collect(),
+        duplicates_events: packet
+            .duplicates
+            .iter()
+            .map(|stamp| stamp.number.0)
+            .collect(),
         seen: packet
             .seen
             .iter()
             .map(|seen| SightingJson {
                 observer: session.observer_name(seen.observer),
                 time_ns: seen.stamp.time.0,
+                event: seen.stamp.number.0,
             })
             .collect(),
         acked_ns: history.acked(session, id).map(|stamp| stamp.time.0),
@@ -158,9 +180,12 @@ pub fn packet(session: &Session, history: &History, id: PacketId) -> Option<Pack
         sequence: said.sequence.map(|sequence| sequence.value),
         ack: said.ack.map(|ack| ack.value),
         diagnostics: said.diagnostics,
-        messages: session
-            .messages_of(id)
-            .map(|(id, facts)| message(session, history, id, &facts))
+        messages: messages
+            .iter()
+            .map(|(id, facts)| MessageJson {
+                rpc: names.next().flatten(),
+                ..message(session, history, *id, facts)
+            })
             .collect(),
     })
 }
@@ -188,6 +213,7 @@ fn message(
         reliable: facts.reliable,
         reliable_sequence: facts.reliable_sequence.map(|sequence| sequence.value),
         origin: facts.origin.map(|peer| session.peer_name(peer)),
+        rpc: None,
         object: facts.object,
         owner: facts
             .owner

@@ -186,7 +186,7 @@ fn float(value: f64) -> Json {
     Number::from_f64(value).map_or_else(|| Json::String(value.to_string()), Json::Number)
 }
 
-fn hex(bytes: &[u8]) -> String {
+pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |mut text, byte| {
         let _ = write!(text, "{byte:02x}");
         text

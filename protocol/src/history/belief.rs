@@ -12,7 +12,7 @@ use crate::session::NodeId;
 
 /// One node's state of one object.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Believer {
+pub(crate) struct Believer {
     state: State,
     /// The highest migration counter heard.
     counter: Option<u64>,
@@ -37,7 +37,7 @@ enum State {
 
 /// Who says a message, and where its packet lies on the link.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Speaker {
+pub(crate) struct Speaker {
     /// The link's sender.
     pub from: NodeId,
     /// The protocol number of the node that said it first.

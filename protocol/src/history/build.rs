@@ -90,6 +90,11 @@ impl History {
         session.stamp(EndId(end as u32))
     }
 
+    /// Whether the ack of a packet may mean an earlier copy of what it carried.
+    pub fn is_ambiguous(&self, packet: PacketId) -> bool {
+        self.ambiguous.binary_search(&packet).is_ok()
+    }
+
     /// The earlier message that a message repeats (same link, same place in the stream).
     pub fn resend_of(&self, message: MessageId) -> Option<MessageId> {
         let place = self
@@ -151,6 +156,24 @@ impl History {
             .skip(start)
             .take_while(move |&&(each, _)| each == packet)
             .filter_map(|&(_, place)| self.findings.get(place as usize))
+    }
+
+    /// The number by which people call the finding at a place: from 1, in the order of all findings.
+    pub fn finding_number(&self, place: usize) -> u32 {
+        let known = self.numbers.as_ref().and_then(|numbers| numbers.get(place));
+        known.copied().unwrap_or(place as u32 + 1)
+    }
+
+    /// Forgets the findings that do not fit. The others keep their numbers.
+    pub fn keep_findings(&mut self, fits: impl FnMut(&Finding) -> bool) {
+        let kept: Vec<bool> = self.findings.iter().map(fits).collect();
+        let places = (0..kept.len()).filter(|&place| kept[place]);
+        let numbers: Vec<u32> = places.map(|place| self.finding_number(place)).collect();
+        let mut kept = kept.into_iter();
+        self.findings.retain(|_| kept.next().unwrap_or(false));
+        self.numbers = Some(numbers);
+        self.fixed = vec![None; self.findings.len()];
+        self.proofs = proofs(&self.findings);
     }
 
     /// What a node believed of an object at a moment; `None` before it heard of it.

@@ -47,6 +47,7 @@ impl History {
             objects,
             links,
             findings,
+            numbers: _,
             fixed,
             proofs: _,
             joined,

@@ -17,12 +17,15 @@ mod links;
 mod nodes;
 mod sequence;
 mod settled;
+pub mod state;
 mod streams;
 
+pub(crate) use belief::{Believer, Speaker};
 pub use certain::Certain;
 pub use delivered::Deliveries;
 pub use finding::RULES;
-pub(crate) use finding::length;
+pub(crate) use finding::{Told, length, told, word};
+pub(crate) use nodes::{is_about_object, rules_of};
 pub(crate) use settled::took_part_unrecorded;
 
 use std::collections::BTreeMap;
@@ -56,6 +59,8 @@ pub struct History {
     links: OnceLock<BTreeMap<(NodeId, NodeId), Link>>,
     /// Ordered by time, then node, then rule.
     pub findings: Vec<Finding>,
+    /// For each of the findings its number, where not all are there.
+    numbers: Option<Vec<u32>>,
     /// For each of the findings that were made, from when on nothing changes it.
     fixed: Vec<Option<SessionTime>>,
     /// For each packet that is a finding's evidence, the findings: places in

@@ -59,7 +59,7 @@ impl Facts<'_> {
             facts: self,
             id,
             node,
-            rules: self.rules(node),
+            rules: rules_of(self.session, node),
             inboxes: BTreeMap::new(),
             arrived: BTreeMap::new(),
             objects: BTreeMap::new(),
@@ -107,24 +107,20 @@ impl Facts<'_> {
         walk.finish()
     }
 
-    /// The rules that a node goes by; one that never said gets what the others say.
-    fn rules(&self, node: &Node) -> Option<&Rules> {
-        let said = node
-            .rules
-            .or_else(|| self.session.nodes.iter().find_map(|other| other.rules));
-        self.session
-            .wire
-            .as_ref()?
-            .rules()
-            .get(usize::from(said?.0))
-    }
-
     fn peer(&self, node: NodeId) -> Option<u64> {
         self.session
             .nodes
             .get(usize::from(node.0))
             .and_then(|node| node.peer)
     }
+}
+
+/// The rules that a node goes by; one that never said gets what the others say.
+pub(crate) fn rules_of<'a>(session: &'a Session, node: &Node) -> Option<&'a Rules> {
+    let said = node
+        .rules
+        .or_else(|| session.nodes.iter().find_map(|other| other.rules));
+    session.wire.as_ref()?.rules().get(usize::from(said?.0))
 }
 
 /// A walk along one node's events.
@@ -576,7 +572,7 @@ impl<'a> Walk<'a> {
 }
 
 /// Whether messages of this role change what a node believes of an object.
-pub(super) fn is_about_object(role: Role) -> bool {
+pub(crate) fn is_about_object(role: Role) -> bool {
     matches!(
         role,
         Role::Create | Role::Update | Role::Destroy | Role::Migrate | Role::MigrateOrder

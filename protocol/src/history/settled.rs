@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::lanes::awaited;
+use super::lanes::{awaited, departures_of_nodes};
 use super::{History, Object};
-use crate::session::{NodeId, PacketId, Session};
+use crate::session::{NodeId, PacketId, Session, SessionTime};
 
 /// A node that was told something passes it on, or answers, in less time than this and a few ways.
 const ANSWER_NS: i64 = 1_000_000_000;
@@ -88,10 +88,7 @@ impl<'a> Settlement<'a> {
         });
         let last = object.lanes.values().filter_map(|lane| lane.last());
         let last = last.map(|span| span.time.start).max();
-        let ways = self.session.traffic().values();
-        let way_ns = ways.filter_map(|it| it.latency_ns).map(|it| it.2).max();
-        let answer_ns = way_ns.unwrap_or(0).max(0).saturating_mul(4);
-        let answer_ns = answer_ns.saturating_add(ANSWER_NS);
+        let answer_ns = self.answer_ns();
         match ends.min().zip(last) {
             Some((end, last)) if end.0.saturating_sub(last.0) < answer_ns => {
                 Settled::Unknown("the reels end too soon after the last word about it".to_owned())
@@ -99,6 +96,31 @@ impl<'a> Settlement<'a> {
             _ => Settled::Yes,
         }
     }
+
+    /// How long it takes at most, in ns, until whoever was told something has answered, or passed it
+    /// on, and what was lost of that was sent again.
+    pub fn answer_ns(&self) -> i64 {
+        let ways = self.session.traffic().values();
+        let way_ns = ways.filter_map(|it| it.latency_ns).map(|it| it.2).max();
+        let answer_ns = way_ns.unwrap_or(0).max(0).saturating_mul(4);
+        answer_ns.saturating_add(ANSWER_NS)
+    }
+}
+
+/// A node whose reel ends earlier than the last by more is not there at the end.
+const LATE_NS: i64 = 500_000_000;
+
+/// The nodes that are there when the session ends.
+pub(super) fn present(session: &Session, history: &History) -> Vec<NodeId> {
+    let departed = departures_of_nodes(session, history);
+    let nodes = (0u16..).map(NodeId).zip(&session.nodes);
+    let recorded: Vec<_> = nodes.filter(|(_, node)| node.recorded).collect();
+    let last = recorded.iter().map(|(_, node)| node.span.end).max();
+    let stays = |end: SessionTime| last.is_some_and(|last| last.0.saturating_sub(end.0) <= LATE_NS);
+    let there = recorded.into_iter().filter(|(id, node)| {
+        node.peer.is_some() && stays(node.span.end) && !departed.contains_key(id)
+    });
+    there.map(|(id, _)| id).collect()
 }
 
 /// Says which nodes took part without being recorded; `None` if all were. What such a node sent and

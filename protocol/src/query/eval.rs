@@ -1,9 +1,12 @@
 //! Whether a packet, or one of its messages, passes a filter.
 
+use std::cell::OnceCell;
 use std::cmp::Ordering;
 
 use netreel_wire::MessageFacts;
 
+use super::parse::nearest_of;
+use super::path::{Constant, Opened, Path};
 use super::{Comparison, Expr, Field, Literal, Word};
 use crate::history::{Effect, Finding, History, Level};
 use crate::session::{Fate, MessageId, Node, NodeId, Packet, PacketId, Said, Session};
@@ -38,6 +41,8 @@ pub(super) struct Subject<'a, 'h> {
     pub message: Option<(MessageId, &'a MessageFacts)>,
     /// The finding that is asked about; the packet and the message are of its evidence.
     pub finding: Option<&'a Finding>,
+    /// All fields of the packet, once one was asked for.
+    pub opened: &'a OnceCell<Option<Opened>>,
 }
 
 impl<'h> Subject<'_, 'h> {
@@ -50,7 +55,19 @@ impl<'h> Subject<'_, 'h> {
             Expr::Word(word) => self.word(*word),
             Expr::Present(field) => self.present(*field),
             Expr::Compare(field, comparison, literal) => self.compare(*field, *comparison, literal),
+            Expr::Wire(path, compared) => self.wire(path, compared.as_ref()),
         }
+    }
+
+    fn wire(&self, path: &Path, compared: Option<&(Comparison, Constant)>) -> bool {
+        let open = || {
+            self.packet?;
+            Opened::new(self.session, self.id)
+        };
+        let opened = self.opened.get_or_init(open).as_ref();
+        let message = self.message.map(|(message, _)| message);
+        let compared = compared.map(|(comparison, constant)| (*comparison, constant));
+        opened.is_some_and(|opened| opened.fits(path, message, compared))
     }
 
     fn word(&self, word: Word) -> bool {
@@ -286,15 +303,8 @@ pub(crate) fn effect_name(effect: Effect) -> &'static str {
 pub(super) fn unknown_names(expr: &Expr, session: &Session, sentences: &mut Vec<String>) {
     let mut check_node = |name: &str| {
         if !session.nodes.iter().any(|node| is_named(node, name)) {
-            let nodes: Vec<&str> = session
-                .nodes
-                .iter()
-                .map(|node| node.name.as_str())
-                .collect();
-            sentences.push(format!(
-                "no node is called {name}; there are {}",
-                nodes.join(", ")
-            ));
+            let nodes = session.nodes.iter().map(|node| node.name.as_str());
+            sentences.push(unknown("node", name, nodes));
         }
     };
     match expr {
@@ -315,23 +325,50 @@ pub(super) fn unknown_names(expr: &Expr, session: &Session, sentences: &mut Vec<
             let Some(wire) = &session.wire else { return };
             let kinds: Vec<&str> = wire.kinds().iter().map(|kind| kind.name.as_str()).collect();
             if !kinds.iter().any(|kind| kind.eq_ignore_ascii_case(name)) {
-                sentences.push(format!(
-                    "no kind is called {name}; there are {}",
-                    kinds.join(", ")
-                ));
+                sentences.push(unknown("kind", name, kinds.into_iter()));
             }
         }
         Expr::Compare(Field::Rule, _, Literal::Name(name)) => {
             let rules = crate::history::RULES;
             if !rules.contains(&name.as_str()) {
+                sentences.push(unknown("rule", name, rules.into_iter()));
+            }
+        }
+        Expr::Wire(path, _) => {
+            let Some(wire) = &session.wire else {
                 sentences.push(format!(
-                    "no rule is called {name}; there are {}",
-                    rules.join(", ")
+                    "`{}` is a field of a wire, and there is none; name one with --wire FILE",
+                    path.names.join(".")
                 ));
+                return;
+            };
+            for name in &path.names {
+                if !wire.has_field(Some(name), None) {
+                    let meant = did_you_mean(name, wire.field_names().into_iter());
+                    sentences.push(format!(
+                        "the wire {} has no field that is called {name}{meant}",
+                        wire.name()
+                    ));
+                }
             }
         }
         _ => {}
     }
+}
+
+/// That nothing is called so, and what there is.
+fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> String {
+    let known: Vec<&str> = known.collect();
+    let meant = did_you_mean(name, known.iter().copied());
+    format!(
+        "no {what} is called {name}{meant}; there are {}",
+        known.join(", ")
+    )
+}
+
+fn did_you_mean<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
+    let meant = nearest_of(name, known);
+    meant.map_or(String::new(), |meant| format!(" (did you mean {meant}?)"))
 }
 
 pub(super) fn holds(comparison: Comparison, ordering: Ordering) -> bool {

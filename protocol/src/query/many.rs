@@ -168,6 +168,7 @@ impl Expr {
             Expr::Compare(field, comparison, literal) => {
                 compared(session, some, (*field, *comparison, literal))
             }
+            Expr::Wire(..) => OPEN,
         }
     }
 }

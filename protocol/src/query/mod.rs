@@ -17,6 +17,7 @@
 //! | `rule` | a finding's rule | the packet is a finding's evidence |
 //! | `level` | `error`, `warning`, `info`, in this order | the packet is a finding's evidence |
 //! | `effect` | `created`, `stale`, ... | the message did that somewhere |
+//! | `create.color`, `any(color)`, `all(color)` | a number, a text | fields of the wire, see [`path`] |
 //!
 //! Alone, a field is true where it has a value; `lost`, `received`, `unknown`, `failed`, `unread`,
 //! `duplicated`, `doubtful`, `acked`, `reliable`, `unreliable`, `resent`, `undecodable` and `finding` are words
@@ -28,10 +29,15 @@ mod error;
 mod eval;
 mod many;
 mod parse;
+mod path;
 mod token;
 
 pub use error::QueryError;
 pub(crate) use eval::effect_name;
+
+use std::cell::OnceCell;
+
+use path::{Constant, Path};
 
 use crate::history::{Finding, History, Level};
 use crate::session::{MessageId, PacketId, Session};
@@ -63,6 +69,7 @@ impl Query {
             packet: Some(&found),
             message: None,
             finding: None,
+            opened: &OnceCell::new(),
         };
         if !self.root.is_about_messages() {
             return subject.passes(&self.root);
@@ -92,6 +99,7 @@ impl Query {
             packet: Some(&packet),
             message: Some((message, &known.facts)),
             finding: None,
+            opened: &OnceCell::new(),
         }
         .passes(&self.root)
     }
@@ -107,6 +115,7 @@ impl Query {
             packet: None,
             message: None,
             finding: Some(finding),
+            opened: &OnceCell::new(),
         };
         if finding.evidence.is_empty() {
             return alone.passes(&self.root);
@@ -116,6 +125,7 @@ impl Query {
             let message = session.message(piece.message);
             let message = message.filter(|message| message.packet == piece.packet);
             let subject = eval::Subject {
+                opened: &OnceCell::new(),
                 id: piece.packet,
                 packet: packet.as_ref(),
                 message: message.as_ref().map(|known| (piece.message, &known.facts)),
@@ -154,6 +164,8 @@ enum Expr {
     Word(Word),
     Present(Field),
     Compare(Field, Comparison, Literal),
+    /// Fields of the wire: they are there, or compare so.
+    Wire(Path, Option<(Comparison, Constant)>),
 }
 
 impl Expr {
@@ -167,21 +179,33 @@ impl Expr {
             }
             Expr::Word(own) => word(*own),
             Expr::Present(own) | Expr::Compare(own, ..) => field(*own),
+            Expr::Wire(..) => false,
+        }
+    }
+
+    /// Whether it speaks of fields of the wire.
+    fn has_paths(&self) -> bool {
+        match self {
+            Expr::Not(inner) => inner.has_paths(),
+            Expr::And(left, right) | Expr::Or(left, right) => left.has_paths() || right.has_paths(),
+            Expr::Wire(..) => true,
+            _ => false,
         }
     }
 
     /// Whether what it says may be true of one message of a packet and not of another.
     fn is_about_messages(&self) -> bool {
         use Field::{Channel, Counter, Effect, Kind, Object, Origin, Owner};
-        self.has(
-            &|word| matches!(word, Word::Reliable | Word::Unreliable | Word::Resent),
-            &|field| {
-                matches!(
-                    field,
-                    Kind | Channel | Object | Owner | Counter | Origin | Effect
-                )
-            },
-        )
+        self.has_paths()
+            || self.has(
+                &|word| matches!(word, Word::Reliable | Word::Unreliable | Word::Resent),
+                &|field| {
+                    matches!(
+                        field,
+                        Kind | Channel | Object | Owner | Counter | Origin | Effect
+                    )
+                },
+            )
     }
 
     fn is_about_history(&self) -> bool {

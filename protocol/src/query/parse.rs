@@ -1,5 +1,6 @@
 //! From words and signs to an expression. `!` binds before `&&`, `&&` before `||`.
 
+use super::path::{Constant, Each, Path};
 use super::token::{Token, What, tokens};
 use super::{Comparison, Expr, Field, Literal, QueryError, Takes, Word};
 use crate::history::Level;
@@ -95,6 +96,13 @@ impl Parser {
             .iter()
             .find(|(known, _)| *known == name)
             .map(|&(_, word)| word);
+        if let ("any" | "all", Some(What::Sign("("))) = (name.as_str(), self.peek_second()) {
+            return self.each(&name);
+        }
+        if field.is_none() && word.is_none() && name.contains('.') {
+            self.at += 1;
+            return self.wire(&name, Each::Any);
+        }
         if field.is_none() && word.is_none() {
             let mut error = self.expected(&format!("one of {}", all_names().join(", ")));
             if let Some(meant) = nearest(&name) {
@@ -121,6 +129,56 @@ impl Parser {
             }
             (None, None, None) => Err(self.expected("a field")),
         }
+    }
+
+    /// `any(create.color) == 200`
+    fn each(&mut self, name: &str) -> Result<Expr, QueryError> {
+        let each = match name {
+            "all" => Each::All,
+            _ => Each::Any,
+        };
+        self.at += 2;
+        let What::Name(path) = self.peek().clone() else {
+            return Err(self.expected("a field of the wire, as `create.color`"));
+        };
+        self.at += 1;
+        if !self.eat(")") {
+            return Err(self.expected("`)` after the field"));
+        }
+        self.wire(&path, each)
+    }
+
+    /// Fields of the wire, which stand alone or are compared.
+    fn wire(&mut self, path: &str, each: Each) -> Result<Expr, QueryError> {
+        let names: Vec<String> = path.split('.').map(str::to_owned).collect();
+        if names.iter().any(String::is_empty) {
+            self.at -= 1;
+            return Err(self.expected("names with one point between them, as `create.color`"));
+        }
+        let path = Path { names, each };
+        let Some(comparison) = self.comparison() else {
+            return Ok(Expr::Wire(path, None));
+        };
+        let constant = match self.peek().clone() {
+            What::Name(text) | What::Quoted(text) => {
+                if !matches!(comparison, Comparison::Equal | Comparison::NotEqual) {
+                    self.at -= 1;
+                    return Err(self.expected("`==` or `!=`: texts have no order"));
+                }
+                Constant::Text(text)
+            }
+            What::Number(text, unit) if unit.is_empty() => match (text.parse(), text.parse()) {
+                (Ok(number), _) => Constant::Whole(number),
+                (_, Ok(number)) => Constant::Decimal(number),
+                _ => return Err(self.expected("a number or a text")),
+            },
+            What::Number(..) => {
+                return Err(self.expected("a number as it is on the wire, without a unit"));
+            }
+            _ => return Err(self.expected("a number or a text")),
+        };
+        self.at += 1;
+        Ok(Expr::Wire(path, Some((comparison, constant))))
     }
 
     fn comparison(&mut self) -> Option<Comparison> {
@@ -165,6 +223,14 @@ impl Parser {
                     Ok(number) => Literal::Number(number),
                     Err(_) => return Err(self.expected("a whole number from 0 to 2^64 - 1")),
                 }
+            }
+            // What is nothing is nothing in every unit.
+            (Takes::Time, What::Number(text, unit))
+                if unit.is_empty() && text.parse() != Ok(0.0) =>
+            {
+                return Err(
+                    self.expected(&format!("a time with its unit, as `{text}s` or `{text}ms`"))
+                );
             }
             (Takes::Time, What::Number(text, unit)) => match nanos(&text, &unit) {
                 Some(nanos) => Literal::Nanos(nanos),
@@ -217,6 +283,10 @@ impl Parser {
             .map_or(&What::End, |token| &token.what)
     }
 
+    fn peek_second(&self) -> Option<&What> {
+        self.tokens.get(self.at + 1).map(|token| &token.what)
+    }
+
     fn eat(&mut self, sign: &'static str) -> bool {
         let found = self.peek() == &What::Sign(sign);
         self.at += usize::from(found);
@@ -239,7 +309,7 @@ impl Parser {
     }
 }
 
-/// Nanoseconds; without a unit, seconds.
+/// Nanoseconds.
 fn nanos(digits: &str, unit: &str) -> Option<i64> {
     let factor = match unit {
         "ns" => 1.0,
@@ -256,9 +326,13 @@ fn nanos(digits: &str, unit: &str) -> Option<i64> {
 
 /// The known name that a mistyped one is closest to, where one is close.
 fn nearest(typed: &str) -> Option<&'static str> {
+    nearest_of(typed, all_names().into_iter())
+}
+
+/// The same of these names.
+pub(super) fn nearest_of<'a>(typed: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let length = typed.chars().count();
-    let near = all_names()
-        .into_iter()
+    let near = names
         .map(|name| (distance(typed, name), name))
         .filter(|&(distance, name)| distance <= 2 && distance < name.len().min(length));
     near.min().map(|(_, name)| name)
@@ -322,6 +396,12 @@ mod tests {
             Expr::Compare(field, comparison, literal) => {
                 format!("{field:?} {comparison:?} {literal:?}")
             }
+            Expr::Wire(path, compared) => {
+                let compared = compared.as_ref();
+                let compared = compared.map(|(sign, constant)| format!(" {sign:?} {constant:?}"));
+                let path = (path.each, path.names.join("."));
+                format!("{:?} {}{}", path.0, path.1, compared.unwrap_or_default())
+            }
         }
     }
 
@@ -346,10 +426,49 @@ mod tests {
     }
 
     #[test]
-    fn times_have_units_and_are_seconds_without() {
+    fn times_have_units() {
         check("time > 1.2s", "Time Greater Nanos(1200000000)");
         check("late >= 100ms", "Late GreaterOrEqual Nanos(100000000)");
-        check("time < 2", "Time Less Nanos(2000000000)");
+        check("late > 0", "Late Greater Nanos(0)");
+    }
+
+    #[test]
+    fn a_time_without_a_unit_is_told_how_to_write_one() {
+        check(
+            "time < 2",
+            "column 8: expected a time with its unit, as `2s` or `2ms`, found `2`",
+        );
+    }
+
+    #[test]
+    fn names_with_points_are_fields_of_the_wire() {
+        check("create.color == 200", "Any create.color Equal Whole(200)");
+        check(
+            "all(position.x) < -1.5 && !rpc.name",
+            "(All position.x Less Decimal(-1.5) && !Any rpc.name)",
+        );
+        check("any(color) != red", "Any color NotEqual Text(\"red\")");
+    }
+
+    #[test]
+    fn a_field_of_the_wire_that_is_not_whole_is_told() {
+        check(
+            "create..color == 1",
+            "column 1: expected names with one point between them, as `create.color`, found \
+             `create..color`",
+        );
+        check(
+            "any(color == 1)",
+            "column 11: expected `)` after the field, found `==`",
+        );
+        check(
+            "rpc.name < \"a\"",
+            "column 10: expected `==` or `!=`: texts have no order, found `<`",
+        );
+        check(
+            "create.weight > 5kg",
+            "column 17: expected a number as it is on the wire, without a unit, found `5kg`",
+        );
     }
 
     #[test]
@@ -388,8 +507,8 @@ mod tests {
     #[test]
     fn an_unknown_unit_is_named() {
         check(
-            "late > 5 && late > 5parsec",
-            "column 20: expected a time, as `1.2s`, `100ms`, `50us` or `80ns`, found `5parsec`",
+            "late > 5s && late > 5parsec",
+            "column 21: expected a time, as `1.2s`, `100ms`, `50us` or `80ns`, found `5parsec`",
         );
     }
 

@@ -55,6 +55,13 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token>, QueryError> {
             quoted(rest, first, column)?
         } else if first.is_ascii_digit() {
             number(rest)
+        } else if first == '-' && rest.get(1).is_some_and(char::is_ascii_digit) {
+            match number(&rest[1..]) {
+                (length, What::Number(digits, unit)) => {
+                    (length + 1, What::Number(format!("-{digits}"), unit))
+                }
+                other => other,
+            }
         } else if let Some(sign) = sign(rest) {
             (sign.len(), What::Sign(sign))
         } else if first.is_alphabetic() || first == '_' {

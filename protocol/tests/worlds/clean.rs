@@ -45,6 +45,11 @@ fn check(what: &str, usual: fn(&str) -> bool, play: impl Fn(u64, Mode, Topology)
                 if usual(finding.rule) && (mode, topology) == (Mode::Host, Topology::PeerToPeer) {
                     continue;
                 }
+                // Mode `host` takes UPDATEs of a former owner, so that values really stay different.
+                let is_host = mode == Mode::Host && finding.rule == "values-differ";
+                if is_host && played.really_differs(finding) {
+                    continue;
+                }
                 let way = format!("{} {:?} {mode:?} {topology:?}", finding.rule, finding.level);
                 *wrong.entry(way).or_default() += 1;
                 first.entry(finding.rule).or_insert(format!(

@@ -245,3 +245,66 @@ fn any_text_is_a_filter_or_an_error_with_a_column_inside_it() {
     }
     assert!(understood > 500, "{understood}");
 }
+
+/// The values of the fields whose paths end so, as `show` prints them.
+fn values(session: &Session, id: PacketId, ends: &[&str]) -> Vec<String> {
+    let decoded = session.decode(id).expect("a wire");
+    let tree = &decoded.tree;
+    let nodes = tree.iter().enumerate();
+    let found = nodes.filter(|(place, _)| {
+        let path = tree.path(netreel_wire::TreeId(*place as u32));
+        ends.iter().any(|end| path.ends_with(end))
+    });
+    found.map(|(_, node)| node.value().to_string()).collect()
+}
+
+#[test]
+fn a_path_finds_fields_of_the_wire_at_any_depth() {
+    let color = |s: &Session, id| values(s, id, &["create.box.color", "update.box.color"]);
+    check("any(color)", move |s, _, id| !color(s, id).is_empty());
+    let created = |s: &Session, id| values(s, id, &["create.box.color"]);
+    check("create.color > 100", move |s, _, id| {
+        let mut colors = created(s, id).into_iter();
+        colors.any(|it| it.parse::<u64>().expect("a number") > 100)
+    });
+    let names = |s: &Session, id| values(s, id, &["rpc.name"]);
+    check("messages.rpc.name == \"ready\"", move |s, _, id| {
+        names(s, id).contains(&"\"ready\"".to_owned())
+    });
+}
+
+#[test]
+fn of_several_fields_one_is_enough_or_all_must_fit() {
+    let counts = |text: &str| passing(text).len();
+    let (one, every) = (
+        counts("any(has_weight) == 0"),
+        counts("all(has_weight) == 0"),
+    );
+    assert!(every > 0 && every <= one, "{every} of {one}");
+    // Nothing is true of all where there is none.
+    assert_eq!(counts("all(has_weight) == 0 && !any(has_weight)"), 0);
+}
+
+#[test]
+fn a_path_beside_a_kind_is_about_the_same_message() {
+    // Packets have a create and an update; only the update has this field.
+    assert_eq!(passing("kind == create && any(has_weight)").len(), 0);
+    assert!(!passing("kind == update && any(has_weight)").is_empty());
+    // What is in no message is of all of them.
+    assert!(!passing("kind == create && any(has_ack) == 1").is_empty());
+}
+
+#[test]
+fn what_the_wire_does_not_have_is_told_with_what_may_be_meant() {
+    let unknown = |text: &str| parse(text).unknown_names(&PLAYED.0);
+    assert_eq!(
+        unknown("create.colr == 2"),
+        ["the wire boxes has no field that is called colr (did you mean color?)"]
+    );
+    let kind = unknown("kind == creat");
+    assert!(kind[0].starts_with("no kind is called creat (did you mean create?); there are"));
+    assert_eq!(
+        unknown("messages.rpc.name == \"ready\""),
+        Vec::<String>::new()
+    );
+}

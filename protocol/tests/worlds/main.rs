@@ -14,3 +14,5 @@ mod outcomes;
 mod owners;
 mod planted;
 mod played;
+mod states;
+mod why;

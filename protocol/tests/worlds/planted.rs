@@ -204,6 +204,24 @@ fn messages_that_are_not_handed_over() {
     );
 }
 
+#[test]
+fn values_of_a_lost_update_are_not_sent_again() {
+    check(Fault::ForgetLostUpdate, A, &ALL, "values-differ", 1);
+    for way in ALL {
+        for seed in 0..WORLDS {
+            let played = play(seed, way, Some((A, Fault::ForgetLostUpdate)));
+            for finding in played.findings("values-differ") {
+                let sentence = &finding.sentence;
+                assert!(
+                    played.really_differs(finding),
+                    "seed {seed} {way:?}: {sentence}"
+                );
+                assert!(!finding.evidence.is_empty(), "{sentence}");
+            }
+        }
+    }
+}
+
 /// What no reel shows: the layer's own game alone could tell.
 #[test]
 fn faults_that_leave_no_trace_outside_the_node_are_not_seen() {

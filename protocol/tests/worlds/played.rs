@@ -7,7 +7,7 @@ use std::time::Duration;
 use netreel_protocol::history::{Belief, Finding, History, Level};
 use netreel_protocol::session::{NodeId, ReelInput, Session};
 use netreel_reel::{ClockAnchor, Header, Reel, WireText};
-use netreel_sample_engine::{Mode, Peer, Script, SimWorld, SimWorldStart, Topology};
+use netreel_sample_engine::{Mode, ObjectId, Peer, Script, SimWorld, SimWorldStart, Topology};
 use netreel_transport::{LinkFaults, MemoryRecorder, Recorded};
 use netreel_wire::Wire;
 
@@ -119,6 +119,21 @@ impl Played {
             }
         });
         alive.collect()
+    }
+
+    /// Whether the engines' own tables have different values of the object that a finding is about: at
+    /// its node, and at a node that owns it.
+    pub fn really_differs(&self, finding: &Finding) -> bool {
+        let object = ObjectId(finding.object.expect("it is about an object"));
+        let tables = self.world.running().into_iter();
+        let rows: Vec<_> = tables
+            .filter_map(|peer| Some((peer, self.world.table(peer).remove(&object)?)))
+            .collect();
+        let at_node = rows
+            .iter()
+            .find(|(peer, _)| self.node(*peer) == finding.node);
+        let mut owners = rows.iter().filter(|(peer, row)| row.owner == *peer);
+        at_node.is_some_and(|(_, row)| owners.any(|(_, owner)| owner.state != row.state))
     }
 
     /// What its engine really believes.

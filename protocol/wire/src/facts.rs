@@ -43,6 +43,8 @@ pub enum Role {
     Migrate,
     /// The host tells the new owner that it is one.
     MigrateOrder,
+    /// Tells what a snapshot's differences are from where its base lacks the object.
+    Baseline,
     Rpc,
     Fragment,
     /// Says that messages were received.
@@ -91,6 +93,10 @@ pub(crate) enum Meaning {
     FragmentIndex,
     FragmentCount,
     FragmentData,
+    /// The number of a snapshot that begins; see [`crate::Decoded::snapshots`].
+    Snapshot,
+    /// That of the snapshot that it tells the differences from.
+    Base,
 }
 
 /// How a receiver treats what it does not expect: a `rules` block of the wire.

@@ -53,6 +53,7 @@ mod misfits;
 mod operation;
 mod outline;
 mod program;
+mod property;
 mod report;
 mod run;
 mod select;
@@ -83,6 +84,7 @@ pub use outline::{
     FilePlace, Help, HelpKind, ImportPlace, Outline, OutlineFile, Symbol, SymbolId, SymbolKind,
     help, help_of,
 };
+pub use property::{Property, PropertyId, PropertyKind, ToldProperty, ToldSnapshot};
 pub use report::{Related, Report};
 pub use state::{ConnectionState, States};
 pub use testing::{TestFailure, TestResult};

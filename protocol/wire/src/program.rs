@@ -7,6 +7,7 @@ use crate::check::model::Layer;
 use crate::layers::{Keys, Script};
 use crate::layout::{Encoding, Order};
 use crate::operation::{Operand, Operation, Register};
+use crate::property::OfProperty;
 use crate::state::StateField;
 use crate::values::codec::Codec;
 use crate::values::quantized::Quantized;
@@ -44,6 +45,8 @@ pub(crate) struct Dictionary {
     pub(crate) protocol: Option<Arc<str>>,
     pub(crate) fields: Vec<FieldInfo>,
     pub(crate) enums: Vec<EnumTable>,
+    /// Some field tells a property of objects.
+    pub(crate) has_properties: bool,
     /// For each field that has to be a certain text or certain bytes, these bytes.
     pub(crate) contents: BTreeMap<u32, Arc<[u8]>>,
 }
@@ -190,6 +193,8 @@ pub(crate) struct FieldInfo {
     pub(crate) rest: Option<Rest>,
     /// What JSON calls the bytes that its content was unpacked from.
     pub(crate) packed_key: Option<Arc<str>>,
+    /// What it has to do with properties of objects.
+    pub(crate) of_property: OfProperty,
 }
 
 /// What `align` skips.

@@ -15,6 +15,7 @@ use crate::layout::StreamId;
 use crate::limits::{OPERATIONS_MAX, PACKET_BYTES_MAX, TEXT_BYTES_MAX};
 use crate::lower::{NotLowered, lower};
 use crate::program::Program;
+use crate::property::Property;
 use crate::report::{Report, Span};
 use crate::run::{Entry, FactsOnly, Full, Surroundings, read};
 use crate::select::{first_at_once, takes};
@@ -29,6 +30,7 @@ pub struct Wire {
     text: String,
     kinds: Vec<Kind>,
     rules: Vec<Rules>,
+    properties: Vec<Property>,
     /// One at least.
     protocols: Vec<Protocol>,
     /// How many `test` blocks there are.
@@ -102,12 +104,18 @@ impl Wire {
             Err(why) => return Err(failed(&files, vec![not_lowered(why)])),
         };
         let tests = model.tests.len();
-        let Model { kinds, rules, .. } = model;
+        let Model {
+            kinds,
+            rules,
+            properties,
+            ..
+        } = model;
         Ok(Wire {
             file: name.to_owned(),
             text: files.text,
             kinds,
             rules,
+            properties,
             protocols,
             tests,
         })
@@ -188,6 +196,12 @@ impl Wire {
     /// them.
     pub fn rules(&self) -> &[Rules] {
         &self.rules
+    }
+
+    /// The properties of objects that messages tell, in the order of the text;
+    /// [`PropertyId`](crate::PropertyId) is a place in them.
+    pub fn properties(&self) -> &[Property] {
+        &self.properties
     }
 
     /// The facts of one packet, as if it were the only one of its connection. Clears `out` and
@@ -300,6 +314,13 @@ impl Wire {
             name.is_none_or(|name| *field.name == *name)
                 && annotation.is_none_or(|wanted| field.annotation.as_deref() == Some(wanted))
         })
+    }
+
+    /// What fields are called, each name once, in order.
+    pub fn field_names(&self) -> std::collections::BTreeSet<&str> {
+        let dictionaries = self.protocols.iter().map(|each| &each.program.dictionary);
+        let fields = dictionaries.flat_map(|dictionary| &dictionary.fields);
+        fields.map(|field| &*field.name).collect()
     }
 
     /// The same wire with these keys, for layers that ask a key log.

@@ -6,3 +6,6 @@
 mod divergence;
 mod exact;
 mod recorded;
+mod snapshots;
+mod together;
+mod walks;

@@ -94,6 +94,23 @@ impl BitWriter {
         }
     }
 
+    /// What was written before: so many bits of `bytes`, which fill up the last one with zeros.
+    /// `None` where they do not.
+    pub fn of(bytes: Vec<u8>, bits: usize) -> Option<BitWriter> {
+        let filled = bytes.len() == bits.div_ceil(8);
+        let used = (bits % 8) as u32;
+        let rest = bytes
+            .last()
+            .filter(|_| used > 0)
+            .map_or(0, |last| last >> used);
+        (filled && rest == 0).then_some(BitWriter { bytes, bits })
+    }
+
+    /// The bytes so far, the last one filled up with zero bits.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
     /// The bytes, the last one filled up with zero bits.
     pub fn finish(self) -> Vec<u8> {
         self.bytes

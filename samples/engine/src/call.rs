@@ -1,5 +1,7 @@
 //! What the game can ask of the layer, in bytes that a recording keeps.
 
+use std::fmt;
+
 use crate::bits::{BitReader, BitWriter, Malformed};
 use crate::message::{Argument, ObjectId, Peer, read_text, write_text};
 use crate::types::Value;
@@ -170,6 +172,51 @@ impl Call {
     }
 }
 
+impl fmt::Display for Call {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Call::Spawn { kind, values } => {
+                write!(f, "spawn type {kind} (")?;
+                listed(values, f)?;
+                f.write_str(")")
+            }
+            Call::Set {
+                object,
+                field,
+                value,
+            } => write!(f, "set {} field {field} = {value}", object.0),
+            Call::Destroy { object } => write!(f, "destroy {}", object.0),
+            Call::Request { object } => write!(f, "request {}", object.0),
+            Call::Migrate { object, to } => write!(f, "migrate {} to peer {}", object.0, to.0),
+            Call::Rpc {
+                to,
+                reliable,
+                name,
+                arguments,
+            } => {
+                let how = if *reliable { "" } else { "unreliable " };
+                write!(f, "{how}rpc {}(", name.escape_debug())?;
+                listed(arguments, f)?;
+                match to {
+                    Some(peer) => write!(f, ") to peer {}", peer.0),
+                    None => f.write_str(") to all"),
+                }
+            }
+            Call::Leave => f.write_str("leave"),
+        }
+    }
+}
+
+fn listed(values: &[impl fmt::Display], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    for (place, value) in values.iter().enumerate() {
+        if place > 0 {
+            f.write_str(", ")?;
+        }
+        write!(f, "{value}")?;
+    }
+    Ok(())
+}
+
 fn write_value(value: &Value, out: &mut BitWriter) {
     match value {
         Value::Number(number) => {
@@ -253,6 +300,29 @@ mod tests {
         ] {
             assert_eq!(Call::decode(&call.encode()), Ok(call));
         }
+    }
+
+    #[test]
+    fn a_call_in_words() {
+        let object = ObjectId(42);
+        let value = Value::Vector(vec![1.0, -0.5]);
+        let field = 0;
+        let set = Call::Set {
+            object,
+            field,
+            value,
+        };
+        assert_eq!(set.to_string(), "set 42 field 0 = (1, -0.5)");
+        let rpc = Call::Rpc {
+            to: Some(Peer(3)),
+            reliable: false,
+            name: "say".into(),
+            arguments: vec![Argument::Int(1), Argument::Text("a\nb".into())],
+        };
+        assert_eq!(
+            rpc.to_string(),
+            "unreliable rpc say(1, \"a\\nb\") to peer 3"
+        );
     }
 
     #[test]

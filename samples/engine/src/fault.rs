@@ -33,4 +33,8 @@ pub enum Fault {
     CounterNotRaised,
     /// It sends UPDATEs of objects whose CREATE is not acked.
     UpdateBeforeCreate,
+    /// It takes an UPDATE that was lost for one that arrived, and does not send its values again.
+    ForgetLostUpdate,
+    /// It does what an UPDATE says and does not tell its game, in one packet of eight.
+    SwallowUpdates,
 }

@@ -35,7 +35,9 @@ mod object;
 mod packet;
 mod sequence;
 mod start;
+mod state;
 mod stream;
+mod told;
 mod types;
 mod world;
 

@@ -1,5 +1,7 @@
 //! A link to one peer: packets out and in, acks, loss, and the reliable stream both ways.
 
+mod saved;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 

@@ -1,5 +1,7 @@
 //! Messages, as `samples/wires/boxes.wire` lays them out.
 
+use std::fmt;
+
 use crate::bits::{BitReader, BitWriter, Malformed};
 use crate::start::Topology;
 use crate::types::{Types, Value};
@@ -110,6 +112,18 @@ pub enum Argument {
     Bool(bool),
     Text(String),
     Object(ObjectId),
+}
+
+impl fmt::Display for Argument {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Argument::Int(number) => write!(f, "{number}"),
+            Argument::Float(number) => write!(f, "{number}"),
+            Argument::Bool(yes) => write!(f, "{yes}"),
+            Argument::Text(text) => write!(f, "{text:?}"),
+            Argument::Object(object) => write!(f, "object {}", object.0),
+        }
+    }
 }
 
 const CONNECT: u64 = 0;

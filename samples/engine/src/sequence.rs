@@ -1,5 +1,8 @@
 //! Sequence numbers of sixteen bits that wrap around, and the numbers behind them that do not.
 
+use crate::bits::Malformed;
+use crate::state::{StateReader, StateWriter};
+
 /// The full number nearest to `near` whose lowest sixteen bits are `short`.
 pub fn unwrap_near(short: u16, near: u64) -> u64 {
     let ahead = short.wrapping_sub(near as u16);
@@ -52,6 +55,19 @@ impl Received {
     pub fn ack(&self) -> Option<(u16, u32)> {
         self.newest
             .map(|newest| (newest as u16, (self.window >> 1) as u32))
+    }
+}
+
+impl Received {
+    pub(crate) fn save(&self, out: &mut StateWriter) {
+        out.optional(self.newest);
+        out.fixed(&self.window.to_le_bytes());
+    }
+
+    pub(crate) fn restore(from: &mut StateReader<'_>) -> Result<Received, Malformed> {
+        let newest = from.optional()?;
+        let window = u128::from_le_bytes(from.array()?);
+        Ok(Received { newest, window })
     }
 }
 

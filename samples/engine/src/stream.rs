@@ -1,5 +1,7 @@
 //! The reliable, ordered stream of a link: both of its ends.
 
+mod saved;
+
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::bits::{BitReader, BitWriter};

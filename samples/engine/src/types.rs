@@ -1,5 +1,7 @@
 //! Object types, declared in a file; how their fields travel follows from the declaration.
 
+use std::fmt;
+
 use serde::Deserialize;
 
 use crate::bits::{BitReader, BitWriter, Malformed};
@@ -89,6 +91,20 @@ pub enum Value {
     Integer(i64),
     /// Of a text field.
     Text(String),
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Number(number) => write!(f, "{number}"),
+            Value::Integer(number) => write!(f, "{number}"),
+            Value::Text(text) => write!(f, "{text:?}"),
+            Value::Vector(numbers) => {
+                let numbers: Vec<String> = numbers.iter().map(f64::to_string).collect();
+                write!(f, "({})", numbers.join(", "))
+            }
+        }
+    }
 }
 
 /// A declaration that cannot be used.

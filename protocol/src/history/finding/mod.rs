@@ -14,10 +14,11 @@ mod told_twice;
 mod two_owners;
 mod undecodable_packet;
 mod update_before_create;
+mod values_differ;
 mod words;
 mod zombie_object;
 
-pub(crate) use words::length;
+pub(crate) use words::{Told, length, told, word};
 
 use super::claims::Claims;
 use super::streams::Streams;
@@ -25,7 +26,7 @@ use super::{Finding, History, Level};
 use crate::session::{PacketId, Session, SessionTime};
 
 /// The ids of all rules.
-pub const RULES: [&str; 15] = [
+pub const RULES: [&str; 16] = [
     ack_of_unreceived::RULE,
     clock_disagreement::RULE,
     duplicate_sequence::RULE,
@@ -40,6 +41,7 @@ pub const RULES: [&str; 15] = [
     two_owners::RULE,
     undecodable_packet::RULE,
     update_before_create::RULE,
+    values_differ::RULE,
     zombie_object::RULE,
 ];
 
@@ -97,6 +99,7 @@ pub(super) fn all(case: &Case<'_>) -> Vec<Found> {
     all.extend(rules.iter().flat_map(|rule| rule(case)));
     let explained = explained(&all);
     all.extend(objects_differ_at_rest::find(case, &explained));
+    all.extend(values_differ::find(case, &explained));
     for found in &mut all {
         doubt(session, &mut found.finding);
         at_the_wire(session, &mut found.finding);

@@ -13,14 +13,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::words::{and_more, told};
 use super::{Case, Found};
-use crate::history::settled::{Settled, Settlement};
+use crate::history::settled::{Settled, Settlement, present};
 use crate::history::{Belief, Finding, History, Level, Object};
-use crate::session::{NodeId, Session, SessionTime};
+use crate::session::{NodeId, Session};
 
 pub(super) const RULE: &str = "objects-differ-at-rest";
-
-/// A node whose reel ends earlier than the last by more is not there at the end.
-const LATE_NS: i64 = 500_000_000;
 
 /// Objects that are never told of where so many in a hundred are, are missing.
 const TOLD_MIN: u64 = 90;
@@ -80,19 +77,6 @@ pub(super) fn find(case: &Case<'_>, explained: &BTreeSet<u64>) -> Vec<Found> {
     let found = found.filter(|(it, _)| it.how != How::Missing || is_told);
     let found = found.filter_map(|(it, objects)| finding(session, history, it, &objects));
     found.map(Found::from).collect()
-}
-
-/// The nodes that are there when the session ends.
-fn present(session: &Session, history: &History) -> Vec<NodeId> {
-    let departed = crate::history::lanes::departures_of_nodes(session, history);
-    let nodes = (0u16..).map(NodeId).zip(&session.nodes);
-    let recorded: Vec<_> = nodes.filter(|(_, node)| node.recorded).collect();
-    let last = recorded.iter().map(|(_, node)| node.span.end).max();
-    let stays = |end: SessionTime| last.is_some_and(|last| last.0.saturating_sub(end.0) <= LATE_NS);
-    let there = recorded.into_iter().filter(|(id, node)| {
-        node.peer.is_some() && stays(node.span.end) && !departed.contains_key(id)
-    });
-    there.map(|(id, _)| id).collect()
 }
 
 fn beliefs(object: &Object, present: &[NodeId]) -> Vec<(NodeId, Option<Belief>)> {

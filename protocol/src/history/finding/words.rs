@@ -7,7 +7,7 @@ use crate::session::{MessageId, NodeId, PacketId, Session, Stamp};
 
 /// A delivery about an object, with what the rules ask of it.
 #[derive(Clone, Copy)]
-pub(super) struct Told {
+pub(crate) struct Told {
     pub delivery: Delivery,
     pub role: Role,
     pub counter: Option<u64>,
@@ -37,7 +37,7 @@ pub(super) fn told_of<'a>(
 }
 
 /// One delivery.
-pub(super) fn told(session: &Session, history: &History, place: u32) -> Option<Told> {
+pub(crate) fn told(session: &Session, history: &History, place: u32) -> Option<Told> {
     let delivery = history.deliveries.get(place as usize)?;
     let facts = history.facts(session, delivery.message)?;
     let packet = session.carrier(delivery.message)?;
@@ -126,6 +126,30 @@ fn crossing(
     }
 }
 
+/// A message at its sender, or where it first arrived, as a piece of a finding's proof.
+pub(super) fn crossing_of(
+    session: &Session,
+    message: MessageId,
+    node: NodeId,
+    what: &str,
+) -> Option<Evidence> {
+    let carried = session.message(message)?;
+    let (from, to) = session.link(carried.packet)?;
+    let at = match node {
+        node if node == from => session.departed(carried.packet)?.1,
+        node if node == to => session.packet(carried.packet)?.received?,
+        _ => return None,
+    };
+    Some(Evidence {
+        what: format!("{} {what}", word(session.role(&carried.facts))),
+        message,
+        packet: carried.packet,
+        node,
+        number: at.number,
+        time: at.time,
+    })
+}
+
 /// `; so with 3 more`, where there are more than the one that is told.
 pub(super) fn and_more(count: u64) -> String {
     match count {
@@ -135,7 +159,7 @@ pub(super) fn and_more(count: u64) -> String {
 }
 
 /// What people call a message of this role.
-pub(super) fn word(role: Role) -> &'static str {
+pub(crate) fn word(role: Role) -> &'static str {
     match role {
         Role::Connect => "CONNECT",
         Role::Disconnect => "LEAVE",
@@ -144,6 +168,7 @@ pub(super) fn word(role: Role) -> &'static str {
         Role::Destroy => "DESTROY",
         Role::Migrate => "MIGRATE",
         Role::MigrateOrder => "the order to migrate",
+        Role::Baseline => "BASELINE",
         Role::Rpc => "RPC",
         Role::Fragment => "FRAGMENT",
         Role::Ack => "ACK",

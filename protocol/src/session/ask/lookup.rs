@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use netreel_reel::{EventNumber, OwnedRecord, Reel};
+use netreel_reel::{EventNumber, OwnedRecord, Reel, Time};
 use netreel_wire::{ConnectionState, Context, Decoded, Kind, MessageFacts, PacketFacts, Role};
 
 use super::traffic::{self, Traffic};
@@ -125,6 +125,11 @@ impl Session {
     pub(crate) fn clock(&self, node: NodeId) -> Option<&ClockMap> {
         let track = self.rows.tracks.get(self.track(node)?)?;
         Some(&track.clock)
+    }
+
+    /// The session's time of an event of a node's reel; `None` where it was not recorded.
+    pub fn time_of(&self, node: NodeId, time: Time, number: EventNumber) -> Option<SessionTime> {
+        Some(self.clock(node)?.time(time, || number))
     }
 
     /// The same of an observer's.

@@ -2,5 +2,7 @@
 
 pub(super) mod lookup;
 pub(super) mod moments;
+pub(super) mod reels;
+mod rpc;
 pub(super) mod some;
 pub(super) mod traffic;

@@ -1,6 +1,7 @@
 //! What the wire says of packets, worked out when somebody asks.
 
 pub(super) mod asking;
+pub(super) mod decoded;
 pub(super) mod kept;
 pub(super) mod shape;
 pub(super) mod told;

@@ -362,6 +362,18 @@ impl Rows {
         })
     }
 
+    /// The packet that an event of a track sent, received or saw; the first, where it is of several.
+    pub fn packet_of(&self, track: usize, number: EventNumber) -> Option<PacketId> {
+        let known = self.tracks.get(track)?;
+        [Side::Send, Side::Receive, Side::Seen]
+            .into_iter()
+            .find_map(|side| {
+                let place = known.side(side).find(number)?;
+                let packet = known.packets[side as usize].get(place);
+                Some(PacketId(packet as u32))
+            })
+    }
+
     /// How many bytes of memory each part takes, with its name.
     pub fn memory(&self) -> Vec<(&'static str, usize)> {
         let mut memory = vec![

@@ -14,7 +14,7 @@ use super::neighbours::Known;
 use crate::session::clock::Alignment;
 use crate::session::clock::pieces::{Gathered, Pieces};
 use crate::session::parallel;
-use crate::session::read::ends::{RawEnd, Side};
+use crate::session::read::ends::Side;
 use crate::session::read::scan::Scan;
 use crate::session::read::source::Source;
 use crate::session::who::meeting::meet;

@@ -10,28 +10,57 @@ use crate::report::Span;
 use crate::suggest::nearest;
 use crate::syntax::ast::{self, Annotation, ExprKind, Struct};
 
+/// What the annotations of a field say.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct FieldSays {
+    pub meaning: Option<Meaning>,
+    /// The place in the wire's properties.
+    pub property: Option<u16>,
+    pub is_value: bool,
+}
+
 impl<'a> Checker<'a, '_> {
     /// What a field means.
     pub(super) fn field_annotations(
         &mut self,
         field: &ast::Field<'a>,
         field_type: &Type,
-    ) -> Option<Meaning> {
+    ) -> FieldSays {
         let mut meaning: Option<(Meaning, Span)> = None;
         let mut taken = BTreeMap::new();
+        let mut says = FieldSays::default();
+        let mut of_object: Option<Span> = None;
         for annotation in &field.annotations {
             self.claim_annotation(&mut taken, annotation);
-            let Some(Word::Meaning(found)) = self.word(annotation, Place::Field) else {
-                continue;
+            let found = match self.word(annotation, Place::Field) {
+                Some(Word::Meaning(found)) => found,
+                Some(word @ (Word::Property | Word::Value)) => {
+                    if let Some(first) = of_object.or(meaning.map(|(_, span)| span)) {
+                        self.report_second_meaning(annotation.span, first);
+                    }
+                    of_object = Some(annotation.span);
+                    match word {
+                        Word::Property => {
+                            says.property = self.property(annotation, field, field_type);
+                        }
+                        _ => {
+                            self.no_arguments(annotation);
+                            says.is_value = self.is_value(annotation, field, field_type);
+                        }
+                    }
+                    continue;
+                }
+                _ => continue,
             };
             self.no_arguments(annotation);
             if let Some((first, span)) = meaning {
                 if first != found {
-                    self.report(annotation.span, "a field means one thing")
-                        .label("expected one annotation")
-                        .related(span, "the first");
+                    self.report_second_meaning(annotation.span, span);
                 }
                 continue;
+            }
+            if let Some(first) = of_object {
+                self.report_second_meaning(annotation.span, first);
             }
             meaning = Some((found, annotation.span));
             if matches!(field_type, Type::Broken) {
@@ -55,7 +84,14 @@ impl<'a> Checker<'a, '_> {
                     .related(repeat.span, "repeated here");
             }
         }
-        meaning.map(|(meaning, _)| meaning)
+        says.meaning = meaning.map(|(meaning, _)| meaning);
+        says
+    }
+
+    fn report_second_meaning(&mut self, span: Span, first: Span) {
+        self.report(span, "a field means one thing")
+            .label("expected one annotation")
+            .related(first, "the first");
     }
 
     /// Whether a struct is a message, or a range of packets.
@@ -188,7 +224,7 @@ impl<'a> Checker<'a, '_> {
         }
     }
 
-    fn no_arguments(&mut self, annotation: &Annotation<'a>) {
+    pub(super) fn no_arguments(&mut self, annotation: &Annotation<'a>) {
         if let Some(argument) = annotation.arguments.first() {
             let name = annotation.name.text;
             self.report(argument.span, format!("`@{name}` takes no arguments"))

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::Checker;
+use super::annotations::FieldSays;
 use super::expressions::{Scope, ValueType};
 use super::layers::layered;
 use super::model::{Expression, Field, FieldId, Length, Step, Struct, StructId, Type};
@@ -179,7 +180,11 @@ impl<'a> Checker<'a, '_> {
             let layer = self.layer_use(through, declared, &field_type, &body.scope);
             window = layer.map(|layer| layered(window, layer, declared.name.text));
         }
-        let meaning = self.field_annotations(declared, &field_type);
+        let FieldSays {
+            meaning,
+            property,
+            is_value,
+        } = self.field_annotations(declared, &field_type);
         let repeat_span = declared.repeat.as_ref().map(|repeat| repeat.span);
         body.fields.push(Field {
             name: declared.name.text.into(),
@@ -201,6 +206,8 @@ impl<'a> Checker<'a, '_> {
             is_gap: declared.gap.is_some(),
             arguments,
             meaning,
+            property,
+            is_value,
             derived: None,
             read: false,
             measured: Vec::new(),

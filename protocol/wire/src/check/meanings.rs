@@ -19,6 +19,8 @@ struct Says {
     message: Option<StructId>,
     /// A range of packets that it holds.
     range: Option<StructId>,
+    /// The place of a property of an object.
+    property: Option<Span>,
 }
 
 impl<'a> Checker<'a, '_> {
@@ -65,6 +67,7 @@ impl<'a> Checker<'a, '_> {
             }
             says[index] = found;
         }
+        self.check_values(structs);
         let read = |protocol: &Protocol| std::iter::once(protocol.root).chain(protocol.joined);
         let roots: BTreeSet<StructId> = protocols.iter().flat_map(read).collect();
         for root in roots {
@@ -85,6 +88,14 @@ impl<'a> Checker<'a, '_> {
         for (meaning, &span) in said.meanings.iter().filter(|(m, _)| of_messages(m)) {
             let message = format!("`@{}` is outside any message", meaning.spelled());
             self.report(span, message)
+                .label(format!(
+                    "`{}` holds this outside its `@message` structs",
+                    root.name
+                ))
+                .help("put `@message` on the struct that is one message");
+        }
+        if let Some(span) = said.property {
+            self.report(span, "`@property` is outside any message")
                 .label(format!(
                     "`{}` holds this outside its `@message` structs",
                     root.name
@@ -142,6 +153,7 @@ impl<'a> Checker<'a, '_> {
                 .label(format!("`{}` holds the range `{range}`", structure.name))
                 .help("where a message acks another one, that is `@acknowledges`");
         }
+        self.check_property_of_message(said.property, &said.meanings, structure, name);
         let of_packets = |meaning: &Meaning| meaning.subject() == Subject::Packet;
         for (meaning, &span) in said.meanings.iter().filter(|(m, _)| of_packets(m)) {
             let message = format!("`@{}` is inside a message", meaning.spelled());
@@ -264,9 +276,19 @@ impl<'a> Checker<'a, '_> {
         if let (Some(meaning), Some(annotation)) = (field.meaning, declared.annotations.first()) {
             self.say(found, meaning, annotation.span, None);
         }
+        let own = declared.annotations.first().map(|it| it.span);
+        let property = own.filter(|_| field.property.is_some());
+        found.property = found.property.or(property);
         let Type::Struct(inner) = field.field_type else {
             return;
         };
+        if let Some(property) = property {
+            self.check_inside_property(
+                property,
+                &structs[inner.0 as usize],
+                &says[inner.0 as usize],
+            );
+        }
         if structs[inner.0 as usize].is_message {
             found.message = Some(inner);
             return;
@@ -278,6 +300,7 @@ impl<'a> Checker<'a, '_> {
         let said = &says[inner.0 as usize];
         found.message = found.message.or(said.message);
         found.range = found.range.or(said.range);
+        found.property = found.property.or(said.property);
         for (&meaning, &span) in &said.meanings {
             if let Some(repeat) = &declared.repeat {
                 let message = format!("`@{}` can be there several times", meaning.spelled());
@@ -287,6 +310,19 @@ impl<'a> Checker<'a, '_> {
                 continue;
             }
             self.say(found, meaning, span, Some(declared.name.span));
+        }
+    }
+
+    /// A property is made of plain values.
+    fn check_inside_property(&mut self, property: Span, inner: &Struct, said: &Says) {
+        if let Some(span) = said.property {
+            self.report(span, "a property cannot hold another property")
+                .label(format!("`{}` is a part of one", inner.name))
+                .related(property, "the property");
+        }
+        if inner.is_message || said.message.is_some() {
+            self.report(property, "a property cannot hold messages")
+                .label(format!("`{}` is or holds a message", inner.name));
         }
     }
 
@@ -354,6 +390,7 @@ impl Says {
     fn join(&mut self, other: Says) {
         self.message = self.message.or(other.message);
         self.range = self.range.or(other.range);
+        self.property = self.property.or(other.property);
         for (meaning, span) in other.meanings {
             self.meanings.entry(meaning).or_insert(span);
         }

@@ -19,6 +19,7 @@ pub(crate) mod model;
 mod names;
 mod nesting;
 mod parameters;
+pub(crate) mod properties;
 mod protocols;
 mod rests;
 mod settings;
@@ -42,6 +43,7 @@ use crate::facts::{Kind, Rules};
 use crate::files::Files;
 use crate::layers::{HuffmanTable, Script};
 use crate::limits::MISTAKES_MAX;
+use crate::property::Property;
 use crate::report::{Report, Span};
 use crate::suggest::did_you_mean;
 use crate::syntax::ast::{Constant, File, Ident};
@@ -110,6 +112,8 @@ struct Checker<'a, 'c> {
     index_is_read: bool,
     kinds: Vec<Kind>,
     rules: Vec<Rules>,
+    /// Each with where it was first declared.
+    properties: Vec<(Property, Span)>,
 }
 
 impl<'a, 'c> Checker<'a, 'c> {
@@ -154,6 +158,7 @@ impl<'a, 'c> Checker<'a, 'c> {
             index_is_read: false,
             kinds: Vec::new(),
             rules: Vec::new(),
+            properties: Vec::new(),
         }
     }
 
@@ -206,6 +211,10 @@ impl<'a, 'c> Checker<'a, 'c> {
             enums,
             kinds: std::mem::take(&mut self.kinds),
             rules: std::mem::take(&mut self.rules),
+            properties: std::mem::take(&mut self.properties)
+                .into_iter()
+                .map(|(property, _)| property)
+                .collect(),
             layers,
             state: state::state_fields(&self.kept),
         })

@@ -8,6 +8,7 @@ use serde_json::Value as Json;
 use crate::facts::{Kind, Meaning, Rules};
 use crate::layers::{HuffmanTable, Script, Transform};
 use crate::layout::{BitOrder, ByteOrder, Encoding, Order};
+use crate::property::Property;
 use crate::state::StateField;
 use crate::syntax::ast::{Arithmetic, Compare};
 use crate::values::codec::Codec;
@@ -35,6 +36,7 @@ pub(crate) struct Model {
     pub(crate) enums: Vec<Enum>,
     pub(crate) kinds: Vec<Kind>,
     pub(crate) rules: Vec<Rules>,
+    pub(crate) properties: Vec<Property>,
     pub(crate) layers: Vec<Layer>,
     /// What connections keep.
     pub(crate) state: Vec<StateField>,
@@ -160,6 +162,10 @@ pub(crate) struct Field {
     /// What the struct that it is gets for its parameters.
     pub(crate) arguments: Vec<Expression>,
     pub(crate) meaning: Option<Meaning>,
+    /// The place in [`Model::properties`] of the property of an object that it says.
+    pub(crate) property: Option<u16>,
+    /// It is the value of the property that its struct is a part of.
+    pub(crate) is_value: bool,
     /// What it is worked out from.
     pub(crate) derived: Option<Derived>,
     /// Some expression reads it.

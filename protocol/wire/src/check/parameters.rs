@@ -51,6 +51,8 @@ impl<'a> Checker<'a, '_> {
                 computed: None,
                 arguments: Vec::new(),
                 meaning: None,
+                property: None,
+                is_value: false,
                 derived: None,
                 read: false,
                 measured: Vec::new(),

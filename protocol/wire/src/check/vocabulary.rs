@@ -18,6 +18,10 @@ pub(super) enum Word {
     RulesOf,
     /// On a member of an enum: `@color("#rrggbb")`.
     Color,
+    /// On a field of a message: `@property(KIND, "UNIT", TOLERANCE)`.
+    Property,
+    /// On a field of a struct that is a property: its value.
+    Value,
 }
 
 /// Where an annotation may stand.
@@ -52,7 +56,7 @@ impl Place {
 /// All words, in the order in which the reference lists them. `@rules` is two words: on a field it
 /// says that the field chooses the rules, on a member which rules the member stands for; and so is
 /// `@ack`.
-pub(super) const WORDS: [(&str, Word); 48] = [
+pub(super) const WORDS: [(&str, Word); 53] = [
     ("sequence", Word::Meaning(Meaning::Sequence)),
     ("ack", Word::Meaning(Meaning::Ack)),
     ("ack_bits", Word::Meaning(Meaning::AckBits)),
@@ -96,6 +100,10 @@ pub(super) const WORDS: [(&str, Word); 48] = [
     ("fragment_index", Word::Meaning(Meaning::FragmentIndex)),
     ("fragment_count", Word::Meaning(Meaning::FragmentCount)),
     ("fragment_data", Word::Meaning(Meaning::FragmentData)),
+    ("snapshot", Word::Meaning(Meaning::Snapshot)),
+    ("base", Word::Meaning(Meaning::Base)),
+    ("property", Word::Property),
+    ("value", Word::Value),
     ("color", Word::Color),
     ("connect", Word::Role(Role::Connect)),
     ("disconnect", Word::Role(Role::Disconnect)),
@@ -104,6 +112,7 @@ pub(super) const WORDS: [(&str, Word); 48] = [
     ("destroy", Word::Role(Role::Destroy)),
     ("migrate", Word::Role(Role::Migrate)),
     ("migrate_order", Word::Role(Role::MigrateOrder)),
+    ("baseline", Word::Role(Role::Baseline)),
     ("rpc", Word::Role(Role::Rpc)),
     ("fragment", Word::Role(Role::Fragment)),
     ("ack", Word::Role(Role::Ack)),
@@ -115,7 +124,7 @@ pub(super) const WORDS: [(&str, Word); 48] = [
 impl Word {
     pub(super) fn place(self) -> Place {
         match self {
-            Word::Meaning(_) => Place::Field,
+            Word::Meaning(_) | Word::Property | Word::Value => Place::Field,
             Word::Message | Word::Range(_) => Place::Struct,
             Word::Role(_) | Word::RulesOf | Word::Color => Place::Member,
         }

@@ -7,6 +7,7 @@ use super::{Binding, Bindings, FieldKey, Lowering, NotLowered};
 use crate::check::model::{Expression, FieldId, StructId};
 use crate::operation::{NO_FIELD, Operand, Operation, Register};
 use crate::program::{FieldInfo, ScriptPlan, Shown};
+use crate::property::OfProperty;
 use crate::syntax::ast::{Arithmetic, Compare};
 
 impl Lowering<'_> {
@@ -179,6 +180,7 @@ impl Lowering<'_> {
             constant: None,
             rest: None,
             packed_key: None,
+            of_property: OfProperty::default(),
         })
     }
 

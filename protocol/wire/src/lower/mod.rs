@@ -21,9 +21,11 @@ use self::weights::Weights;
 use crate::check::model::{
     FieldId, LayerKind, Length, Model, Number, Protocol, RangeOf, Struct, StructId, Type, Window,
 };
+use crate::check::properties::is_marked;
 use crate::limits::{DEPTH_MAX, OPERATIONS_MAX};
 use crate::operation::{Operand, Register};
 use crate::program::{Dictionary, EnumMember, EnumTable, FieldInfo, Plan, Program, Shown};
+use crate::property::OfProperty;
 
 use crate::values::codec::Codec;
 
@@ -37,6 +39,7 @@ pub(crate) fn lower(model: &Model, protocol: &Protocol) -> Result<Program, NotLo
         dictionary: Arc::new(Dictionary {
             order: protocol.order,
             reorders: shared.reorders,
+            has_properties: !model.properties.is_empty(),
             protocol: (model.protocols.len() > 1).then(|| protocol.name.clone()),
             fields: shared.fields,
             enums: enum_tables(model),
@@ -192,6 +195,7 @@ impl Lowering<'_> {
             constant: None,
             rest: None,
             packed_key: None,
+            of_property: OfProperty::default(),
         });
         if structure.recursive {
             self.call(id, root, None, Vec::new())?;
@@ -316,6 +320,15 @@ impl Lowering<'_> {
                 .window
                 .as_ref()
                 .and_then(|window| packed_key(window, model)),
+            of_property: OfProperty {
+                property: field.property.filter(|_| !of_element),
+                is_marked: match field.field_type {
+                    Type::Struct(inner) => is_marked(model, inner),
+                    _ => false,
+                },
+                is_value: field.is_value,
+                is_plain: !whole_repeat && !matches!(field.field_type, Type::Struct(_)),
+            },
         })
     }
 }

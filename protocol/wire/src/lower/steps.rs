@@ -9,6 +9,7 @@ use super::{Binding, Bindings, FieldKey, Lowering, NotLowered, Sinks};
 use crate::check::model::{Field, FieldId, Length, Repeat, Shared, Step, StructId, Type};
 use crate::operation::{Extent, NO_REGISTER, Operand, Operation, Register};
 use crate::program::{FieldInfo, Padding, Shown};
+use crate::property::OfProperty;
 use crate::values::codec::Codec;
 
 /// Registers, and the fields of all arms whose value they get.
@@ -286,6 +287,7 @@ impl Lowering<'_> {
             constant: None,
             rest: None,
             packed_key: None,
+            of_property: OfProperty::default(),
         });
         self.assembler.push(Operation::Align { bits, pad, field })
     }

@@ -7,6 +7,7 @@ use super::{Bindings, FieldKey, Lowering, NotLowered};
 use crate::check::model::{Expression, Field, LayerUse, StructId, Window};
 use crate::operation::{Operand, Operation, Register};
 use crate::program::{ArgumentPlan, FieldInfo, LayerPlan, Rest, Shown};
+use crate::property::OfProperty;
 
 /// A window whose size is known to the plan.
 pub(super) struct Confined {
@@ -127,6 +128,7 @@ impl Lowering<'_> {
                 constant: None,
                 rest: Some(Rest { key, is_inside }),
                 packed_key: None,
+                of_property: OfProperty::default(),
             })
         };
         let rest = info("rest");

@@ -137,7 +137,12 @@ impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
                 self.say_fragment();
             }
             // These have operations of their own, or say what bits they have.
-            Meaning::Rules | Meaning::MessageKind | Meaning::RpcName | Meaning::FragmentData => {}
+            Meaning::Rules
+            | Meaning::MessageKind
+            | Meaning::Snapshot
+            | Meaning::Base
+            | Meaning::RpcName
+            | Meaning::FragmentData => {}
         }
     }
 

@@ -93,6 +93,11 @@ impl Tree {
         }
     }
 
+    /// Whether the wire declares properties of objects.
+    pub(crate) fn has_properties(&self) -> bool {
+        self.dictionary.has_properties
+    }
+
     pub(crate) fn dictionary(&self) -> &Arc<Dictionary> {
         &self.dictionary
     }

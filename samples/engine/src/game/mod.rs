@@ -128,6 +128,7 @@ pub fn play_tick(
     gates: &Gates,
 ) {
     let time = layer.start().tick_time(tick);
+    io.offer_state(&mut || layer.save());
     io.tick(tick, time);
     layer.tick(io);
     let mut hands = Hands::new(layer, io, gates);

@@ -11,13 +11,14 @@ mod receive;
 mod replicate;
 #[cfg(test)]
 mod replication_tests;
+mod saved;
 #[cfg(test)]
 pub(crate) mod stage;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
-use netreel_transport::{InputError, Layer, Transport};
+use netreel_transport::{InputError, Layer, RestoreError, Transport};
 
 use crate::call::Call;
 use crate::event::Event;
@@ -26,6 +27,7 @@ use crate::link::{Link, LinkState};
 use crate::message::{Body, Message, ObjectId, Peer};
 use crate::object::{Copy, Heard, Object};
 use crate::start::{Mode, Start, StartError, Topology};
+use crate::told::Told;
 use crate::types::Types;
 
 /// The version of the protocol, said in `connect`.
@@ -54,7 +56,7 @@ pub struct NetLayer {
     objects: BTreeMap<ObjectId, Object>,
     heard: BTreeMap<ObjectId, Heard>,
     copies: BTreeMap<(ObjectId, Peer), Copy>,
-    events: VecDeque<Event>,
+    events: Told,
     ended: bool,
     spawned: u64,
     tickets: u64,
@@ -104,7 +106,7 @@ impl NetLayer {
             objects: BTreeMap::new(),
             heard: BTreeMap::new(),
             copies: BTreeMap::new(),
-            events: VecDeque::new(),
+            events: Told::default(),
             ended: false,
             spawned: 0,
             tickets: 0,
@@ -292,6 +294,16 @@ impl Layer for NetLayer {
         if let Err(because) = self.call(decoded) {
             self.events.push_back(Event::Refused { because });
         }
+        Ok(())
+    }
+
+    fn save(&self) -> Option<Vec<u8>> {
+        Some(self.saved())
+    }
+
+    fn restore(&mut self, state: &[u8]) -> Result<(), RestoreError> {
+        let restored = self.restored(state);
+        *self = restored.map_err(|error| RestoreError::Refused(error.to_string()))?;
         Ok(())
     }
 }

@@ -79,7 +79,9 @@ impl NetLayer {
         object.updated_by.insert(link, packet);
         self.versions += 1;
         object.change(changes, self.versions);
-        self.events.push_back(Event::Updated { object: id });
+        if !self.has(Fault::SwallowUpdates) || packet % 8 != 3 {
+            self.events.push_back(Event::Updated { object: id });
+        }
     }
 
     /// DESTROY. Of an unknown object: dropped in mode `host`, a tombstone in mode `owner`.

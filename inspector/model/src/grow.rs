@@ -1,0 +1,93 @@
+//! The same session, further on: a recording that is followed.
+
+use netreel_protocol::session::{PacketId, Session, SessionTime};
+
+use crate::{Model, Selection};
+
+/// What a finding is known by when it has another place.
+type Known = (&'static str, u16, Option<u64>, SessionTime);
+
+impl Model {
+    /// Takes in what has come since, of a model of the same recording further on. Who looks at something goes on looking at it; who looks at the
+    /// end sees the new end, and who has not looked around sees what is told of the whole.
+    pub fn grow(&mut self, further: Model) {
+        let before = self.selection;
+        let packet = before
+            .packet
+            .and_then(|id| self.same_packet(id, further.session()));
+        let finding = self.known_finding(before.finding);
+        let span = self.span();
+        let whole = self.whole();
+        let is_whole = self.visible == whole;
+        let is_end = !is_whole && self.visible.end >= span.end;
+        let visible = self.visible.clone();
+
+        let Model {
+            session,
+            index,
+            judged,
+            names,
+            trigger_lanes,
+            unread,
+            ..
+        } = further;
+        self.session = session;
+        self.index = index;
+        self.names = names;
+        self.trigger_lanes = trigger_lanes;
+        self.unread = unread;
+        self.type_names = Default::default();
+        self.leads = Default::default();
+        self.has_sequences = Default::default();
+        self.minimap = Default::default();
+        self.select_nothing();
+        self.settle(judged);
+        if !self.is_looked_at && self.selection.finding.is_some() {
+            return;
+        }
+        if let Some(packet) = packet {
+            self.select_packet(packet);
+        }
+        let finding = finding.and_then(|known| self.place_of(known));
+        self.selection = Selection {
+            finding,
+            object: before.object,
+            ..self.selection
+        };
+        self.story = self.tell();
+        if is_whole || !self.is_looked_at {
+            self.visible = self.whole();
+        } else if is_end {
+            let ns = self.span().end.0.saturating_sub(span.end.0);
+            let shifted = |time: SessionTime| SessionTime(time.0.saturating_add(ns));
+            self.show(shifted(visible.start)..shifted(visible.end));
+        } else {
+            self.show(visible);
+        }
+        self.arrange_objects();
+    }
+
+    /// Where a packet is in a session that has grown: packets that came late may stand before it.
+    fn same_packet(&self, id: PacketId, grown: &Session) -> Option<PacketId> {
+        let packet = self.session.packet(id)?;
+        let known = (packet.first()?, packet.length);
+        let is_same = |id: &PacketId| {
+            let found = grown.packet(*id);
+            found.is_some_and(|it| it.first().map(|stamp| (stamp, it.length)) == Some(known))
+        };
+        let near = id.0.saturating_sub(4096)..id.0.saturating_add(4096);
+        let near = near.map(PacketId);
+        near.take_while(|id| (id.0 as usize) < grown.packet_count())
+            .find(is_same)
+    }
+
+    fn known_finding(&self, place: Option<usize>) -> Option<Known> {
+        let finding = self.history().findings.get(place?)?;
+        Some((finding.rule, finding.node.0, finding.object, finding.time))
+    }
+
+    fn place_of(&self, known: Known) -> Option<usize> {
+        let mut findings = self.history().findings.iter();
+        findings.position(|it| (it.rule, it.node.0, it.object, it.time) == known)
+    }
+}

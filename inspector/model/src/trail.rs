@@ -1,0 +1,111 @@
+//! The way back: how things stood before each command.
+
+use std::ops::Range;
+
+use netreel_protocol::session::SessionTime;
+
+use crate::{Command, Model, Selection};
+
+/// So many steps back are kept.
+const STEPS_MAX: usize = 256;
+
+/// How things stood.
+#[derive(Clone, Debug, PartialEq)]
+struct Place {
+    selection: Selection,
+    cursor: Option<SessionTime>,
+    visible: Range<SessionTime>,
+    filter: String,
+}
+
+/// Commands of a kind that follow each other are one step back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// Time is moved, a little with each frame.
+    Moves,
+    /// The filter is typed, letter by letter.
+    Types,
+    Other,
+}
+
+/// Where somebody has been.
+#[derive(Debug, Default)]
+pub(crate) struct Trail {
+    back: Vec<Place>,
+    forward: Vec<Place>,
+    last: Option<Kind>,
+}
+
+impl Model {
+    /// Whether there is a way back, and a way forward again.
+    pub fn ways(&self) -> (bool, bool) {
+        (!self.trail.back.is_empty(), !self.trail.forward.is_empty())
+    }
+
+    /// Remembers how things stand before a command.
+    pub(crate) fn leave_trail(&mut self, command: &Command) {
+        let kind = match command {
+            Command::Hover(_) | Command::Back | Command::Forward | Command::ToggleField(_) => {
+                return;
+            }
+            Command::Pan(_) | Command::Zoom { .. } | Command::Show(_) => Kind::Moves,
+            Command::SetFilter(_) => Kind::Types,
+            _ => Kind::Other,
+        };
+        let goes_on = kind != Kind::Other && self.trail.last == Some(kind);
+        self.trail.last = Some(kind);
+        let place = self.place();
+        if goes_on || self.trail.back.last() == Some(&place) {
+            return;
+        }
+        self.trail.forward.clear();
+        self.trail.back.push(place);
+        if self.trail.back.len() > STEPS_MAX {
+            self.trail.back.remove(0);
+        }
+    }
+
+    pub(crate) fn go_back(&mut self) {
+        let now = self.place();
+        // A command that changed nothing is no step.
+        while let Some(place) = self.trail.back.pop() {
+            if place != now {
+                self.trail.forward.push(now);
+                return self.go_to(place);
+            }
+        }
+    }
+
+    pub(crate) fn go_forward(&mut self) {
+        if let Some(place) = self.trail.forward.pop() {
+            let now = self.place();
+            self.trail.back.push(now);
+            self.go_to(place);
+        }
+    }
+
+    fn place(&self) -> Place {
+        Place {
+            selection: self.selection,
+            cursor: self.cursor,
+            visible: self.visible.clone(),
+            filter: self.filter.text.clone(),
+        }
+    }
+
+    fn go_to(&mut self, place: Place) {
+        self.trail.last = None;
+        if self.filter.text != place.filter {
+            self.set_filter(place.filter);
+        }
+        self.select_nothing();
+        if let Some(packet) = place.selection.packet {
+            self.select_packet(packet);
+        }
+        self.selection = place.selection;
+        self.story = self.tell();
+        self.cursor = place.cursor;
+        self.visible = place.visible;
+        self.arrange_objects();
+    }
+}

@@ -1,0 +1,184 @@
+//! One focus beside one story, the way back, and what a filter leaves out.
+
+mod fixture;
+
+use fixture::{B, BOX, DESTROY, X};
+use netreel_inspector_model::{Command, MinimapColumn, Model, Row};
+use netreel_protocol::session::{Message, NodeId, PacketId};
+use netreel_wire::KindId;
+
+fn packet(model: &Model, kind: u16, from: u16, to: u16) -> PacketId {
+    let about = |message: &Message| {
+        message.kind() == Some(KindId(kind)) && message.facts.object == Some(BOX)
+    };
+    let links = |id: PacketId| {
+        model
+            .packet(id)
+            .is_some_and(|p| (p.from, p.to) == (NodeId(from), NodeId(to)))
+    };
+    let mut messages = model.session().messages();
+    messages
+        .find(|message| about(message) && links(message.packet))
+        .map(|message| message.packet)
+        .expect("the script says it")
+}
+
+fn finding(model: &Model, rule: &str) -> usize {
+    let findings = &model.history().findings;
+    findings
+        .iter()
+        .position(|finding| finding.rule == rule)
+        .unwrap_or_else(|| panic!("no {rule} among {findings:?}"))
+}
+
+#[test]
+fn a_story_stays_until_somebody_ends_it() {
+    let mut model = fixture::race_model();
+    let told = model.selection().finding;
+    for id in [packet(&model, DESTROY, B, X), PacketId(0)] {
+        model.apply(Command::SelectPacket(id));
+        assert_eq!(model.selection().finding, told);
+        assert!(!model.story().is_empty());
+    }
+    model.apply(Command::EndStory);
+    assert_eq!(model.selection().finding, None);
+    assert!(model.story().is_empty());
+    assert_eq!(model.selection().packet, Some(PacketId(0)));
+}
+
+#[test]
+fn letting_go_takes_the_cursor_then_the_focus_then_the_story() {
+    let mut model = fixture::race_model();
+    let told = model.selection().finding;
+    model.apply(Command::SetCursor(Some(fixture::ms(300..301).start)));
+    model.apply(Command::LetGo);
+    assert_eq!(model.cursor(), None);
+    assert!(model.selection().packet.is_some());
+    model.apply(Command::LetGo);
+    assert_eq!(model.selection().packet, None);
+    assert_eq!(model.selection().object, None);
+    assert_eq!(model.selection().finding, told);
+    model.apply(Command::LetGo);
+    assert_eq!(model.selection(), Default::default());
+    assert!(model.story().is_empty());
+}
+
+#[test]
+fn an_object_brings_a_packet_about_it() {
+    let mut model = fixture::race_model();
+    for object in [fixture::PLAYERS, fixture::PLAYERS + 2] {
+        model.apply(Command::SelectObject(Some(object)));
+        assert_eq!(model.selection().object, Some(object));
+        let packet = model.selection().packet.expect("a packet about it");
+        let mut messages = model.messages_of(packet);
+        assert!(messages.any(|(_, facts)| facts.object == Some(object)));
+        let message = model.selection().message.expect("its message");
+        let message = model.session().message(message).expect("a message");
+        assert_eq!(
+            (message.packet, message.facts.object),
+            (packet, Some(object))
+        );
+    }
+}
+
+#[test]
+fn back_and_forward_go_through_what_was_looked_at() {
+    let mut model = fixture::race_model();
+    let at_first = (model.selection(), model.visible());
+    model.apply(Command::SelectPacket(PacketId(3)));
+    let packet = (model.selection(), model.visible());
+    for _ in 0..5 {
+        model.apply(Command::Pan(1_000_000));
+    }
+    model.apply(Command::SetFilter("from == A".to_owned()));
+    let filtered = (model.selection(), model.visible());
+    model.apply(Command::Deselect);
+    let stands = |model: &Model| (model.selection(), model.visible());
+    model.apply(Command::Back);
+    assert_eq!(stands(&model), filtered);
+    model.apply(Command::Back);
+    assert_eq!(model.filter().text, "");
+    // Many small moves are one step.
+    model.apply(Command::Back);
+    assert_eq!(stands(&model), packet);
+    assert_eq!(
+        model.detail().bytes(),
+        model.session().payload(PacketId(3)).as_deref()
+    );
+    model.apply(Command::Back);
+    assert_eq!(stands(&model), at_first);
+    assert!(!model.story().is_empty());
+    model.apply(Command::Back);
+    assert_eq!(stands(&model), at_first);
+    for _ in 0..3 {
+        model.apply(Command::Forward);
+    }
+    assert_eq!(stands(&model), filtered);
+    assert_eq!(model.filter().text, "from == A");
+}
+
+#[test]
+fn the_verdict_quotes_the_finding_that_is_looked_at() {
+    let mut model = fixture::race_model();
+    for rule in ["zombie-object", "migrate-before-create"] {
+        let place = finding(&model, rule);
+        model.apply(Command::SelectFinding(place));
+        let sentence = model.history().findings[place].sentence.clone();
+        let (_, verdict) = model.verdict();
+        assert!(verdict.ends_with(&sentence), "{verdict}");
+    }
+}
+
+#[test]
+fn the_steps_below_a_finding_are_those_of_the_timeline() {
+    let mut model = fixture::race_model();
+    for rule in ["zombie-object", "migrate-before-create"] {
+        let place = finding(&model, rule);
+        model.apply(Command::SelectFinding(place));
+        let rows = model.evidence_rows(place);
+        let steps: Vec<usize> = rows.iter().filter_map(|row| row.step).collect();
+        assert_eq!(
+            steps,
+            (1..=model.story().len()).collect::<Vec<_>>(),
+            "{rule}"
+        );
+        assert!(rows.iter().any(|row| row.own));
+    }
+}
+
+#[test]
+fn a_filter_narrows_findings_objects_and_the_strip_of_the_session() {
+    let mut model = fixture::race_model();
+    model.apply(Command::Deselect);
+    let (findings, objects) = (model.finding_rows_count(), model.shown_object_count());
+    assert!(model.minimap_taken(500.0).is_none());
+    let player = fixture::PLAYERS;
+    model.apply(Command::SetFilter(format!("object == {player}")));
+    assert_eq!(model.finding_rows_count(), 0);
+    assert_eq!(model.object_rows(), [Row::Object(player)]);
+    let taken = model.minimap_taken(500.0).expect("some are left out");
+    let events =
+        |columns: &[MinimapColumn]| columns.iter().map(|column| column.events).sum::<u32>();
+    assert!(events(&taken) < events(&model.minimap(500.0)));
+    model.apply(Command::SetFilter(format!("object == {BOX}")));
+    assert_eq!(model.finding_rows_count(), findings);
+    model.apply(Command::SetFilter(String::new()));
+    assert_eq!(model.shown_object_count(), objects);
+}
+
+#[test]
+fn the_rows_in_view_are_those_of_the_visible_time() {
+    let mut model = fixture::race_model();
+    model.apply(Command::Show(fixture::ms(300..400)));
+    let rows = model.rows_in_view();
+    assert!(!rows.is_empty() && rows.end < model.row_count());
+    for row in 0..model.row_count() {
+        let packet = model.packet_at(row).and_then(|id| model.packet(id));
+        let begins = packet
+            .and_then(|packet| packet.first())
+            .expect("a time")
+            .time;
+        let is_in_view = model.visible().contains(&begins);
+        assert_eq!(rows.contains(&row), is_in_view, "row {row} at {begins:?}");
+    }
+}

@@ -1,0 +1,195 @@
+//! The colours themselves, and how far apart they are.
+
+use egui::Color32;
+
+/// A set of colours; [`crate::theme`] says what each is for.
+#[derive(Debug)]
+pub struct Palette {
+    pub background: Color32,
+    pub panel: Color32,
+    pub head: Color32,
+    pub stripe: Color32,
+    pub line: Color32,
+    pub faint: Color32,
+    pub text: Color32,
+    pub weak: Color32,
+    pub dim: Color32,
+    pub selected: Color32,
+    pub accent: Color32,
+    pub related: Color32,
+    pub error: Color32,
+    pub warning: Color32,
+    pub info: Color32,
+    pub plain: Color32,
+    pub ink: Color32,
+    /// Behind text that is typed.
+    pub input: Color32,
+    pub owners: [Color32; 8],
+}
+
+const fn rgb(color: u32) -> Color32 {
+    Color32::from_rgb((color >> 16) as u8, (color >> 8) as u8, color as u8)
+}
+
+/// Light on dark.
+pub static DARK: Palette = Palette {
+    background: rgb(0x14_171c),
+    panel: rgb(0x19_1d23),
+    head: rgb(0x20_252d),
+    stripe: rgb(0x1d_2128),
+    line: rgb(0x34_3c48),
+    faint: rgb(0x25_2b33),
+    text: rgb(0xd3_d9e1),
+    weak: rgb(0x9d_a7b5),
+    dim: rgb(0x92_9bab),
+    selected: rgb(0x22_3450),
+    accent: rgb(0x6c_b2f0),
+    related: rgb(0x22_2c39),
+    error: rgb(0xff_6a64),
+    warning: rgb(0xf2_b134),
+    info: rgb(0x8b_a3bd),
+    plain: rgb(0x7b_8797),
+    ink: rgb(0xf2_f5f8),
+    input: rgb(0x0f_1216),
+    owners: [
+        rgb(0x5a_7da6),
+        rgb(0x4c_9384),
+        rgb(0x8a_73b0),
+        rgb(0xa1_854a),
+        rgb(0x6f_8f52),
+        rgb(0x9c_6b80),
+        rgb(0x4f_8ca3),
+        rgb(0x80_806a),
+    ],
+};
+
+/// Dark on light.
+pub static LIGHT: Palette = Palette {
+    background: rgb(0xe9_ecf0),
+    panel: rgb(0xfb_fcfd),
+    head: rgb(0xee_f1f4),
+    stripe: rgb(0xf4_f6f8),
+    line: rgb(0xc3_cad3),
+    faint: rgb(0xe2_e6eb),
+    text: rgb(0x1b_222c),
+    weak: rgb(0x48_5261),
+    dim: rgb(0x55_6070),
+    selected: rgb(0xcd_e0f6),
+    accent: rgb(0x1f_6bb5),
+    related: rgb(0xe6_eef8),
+    error: rgb(0xc2_2620),
+    warning: rgb(0x8a_5a00),
+    info: rgb(0x4a_627c),
+    plain: rgb(0x6a_7483),
+    ink: rgb(0x0e_131a),
+    input: rgb(0xff_ffff),
+    owners: [
+        rgb(0x5a_7da6),
+        rgb(0x3d_8575),
+        rgb(0x8a_73b0),
+        rgb(0x95_793e),
+        rgb(0x62_8146),
+        rgb(0x9c_6b80),
+        rgb(0x41_7e95),
+        rgb(0x77_7761),
+    ],
+};
+
+/// How far apart two colours are, from 1 to 21: the contrast ratio of WCAG 2.
+pub fn contrast(a: Color32, b: Color32) -> f32 {
+    let (a, b) = (luminance(a), luminance(b));
+    (a.max(b) + 0.05) / (a.min(b) + 0.05)
+}
+
+/// The relative luminance of WCAG 2, from 0 to 1.
+fn luminance(color: Color32) -> f32 {
+    let linear = |part: u8| {
+        let part = f32::from(part) / 255.0;
+        match part <= 0.040_45 {
+            true => part / 12.92,
+            false => ((part + 0.055) / 1.055).powf(2.4),
+        }
+    };
+    0.2126 * linear(color.r()) + 0.7152 * linear(color.g()) + 0.0722 * linear(color.b())
+}
+
+/// A colour that has at least this contrast with what is behind it: itself, or as much of it as
+/// leaves room for the light or the dark that it lacks.
+pub fn readable(color: Color32, behind: Color32, least: f32) -> Color32 {
+    let towards = match luminance(behind) < 0.18 {
+        true => Color32::WHITE,
+        false => Color32::BLACK,
+    };
+    let steps = (0..=20).map(|step| color.lerp_to_gamma(towards, step as f32 / 20.0));
+    let mut steps = steps.map(|mixed| mixed.to_opaque());
+    let found = steps.find(|mixed| contrast(*mixed, behind) >= least);
+    found.unwrap_or(towards)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(what: &str, color: Color32, behind: Color32, least: f32) {
+        let ratio = contrast(color, behind);
+        assert!(ratio >= least, "{what}: {ratio:.2}, not {least}");
+    }
+
+    #[test]
+    fn text_can_be_read_on_everything_that_it_stands_on() {
+        for (name, palette) in [("dark", &DARK), ("light", &LIGHT)] {
+            let behind = [
+                ("background", palette.background),
+                ("panel", palette.panel),
+                ("head", palette.head),
+                ("stripe", palette.stripe),
+                ("selected", palette.selected),
+                ("related", palette.related),
+            ];
+            let texts = [
+                ("text", palette.text),
+                ("weak", palette.weak),
+                ("dim", palette.dim),
+                ("ink", palette.ink),
+            ];
+            for (under, fill) in behind {
+                for (over, color) in texts {
+                    check(&format!("{name}: {over} on {under}"), color, fill, 4.5);
+                }
+            }
+            for (over, color) in [
+                ("error", palette.error),
+                ("warning", palette.warning),
+                ("accent", palette.accent),
+            ] {
+                let what = format!("{name}: {over} on panel");
+                check(&what, color, palette.panel, 4.5);
+            }
+        }
+    }
+
+    #[test]
+    fn ribbons_are_told_from_the_panel_and_carry_text() {
+        for palette in [&DARK, &LIGHT] {
+            for (peer, color) in palette.owners.into_iter().enumerate() {
+                check(&format!("owner {peer}"), color, palette.panel, 2.0);
+                let what = format!("text on owner {peer}");
+                check(&what, crate::theme::ink_on(color), color, 4.2);
+            }
+        }
+    }
+
+    #[test]
+    fn a_colour_that_cannot_be_seen_becomes_one_that_can() {
+        for behind in [DARK.panel, LIGHT.panel, Color32::from_rgb(0x80, 0x80, 0x80)] {
+            for color in [Color32::WHITE, Color32::BLACK, behind, Color32::RED] {
+                check("readable", readable(color, behind, 4.5), behind, 3.9);
+            }
+        }
+        assert_eq!(
+            readable(Color32::WHITE, Color32::BLACK, 4.5),
+            Color32::WHITE
+        );
+    }
+}

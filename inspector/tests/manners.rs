@@ -1,0 +1,442 @@
+//! What a hand does: keys, drags, the wheel, sizes, and what is asked of whoever runs the window.
+
+#[path = "../model/tests/fixture/mod.rs"]
+mod fixture;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use egui::accesskit::Role;
+use egui::{Event, Key, Modifiers, MouseWheelUnit, Pos2, TouchPhase, Vec2, vec2};
+use egui_kittest::Harness;
+use egui_kittest::kittest::{NodeT, Queryable};
+use fixture::BOX;
+use netreel_inspector::{Answer, Inspector, Request, Settings, View, theme};
+use netreel_inspector_model::{Command, Model};
+use netreel_protocol::session::PacketId;
+
+/// A file that somebody lets go of over the window.
+#[derive(Debug)]
+struct Dropped(PathBuf);
+
+impl egui::DroppedFile for Dropped {
+    fn path(&self) -> &Path {
+        &self.0
+    }
+
+    fn bytes(&self) -> Result<Vec<u8>, String> {
+        Err("nobody reads it".to_owned())
+    }
+}
+
+fn open(view: View) -> Harness<'static, Inspector> {
+    open_model(fixture::race_model(), view)
+}
+
+fn open_model(model: Model, view: View) -> Harness<'static, Inspector> {
+    let inspector = Inspector::new(model, view);
+    let mut harness = Harness::builder()
+        .with_size(vec2(1600.0, 1000.0))
+        .with_max_steps(16)
+        .with_context_setup(theme::apply)
+        .build_ui_state(
+            |ui, inspector: &mut Inspector| inspector.show(ui),
+            inspector,
+        );
+    harness.run();
+    harness
+}
+
+fn apply(harness: &mut Harness<'_, Inspector>, command: Command) {
+    harness.state_mut().model_mut().apply(command);
+    harness.run();
+}
+
+fn press(harness: &mut Harness<'_, Inspector>, key: Key) {
+    harness.key_press(key);
+    harness.run();
+}
+
+fn model<'a>(harness: &'a Harness<'_, Inspector>) -> &'a Model {
+    harness.state().model()
+}
+
+/// Takes hold of a place and lets go of it elsewhere.
+fn drag(harness: &mut Harness<'_, Inspector>, from: Pos2, by: Vec2) {
+    harness.drag_at(from);
+    harness.run();
+    harness.hover_at(from + by * 0.5);
+    harness.run();
+    harness.hover_at(from + by);
+    harness.run();
+    harness.drop_at(from + by);
+    harness.run();
+}
+
+fn wheel(harness: &mut Harness<'_, Inspector>, at: Pos2, lines: f32) {
+    harness.hover_at(at);
+    harness.run();
+    harness.event(Event::MouseWheel {
+        unit: MouseWheelUnit::Line,
+        delta: vec2(0.0, lines),
+        phase: TouchPhase::Move,
+        source: egui::MouseWheelSource::Unknown,
+        modifiers: Modifiers::default(),
+    });
+    harness.run();
+}
+
+fn filter_focused(harness: &Harness<'_, Inspector>) -> bool {
+    harness.get_by_role(Role::TextInput).is_focused()
+}
+
+#[test]
+fn escape_in_the_filter_box_leaves_the_box_alone() {
+    let mut harness = open(View::Timeline);
+    let told = model(&harness).selection();
+    harness.get_by_role(Role::TextInput).focus();
+    harness.run();
+    press(&mut harness, Key::Escape);
+    assert!(!filter_focused(&harness));
+    assert_eq!(model(&harness).selection(), told);
+    // The next one lets go of what is in focus, and the story stays.
+    press(&mut harness, Key::Escape);
+    assert_eq!(model(&harness).selection().packet, None);
+    assert_eq!(model(&harness).selection().finding, told.finding);
+    press(&mut harness, Key::Escape);
+    assert_eq!(model(&harness).selection().finding, None);
+}
+
+#[test]
+fn a_click_near_an_arrow_keeps_the_story() {
+    let mut harness = open(View::Timeline);
+    let told = model(&harness).selection().finding;
+    let lanes = harness.get_by_label("timeline").rect();
+    for part in 1..20 {
+        let x = lanes.left() + theme::GUTTER + part as f32 * 60.0;
+        let at = Pos2::new(x, lanes.center().y);
+        harness.drag_at(at);
+        harness.run();
+        harness.drop_at(at);
+        harness.run();
+    }
+    assert_eq!(model(&harness).selection().finding, told);
+}
+
+#[test]
+fn the_cross_ends_the_story_and_another_takes_the_cursor_away() {
+    let mut harness = open(View::Timeline);
+    let cursor = Some(fixture::ms(300..301).start);
+    apply(&mut harness, Command::SetCursor(cursor));
+    harness.get_by_label("take the cursor away").click();
+    harness.run();
+    assert_eq!(model(&harness).cursor(), None);
+    harness.get_by_label("end the story").click();
+    harness.run();
+    assert_eq!(model(&harness).selection().finding, None);
+}
+
+#[test]
+fn a_right_click_takes_the_cursor_away() {
+    let mut harness = open(View::Timeline);
+    let cursor = Some(fixture::ms(300..301).start);
+    apply(&mut harness, Command::SetCursor(cursor));
+    harness.get_by_label("timeline").click_secondary();
+    harness.run();
+    assert_eq!(model(&harness).cursor(), None);
+}
+
+#[test]
+fn a_click_on_an_object_brings_packet_table_and_tree_along() {
+    let mut harness = open(View::Timeline);
+    let object = fixture::PLAYERS + 1;
+    harness.get_by_label(&format!("object {object}")).click();
+    harness.run();
+    let model = model(&harness);
+    assert_eq!(model.selection().object, Some(object));
+    let packet = model.selection().packet.expect("a packet about it");
+    let mut messages = model.messages_of(packet);
+    assert!(messages.any(|(_, facts)| facts.object == Some(object)));
+    assert_ne!(object, BOX);
+}
+
+#[test]
+fn keys_work_while_a_control_has_the_focus() {
+    let mut harness = open(View::Timeline);
+    apply(&mut harness, Command::SelectPacket(PacketId(30)));
+    for _ in 0..4 {
+        press(&mut harness, Key::Tab);
+    }
+    assert!(harness.ctx.memory(|memory| memory.focused()).is_some());
+    press(&mut harness, Key::ArrowDown);
+    assert_eq!(model(&harness).selection().packet, Some(PacketId(31)));
+    assert!(harness.ctx.memory(|memory| memory.focused()).is_some());
+    // Escape gives the focus back first.
+    press(&mut harness, Key::Escape);
+    assert_eq!(harness.ctx.memory(|memory| memory.focused()), None);
+    assert_eq!(model(&harness).selection().packet, Some(PacketId(31)));
+}
+
+#[test]
+fn f6_goes_from_pane_to_pane() {
+    let mut harness = open(View::Timeline);
+    let mut seen = Vec::new();
+    for _ in 0..5 {
+        press(&mut harness, Key::F6);
+        let heads = harness.query_all_by_role(Role::Heading);
+        let focused = heads.into_iter().find(|head| head.is_focused());
+        let label = focused.and_then(|head| head.accesskit_node().label());
+        seen.push(label.expect("a pane has the focus"));
+    }
+    assert_eq!(seen[0], "pane objects");
+    let all: std::collections::BTreeSet<&String> = seen.iter().collect();
+    assert_eq!(all.len(), 5, "{seen:?}");
+}
+
+#[test]
+fn slash_and_control_f_go_to_the_filter() {
+    let mut harness = open(View::Timeline);
+    harness.event(Event::Text("/".to_owned()));
+    harness.run();
+    assert!(filter_focused(&harness));
+    assert_eq!(model(&harness).filter().text, "");
+    press(&mut harness, Key::Escape);
+    harness.key_press_modifiers(Modifiers::COMMAND, Key::F);
+    harness.run();
+    assert!(filter_focused(&harness));
+}
+
+#[test]
+fn a_question_mark_shows_all_keys_and_escape_closes_them() {
+    let mut harness = open(View::Timeline);
+    let told = model(&harness).selection();
+    harness.event(Event::Text("?".to_owned()));
+    harness.run();
+    let shown =
+        |harness: &Harness<'_, Inspector>| harness.query_by_label("Keys and gestures").is_some();
+    assert!(shown(&harness));
+    press(&mut harness, Key::Escape);
+    assert!(!shown(&harness));
+    assert_eq!(model(&harness).selection(), told);
+}
+
+#[test]
+fn alt_left_goes_back() {
+    let mut harness = open(View::Timeline);
+    apply(&mut harness, Command::SelectPacket(PacketId(30)));
+    apply(&mut harness, Command::SelectPacket(PacketId(40)));
+    harness.key_press_modifiers(Modifiers::ALT, Key::ArrowLeft);
+    harness.run();
+    assert_eq!(model(&harness).selection().packet, Some(PacketId(30)));
+    harness.key_press_modifiers(Modifiers::ALT, Key::ArrowRight);
+    harness.run();
+    assert_eq!(model(&harness).selection().packet, Some(PacketId(40)));
+}
+
+#[test]
+fn the_edges_of_the_frame_can_be_dragged() {
+    let mut harness = open(View::Timeline);
+    apply(&mut harness, Command::Show(fixture::ms(300..500)));
+    let edge = harness.get_by_label("right edge of the frame").rect();
+    drag(&mut harness, edge.center(), vec2(200.0, 0.0));
+    let visible = model(&harness).visible();
+    assert_eq!(visible.start, fixture::ms(300..500).start);
+    assert!(visible.end > fixture::ms(550..600).start, "{visible:?}");
+    let edge = harness.get_by_label("left edge of the frame").rect();
+    drag(&mut harness, edge.center(), vec2(-200.0, 0.0));
+    let again = model(&harness).visible();
+    assert!(again.start < visible.start);
+    assert_eq!(again.end, visible.end);
+}
+
+#[test]
+fn dividers_can_be_dragged_and_are_kept() {
+    let mut harness = open(View::Timeline);
+    drop(harness.state_mut().take_requests());
+    let left = |harness: &Harness<'_, Inspector>| {
+        harness
+            .get_by_label("divider beside the packets")
+            .rect()
+            .center()
+            .x
+    };
+    let before = left(&harness);
+    let at = harness
+        .get_by_label("divider beside the packets")
+        .rect()
+        .center();
+    drag(&mut harness, at, vec2(120.0, 0.0));
+    assert!((left(&harness) - before - 120.0).abs() < 2.0);
+    let kept = harness.state_mut().take_requests().pop();
+    let Some(Request::Keep(settings)) = kept else {
+        panic!("not kept: {kept:?}");
+    };
+    assert!(settings.table.is_some());
+}
+
+#[test]
+fn panes_keep_their_proportions_through_sizes() {
+    let mut harness = open(View::Timeline);
+    let timeline = |harness: &Harness<'_, Inspector>| harness.get_by_label("timeline").rect();
+    let before = timeline(&harness);
+    for size in [vec2(1280.0, 700.0), vec2(1000.0, 640.0), vec2(800.0, 500.0)] {
+        harness.set_size(size);
+        harness.run();
+        let height = timeline(&harness).height();
+        assert!(height > 90.0, "{height} at {size:?}");
+    }
+    harness.set_size(vec2(1600.0, 1000.0));
+    harness.run();
+    assert_eq!(timeline(&harness), before);
+}
+
+#[test]
+fn the_wheel_zooms_over_the_objects_time_and_scrolls_over_their_names() {
+    let mut harness = open(View::Objects);
+    let before = model(&harness).visible();
+    let row = harness.get_by_label("object 42").rect();
+    wheel(
+        &mut harness,
+        Pos2::new(row.left() + 30.0, row.center().y),
+        2.0,
+    );
+    assert_eq!(model(&harness).visible(), before);
+    wheel(
+        &mut harness,
+        Pos2::new(row.left() + 700.0, row.center().y),
+        2.0,
+    );
+    let after = model(&harness).visible();
+    assert!(after.end.0 - after.start.0 < before.end.0 - before.start.0);
+}
+
+#[test]
+fn every_view_leads_to_every_other() {
+    let mut harness = open(View::Objects);
+    for (name, view) in [
+        ("Packets", View::Packets),
+        ("Findings", View::Findings),
+        ("Timeline", View::Timeline),
+        ("Objects", View::Objects),
+    ] {
+        harness.get_by_label(name).click();
+        harness.run();
+        assert_eq!(harness.state().view(), view);
+    }
+    press(&mut harness, Key::Num2);
+    assert_eq!(harness.state().view(), View::Packets);
+}
+
+#[test]
+fn a_mistake_in_the_filter_is_shown_whole_and_a_slip_pointed_out() {
+    let mut harness = open(View::Timeline);
+    apply(&mut harness, Command::SetFilter("object ==".to_owned()));
+    let error = model(&harness).filter().error.clone().expect("an error");
+    assert!(harness.query_by_label(&error).is_some(), "{error}");
+    apply(&mut harness, Command::SetFilter("late > 100".to_owned()));
+    let hint = harness.query_by_label_contains("write 100ms for milliseconds");
+    assert!(hint.is_some());
+}
+
+#[test]
+fn the_table_follows_the_visible_time() {
+    let mut harness = open(View::Timeline);
+    apply(&mut harness, Command::Deselect);
+    apply(&mut harness, Command::Show(fixture::ms(600..700)));
+    let first = model(&harness).rows_in_view().start;
+    let row = format!("packet {first} ");
+    let rows: Vec<String> = harness
+        .query_all_by_role(Role::Row)
+        .filter_map(|node| node.accesskit_node().label())
+        .collect();
+    assert!(
+        rows.iter().any(|label| label.starts_with(&row)),
+        "{row}: {rows:?}"
+    );
+}
+
+#[test]
+fn a_row_far_down_is_there_in_the_frame_that_selects_it() {
+    let mut harness = open(View::Packets);
+    apply(&mut harness, Command::SelectPacket(PacketId(0)));
+    let last = model(&harness).row_count() as u32 - 1;
+    harness
+        .state_mut()
+        .model_mut()
+        .apply(Command::SelectPacket(PacketId(last)));
+    harness.step();
+    let row = format!("packet {last} ");
+    let mut rows = harness.query_all_by_role(Role::Row);
+    let is_it = |label: String| label.starts_with(&row);
+    assert!(rows.any(|node| node.accesskit_node().label().is_some_and(is_it)));
+}
+
+#[test]
+fn what_is_dropped_is_asked_for() {
+    let mut inspector = Inspector::new(fixture::race_model(), View::Timeline);
+    inspector.set_settings(Settings::default());
+    let mut harness = Harness::builder()
+        .with_size(vec2(1000.0, 640.0))
+        .build_ui_state(|ui, it: &mut Inspector| it.show(ui), inspector);
+    harness.run();
+    for path in ["race", "new.wire"] {
+        let file = Dropped(PathBuf::from(path));
+        harness.input_mut().dropped_files.push(Arc::new(file));
+    }
+    harness.run();
+    let asked = harness.state_mut().take_requests();
+    let expected = [
+        Request::Open(vec![PathBuf::from("race")]),
+        Request::Wire(PathBuf::from("new.wire")),
+    ];
+    assert_eq!(asked, expected);
+}
+
+#[test]
+fn a_path_that_is_typed_is_asked_for_and_a_failure_is_said() {
+    let mut harness = open(View::Timeline);
+    harness.key_press_modifiers(Modifiers::COMMAND, Key::O);
+    harness.run();
+    harness.event(Event::Text("elsewhere".to_owned()));
+    harness.run();
+    press(&mut harness, Key::Enter);
+    let asked = harness.state_mut().take_requests();
+    assert_eq!(asked, [Request::Open(vec![PathBuf::from("elsewhere")])]);
+    let sentence = "elsewhere: there is no such file; name a reel".to_owned();
+    harness.state_mut().hear(Answer::Failed(sentence.clone()));
+    harness.run();
+    assert!(harness.query_by_label(&sentence).is_some());
+    harness.get_by_label("close this message").click();
+    harness.run();
+    assert!(harness.query_by_label(&sentence).is_none());
+}
+
+#[test]
+fn another_session_takes_the_place_of_the_first() {
+    let mut harness = open(View::Timeline);
+    let (session, history) = fixture::long(2_000);
+    let other = Model::new(session, history);
+    let packets = other.row_count();
+    harness.state_mut().hear(Answer::Opened {
+        model: Box::new(other),
+        title: "other".to_owned(),
+    });
+    harness.run();
+    assert_eq!(model(&harness).row_count(), packets);
+    assert_eq!(harness.state_mut().take_title().as_deref(), Some("other"));
+}
+
+#[test]
+fn a_session_that_grows_keeps_what_is_looked_at() {
+    let mut harness = open(View::Timeline);
+    apply(&mut harness, Command::SelectPacket(PacketId(30)));
+    let before = (model(&harness).selection(), model(&harness).visible());
+    harness.state_mut().hear(Answer::Grown {
+        model: Box::new(fixture::race_model()),
+        live: true,
+    });
+    harness.run();
+    let after = (model(&harness).selection(), model(&harness).visible());
+    assert_eq!(after, before);
+    assert!(harness.query_by_label("live").is_some());
+}

@@ -1,0 +1,451 @@
+//! `state`: what every node believed of the values of objects.
+
+use std::collections::BTreeMap;
+
+use netreel_wire::{Property, PropertyId};
+use serde::Serialize;
+use serde_json::Value as Json;
+
+use crate::history::state::{Apart, Held, Known, Part, Rest, States, apart_words, words};
+use crate::history::{Belief, History};
+use crate::session::{NodeId, Session, SessionTime};
+
+/// The answer of `netreel state --json`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct State {
+    /// The moment that was asked for.
+    pub at_ns: i64,
+    /// The objects that live at a node that was asked about, by number.
+    pub objects: Vec<StateObject>,
+    /// How many values were compared with those of the objects' owners, at that moment.
+    pub compared: u64,
+    /// How many of them differed.
+    pub differ: u64,
+    /// What is so when all is delivered.
+    pub rest: StateRest,
+}
+
+/// One object.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StateObject {
+    /// Its number.
+    pub object: u64,
+    /// What the wire calls its type; its number where it gives it no name.
+    #[serde(rename = "type")]
+    pub object_type: Option<String>,
+    /// The nodes that believed that they owned the object: one, if all is well.
+    pub owners: Vec<String>,
+    /// In the order of the wire.
+    pub properties: Vec<StateProperty>,
+    /// The nodes that did not know the object, or knew that it was destroyed.
+    pub without: Vec<String>,
+}
+
+/// A property of an object.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StateProperty {
+    /// The name of its fields.
+    pub property: String,
+    /// `number`, `position`, `angle`, `count`, `flag`, `name`.
+    pub kind: &'static str,
+    /// As the wire spells it.
+    pub unit: String,
+    /// How far values may differ and be the same.
+    pub tolerance: f64,
+    /// What each node believed that knew the object.
+    pub nodes: Vec<StateValue>,
+}
+
+/// What a node believed of a property.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StateValue {
+    /// Who.
+    pub node: String,
+    /// `value`, `unknown` (nobody can say), `untold` (nobody told it since the object came to life).
+    pub known: &'static str,
+    /// The value; a list where it has several parts. Whole numbers that JSON readers may not hold are
+    /// texts.
+    pub value: Json,
+    /// The value for people, with its unit.
+    pub words: String,
+    /// Since when.
+    pub since_ns: i64,
+    /// The packet that told it, or that the node told it with.
+    pub packet: Option<u32>,
+    /// How it differs from what the owner believed; `null` where it does not, or there is no owner.
+    pub differs: Option<StateDiffers>,
+}
+
+/// How a value differs from another.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StateDiffers {
+    /// How far, in the unit; `null` where no number says it.
+    pub by: Option<f64>,
+    /// The same for people.
+    pub words: String,
+    /// Since when.
+    pub since_ns: i64,
+}
+
+/// What is so when all is delivered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct StateRest {
+    /// `agree`, `differ`, or `unknown`: nothing can be said of any value.
+    pub verdict: &'static str,
+    /// How many values of nodes were those of the objects' owners.
+    pub agreed: u64,
+    /// How many were not.
+    pub differ: u64,
+    /// Of how many objects nobody can say whether all is delivered.
+    pub open: u64,
+    /// Why, of the first of them.
+    pub why_open: Option<String>,
+}
+
+/// What is asked for.
+pub struct StateQuestion<'a> {
+    /// When.
+    pub at: SessionTime,
+    /// Of one node alone.
+    pub node: Option<NodeId>,
+    /// Whether an object is asked about.
+    pub wanted: &'a dyn Fn(u64) -> bool,
+}
+
+/// What nodes believed of the values of objects at a moment.
+pub fn state(
+    session: &Session,
+    history: &History,
+    states: &States,
+    question: &StateQuestion<'_>,
+) -> State {
+    let mut answer = State {
+        at_ns: question.at.0,
+        objects: Vec::new(),
+        compared: 0,
+        differ: 0,
+        rest: rest(&states.at_rest(session, history)),
+    };
+    let recorded = (0u16..).map(NodeId).zip(&session.nodes);
+    let recorded = recorded.filter(|(_, node)| node.recorded).map(|(id, _)| id);
+    let nodes: Vec<NodeId> = recorded.collect();
+    for (object, properties) in states.objects() {
+        if !(question.wanted)(object) {
+            continue;
+        }
+        let lives = |node: NodeId| {
+            let knows = || {
+                let mut held = properties
+                    .iter()
+                    .filter_map(|&property| states.at(object, property, node, question.at));
+                held.any(|held| held.value != Known::Nothing)
+            };
+            lives(history, object, node, question.at) && knows()
+        };
+        let asked = |node: &NodeId| question.node.is_none_or(|asked| asked == *node);
+        if !nodes.iter().any(|&node| asked(&node) && lives(node)) {
+            continue;
+        }
+        let owners = owners(session, history, object, &nodes, question.at);
+        let owner = match owners[..] {
+            [only] => Some(only),
+            _ => None,
+        };
+        let mut told = StateObject {
+            object,
+            object_type: history
+                .objects
+                .get(&object)
+                .and_then(|it| it.object_type)
+                .map(|number| states.type_name(number)),
+            owners: owners.iter().map(|&node| session.name(node)).collect(),
+            properties: Vec::new(),
+            without: nodes
+                .iter()
+                .filter(|&&node| asked(&node) && !lives(node))
+                .map(|&node| session.name(node))
+                .collect(),
+        };
+        for &property in &properties {
+            let Some(declared) = states.property(property) else {
+                continue;
+            };
+            let mut shown = StateProperty {
+                property: declared.name.clone(),
+                kind: declared.kind.name(),
+                unit: declared.unit.clone(),
+                tolerance: declared.tolerance,
+                nodes: Vec::new(),
+            };
+            for &node in nodes.iter().filter(|&node| lives(*node)) {
+                let about = (object, property, node);
+                let Some(value) = value(session, states, about, owner, question.at) else {
+                    continue;
+                };
+                if owner.is_some_and(|owner| owner != node) && value.known == "value" {
+                    answer.compared += 1;
+                    answer.differ += u64::from(value.differs.is_some());
+                }
+                if asked(&node) {
+                    shown.nodes.push(value);
+                }
+            }
+            if !shown.nodes.is_empty() {
+                told.properties.push(shown);
+            }
+        }
+        if !told.properties.is_empty() {
+            answer.objects.push(told);
+        }
+    }
+    answer
+}
+
+/// Whether an object may live at a node, as far as its beliefs tell: of objects that come in snapshots
+/// they say nothing.
+fn lives(history: &History, object: u64, node: NodeId, at: SessionTime) -> bool {
+    let span = history.belief_at(object, node, at);
+    span.is_none_or(|span| span.belief != Belief::Destroyed)
+}
+
+/// The nodes that believe that they own an object.
+fn owners(
+    session: &Session,
+    history: &History,
+    object: u64,
+    nodes: &[NodeId],
+    at: SessionTime,
+) -> Vec<NodeId> {
+    let owns = |node: &NodeId| {
+        let peer = session.nodes.get(usize::from(node.0))?.peer?;
+        let span = history.belief_at(object, *node, at)?;
+        Some(span.belief == Belief::Owned(peer))
+    };
+    let owners = nodes.iter().filter(|node| owns(node) == Some(true));
+    owners.copied().collect()
+}
+
+fn value(
+    session: &Session,
+    states: &States,
+    (object, property, node): (u64, PropertyId, NodeId),
+    owner: Option<NodeId>,
+    at: SessionTime,
+) -> Option<StateValue> {
+    let declared = states.property(property)?;
+    let held = states.at(object, property, node, at)?;
+    let owner = owner.filter(|&owner| owner != node);
+    let differs = owner.and_then(|owner| {
+        let pair = (owner, node);
+        let apart = states.apart(object, property, pair, at)?;
+        if apart == Apart::Same {
+            return None;
+        }
+        let all = states.differences(object, property, pair, at);
+        let since = all.stretches.last().filter(|it| it.lasts);
+        Some(StateDiffers {
+            by: by(apart),
+            words: apart_words(declared, apart),
+            since_ns: since.map_or(at, |it| it.from).0,
+        })
+    });
+    Some(StateValue {
+        node: session.name(node),
+        known: match held.value {
+            Known::Value(_) => "value",
+            Known::Unknown => "unknown",
+            Known::Nothing => "untold",
+        },
+        value: json(&held.value),
+        words: known_words(declared, &held.value),
+        since_ns: held.since.0,
+        packet: packet(session, &held),
+        differs,
+    })
+}
+
+fn packet(session: &Session, held: &Held) -> Option<u32> {
+    session.carrier(held.because?).map(|packet| packet.0)
+}
+
+fn by(apart: Apart) -> Option<f64> {
+    match apart {
+        Apart::By(by) => Some(by),
+        Apart::Same | Apart::Other => None,
+    }
+}
+
+fn known_words(property: &Property, known: &Known) -> String {
+    match known {
+        Known::Value(parts) => words(property, parts),
+        Known::Unknown => "unknown".to_owned(),
+        Known::Nothing => "not told".to_owned(),
+    }
+}
+
+fn json(known: &Known) -> Json {
+    let part = |part: &Part| match part {
+        Part::Integer(number) => match i64::try_from(*number) {
+            Ok(number) if number.unsigned_abs() <= 1 << 53 => Json::from(number),
+            _ => Json::from(number.to_string()),
+        },
+        Part::Real(number) => Json::from(*number),
+        Part::Truth(truth) => Json::from(*truth),
+        Part::Name(name) => Json::from(name.as_str()),
+        Part::Bytes(bytes) => {
+            let digits: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+            Json::from(digits.concat())
+        }
+        Part::Unknown => Json::Null,
+    };
+    match known {
+        Known::Value(parts) => match &parts[..] {
+            [only] => part(only),
+            several => several.iter().map(part).collect(),
+        },
+        Known::Unknown | Known::Nothing => Json::Null,
+    }
+}
+
+fn rest(rest: &Rest) -> StateRest {
+    let differ = rest.differ.len() as u64;
+    StateRest {
+        verdict: match (differ, rest.agreed) {
+            (0, 0) => "unknown",
+            (0, _) => "agree",
+            _ => "differ",
+        },
+        agreed: rest.agreed,
+        differ,
+        open: rest.open,
+        why_open: rest.why_open.clone(),
+    }
+}
+
+/// The answer of `netreel state --diff A,B --json`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StateDiff {
+    /// The moment up to which was looked.
+    pub at_ns: i64,
+    /// The two nodes.
+    pub nodes: [String; 2],
+    /// When they first parted, and about what; `null` where they never did.
+    pub first: Option<StateFirst>,
+    /// The values in which they ever differed, by object and property.
+    pub values: Vec<StateDiffValue>,
+    /// How many values both nodes knew at that moment.
+    pub compared: u64,
+}
+
+/// Where two nodes first parted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct StateFirst {
+    /// When.
+    pub time_ns: i64,
+    /// The object.
+    pub object: u64,
+    /// Its property.
+    pub property: String,
+}
+
+/// How what two nodes believed of a property of an object differed.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StateDiffValue {
+    /// The object.
+    pub object: u64,
+    /// What the wire calls its type.
+    #[serde(rename = "type")]
+    pub object_type: Option<String>,
+    /// The property.
+    pub property: String,
+    /// Whether they differ at the moment.
+    pub now: bool,
+    /// What the one and the other believe at the moment, for people; `null` where it does not live.
+    pub words: [Option<String>; 2],
+    /// How far they are apart at the moment, for people; `null` where they are not.
+    pub apart: Option<String>,
+    /// How often they differed.
+    pub times: u64,
+    /// For how long in all.
+    pub total_ns: i64,
+    /// The longest time.
+    pub longest_ns: i64,
+    /// When that began.
+    pub longest_from_ns: i64,
+    /// The farthest that they were apart, in the unit; `null` where no number says it.
+    pub farthest: Option<f64>,
+    /// The same for people.
+    pub farthest_words: String,
+    /// When they first differed.
+    pub first_ns: i64,
+}
+
+/// How what two nodes believed of the values of objects differed, up to a moment.
+pub fn state_diff(
+    session: &Session,
+    history: &History,
+    states: &States,
+    pair: (NodeId, NodeId),
+    question: &StateQuestion<'_>,
+) -> StateDiff {
+    let at = question.at;
+    let (one, other) = pair;
+    let mut values = Vec::new();
+    let mut compared = 0;
+    let mut names: BTreeMap<u64, Option<String>> = BTreeMap::new();
+    for (object, properties) in states.objects() {
+        if !(question.wanted)(object) {
+            continue;
+        }
+        for property in properties {
+            let Some(declared) = states.property(property) else {
+                continue;
+            };
+            let now = states.apart(object, property, pair, at);
+            compared += u64::from(now.is_some());
+            let all = states.differences(object, property, pair, at);
+            let (Some(longest), Some(first)) = (all.longest(), all.stretches.first()) else {
+                continue;
+            };
+            let farthest = all.stretches.iter().map(|it| it.most);
+            let farthest = farthest.fold(Apart::Same, Apart::farther);
+            let shown = |node| {
+                let held = states.at(object, property, node, at)?;
+                let lives = lives(history, object, node, at) && held.value != Known::Nothing;
+                lives.then(|| known_words(declared, &held.value))
+            };
+            let object_type = names.entry(object).or_insert_with(|| {
+                let known = history.objects.get(&object)?;
+                Some(states.type_name(known.object_type?))
+            });
+            let differs = now.filter(|it| *it != Apart::Same);
+            values.push(StateDiffValue {
+                object,
+                object_type: object_type.clone(),
+                property: declared.name.clone(),
+                now: differs.is_some(),
+                words: [shown(one), shown(other)],
+                apart: differs.map(|apart| apart_words(declared, apart)),
+                times: all.stretches.len() as u64,
+                total_ns: all.total_ns(),
+                longest_ns: longest.length_ns(),
+                longest_from_ns: longest.from.0,
+                farthest: by(farthest),
+                farthest_words: apart_words(declared, farthest),
+                first_ns: first.from.0,
+            });
+        }
+    }
+    let first = values.iter().min_by_key(|it| (it.first_ns, it.object));
+    StateDiff {
+        at_ns: at.0,
+        nodes: [session.name(one), session.name(other)],
+        first: first.map(|it| StateFirst {
+            time_ns: it.first_ns,
+            object: it.object,
+            property: it.property.clone(),
+        }),
+        values,
+        compared,
+    }
+}

@@ -1,0 +1,203 @@
+//! `stats`: where the bandwidth goes.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::Value as Json;
+
+use crate::session::Session;
+use crate::stats::{Bucket, Ledger, Link, LinkStats, RowOf, Spread, Stats};
+
+/// The answer of `netreel stats --json`. What was not asked for is left out.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct StatsJson {
+    /// All links together.
+    pub all: LinkStatsJson,
+    /// Each link.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub links: Option<Vec<LinkStatsJson>>,
+    /// The tables, by what they are by: `kind`, `type`, `object`, `rpc`.
+    #[serde(flatten)]
+    pub tables: BTreeMap<&'static str, Vec<RowJson>>,
+    /// The links by stretches of time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub over: Option<Vec<BucketJson>>,
+}
+
+/// A link, or all.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[allow(missing_docs)] // see `LinkStats`
+pub struct LinkStatsJson {
+    /// Who sent; left out where it is all links.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
+    /// To whom.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to: Option<String>,
+    pub packets: u64,
+    pub bytes: u64,
+    pub messages: u64,
+    pub lost: u64,
+    pub lost_bytes: u64,
+    pub unknown: u64,
+    pub first_bits: u64,
+    pub resent: u64,
+    pub resent_bits: u64,
+    pub duplicated: u64,
+    pub reordered: Option<u64>,
+    pub bursts: u64,
+    pub longest_burst: u64,
+    pub delay_ns: Option<SpreadJson>,
+    pub clock_error_ns: Option<u64>,
+    pub jitter_ns: Option<i64>,
+    pub rtt_ns: Option<SpreadJson>,
+}
+
+/// Lengths of time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[allow(missing_docs)] // see `Spread`
+pub struct SpreadJson {
+    pub min: i64,
+    pub median: i64,
+    pub p99: i64,
+    pub max: i64,
+}
+
+/// A row of a table.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RowJson {
+    /// `named`, `others`, `frame`, `layers`, `unexplained`, `undecoded`.
+    pub row: &'static str,
+    /// The name or the number of what is `named`.
+    pub name: Json,
+    /// Packets that have some of it.
+    pub packets: u64,
+    /// Messages.
+    pub messages: u64,
+    /// Bits on the wire.
+    pub bits: u64,
+    /// Messages that repeat an earlier one.
+    pub resent: u64,
+    /// Bits of those.
+    pub resent_bits: u64,
+}
+
+/// A stretch of time.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BucketJson {
+    /// From when.
+    pub from_ns: i64,
+    /// Until when, this moment not included.
+    pub until_ns: i64,
+    /// All links together.
+    pub all: LinkStatsJson,
+    /// Each link that had packets then.
+    pub links: Vec<LinkStatsJson>,
+}
+
+/// What of the answer is wanted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StatsParts {
+    /// The links.
+    pub links: bool,
+    /// The table of this name, or all of them.
+    pub table: Option<&'static str>,
+    /// All tables.
+    pub tables: bool,
+}
+
+/// The names of the tables, and where they are.
+pub fn tables(stats: &Stats) -> [(&'static str, &Ledger); 4] {
+    [
+        ("kind", &stats.kinds),
+        ("type", &stats.types),
+        ("object", &stats.objects),
+        ("rpc", &stats.rpcs),
+    ]
+}
+
+/// Where the bandwidth goes, as far as it was asked for.
+pub fn stats(
+    session: &Session,
+    stats: &Stats,
+    over: Option<&[Bucket]>,
+    parts: StatsParts,
+) -> StatsJson {
+    let wanted = tables(stats).into_iter();
+    let wanted = wanted.filter(|&(name, _)| parts.tables || parts.table == Some(name));
+    StatsJson {
+        all: link(session, None, &stats.all),
+        links: parts.links.then(|| links(session, &stats.links)),
+        tables: wanted.map(|(name, ledger)| (name, rows(ledger))).collect(),
+        over: over.map(|buckets| {
+            let told = buckets.iter().map(|bucket| BucketJson {
+                from_ns: bucket.from.0,
+                until_ns: bucket.until.0,
+                all: link(session, None, &bucket.all),
+                links: links(session, &bucket.links),
+            });
+            told.collect()
+        }),
+    }
+}
+
+fn links(session: &Session, links: &BTreeMap<Link, LinkStats>) -> Vec<LinkStatsJson> {
+    let told = links.iter();
+    told.map(|(&ends, stats)| link(session, Some(ends), stats))
+        .collect()
+}
+
+fn link(session: &Session, ends: Option<Link>, stats: &LinkStats) -> LinkStatsJson {
+    let spread = |it: Spread| SpreadJson {
+        min: it.min,
+        median: it.median,
+        p99: it.p99,
+        max: it.max,
+    };
+    LinkStatsJson {
+        from: ends.map(|(from, _)| session.name(from)),
+        to: ends.map(|(_, to)| session.name(to)),
+        packets: stats.packets,
+        bytes: stats.bytes,
+        messages: stats.messages,
+        lost: stats.lost,
+        lost_bytes: stats.lost_bytes,
+        unknown: stats.unknown,
+        first_bits: stats.first_bits,
+        resent: stats.resent,
+        resent_bits: stats.resent_bits,
+        duplicated: stats.duplicated,
+        reordered: stats.reordered,
+        bursts: stats.bursts.count,
+        longest_burst: stats.bursts.longest,
+        delay_ns: stats.delay_ns.map(spread),
+        clock_error_ns: stats.clock_error_ns,
+        jitter_ns: stats.jitter_ns,
+        rtt_ns: stats.rtt_ns.map(spread),
+    }
+}
+
+fn rows(ledger: &Ledger) -> Vec<RowJson> {
+    let rows = ledger.rows().into_iter();
+    let told = rows.map(|(of, row)| {
+        let (kind, name) = match of {
+            RowOf::Name(name) => ("named", Json::from(name.as_str())),
+            RowOf::Number(number) => ("named", Json::from(*number)),
+            RowOf::Others => ("others", Json::Null),
+            RowOf::Frame => ("frame", Json::Null),
+            RowOf::Layers => ("layers", Json::Null),
+            RowOf::Unexplained => ("unexplained", Json::Null),
+            RowOf::Undecoded => ("undecoded", Json::Null),
+        };
+        RowJson {
+            row: kind,
+            name,
+            packets: row.packets,
+            messages: row.messages,
+            bits: row.bits,
+            resent: row.resent,
+            resent_bits: row.resent_bits,
+        }
+    });
+    told.collect()
+}

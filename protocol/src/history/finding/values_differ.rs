@@ -1,0 +1,85 @@
+//! `values-differ`: all is delivered, and a node believes in another value of an object than its owner.
+//!
+//! Only where the wire declares properties, and beyond the tolerance that it declares. An object is looked
+//! at where `objects-differ-at-rest` would look at it, and nobody has said anything more of it for so long
+//! that a lost UPDATE would have been sent again. What several values of an object, or several objects,
+//! have in common is one finding.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::words::{and_more, crossing_of};
+use super::{Case, Found};
+use crate::history::state::value::{apart_words, words};
+use crate::history::state::{Held, Known, RestDifference, Resting, States};
+use crate::history::{Evidence, Finding, Level};
+use crate::session::{NodeId, Session};
+
+pub(super) const RULE: &str = "values-differ";
+
+/// `explained`: objects that other rules tell of.
+pub(super) fn find(case: &Case<'_>, explained: &BTreeSet<u64>) -> Vec<Found> {
+    let Case {
+        session, history, ..
+    } = *case;
+    let wire = session.wire.as_ref();
+    if wire.is_none_or(|wire| wire.properties().is_empty()) {
+        return Vec::new();
+    }
+    let resting = Resting::new(session, history, explained);
+    if resting.objects.is_empty() {
+        return Vec::new();
+    }
+    let states = {
+        let wanted = |object: u64| resting.objects.contains_key(&object);
+        States::of(session, history, &wanted)
+    };
+    let rest = resting.compare(&states);
+    let mut together: BTreeMap<(NodeId, NodeId), Vec<RestDifference>> = BTreeMap::new();
+    for each in rest.differ {
+        let pair = (each.node, each.owner);
+        together.entry(pair).or_default().push(each);
+    }
+    let found = together.values();
+    let found = found.filter_map(|differ| finding(session, &states, differ));
+    found.map(Found::from).collect()
+}
+
+fn finding(session: &Session, states: &States, differ: &[RestDifference]) -> Option<Finding> {
+    let first = differ.first()?;
+    let property = states.property(first.property)?;
+    let shown = |held: &Held| match &held.value {
+        Known::Value(parts) => words(property, parts),
+        _ => "unknown".to_owned(),
+    };
+    let (node, owner) = (session.name(first.node), session.name(first.owner));
+    let (told, believed) = (shown(&first.owned), shown(&first.held));
+    let evidence: Vec<Evidence> = [
+        evidence(session, first.owner, &first.owned, "told"),
+        evidence(session, first.node, &first.held, "believed"),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    let time = first.owned.since.max(first.held.since);
+    Some(Finding {
+        rule: RULE,
+        level: Level::Error,
+        node: first.node,
+        object: Some(first.object),
+        time: evidence.iter().map(|it| it.time).max().unwrap_or(time),
+        sentence: format!(
+            "{} of object {} is {told} at its owner {owner} and {believed} at {node} ({}), when all \
+             is delivered{}",
+            property.name,
+            first.object,
+            apart_words(property, first.apart),
+            and_more(differ.len() as u64)
+        ),
+        evidence,
+    })
+}
+
+fn evidence(session: &Session, node: NodeId, held: &Held, what: &str) -> Option<Evidence> {
+    let message = held.because?;
+    crossing_of(session, message, node, what)
+}

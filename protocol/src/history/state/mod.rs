@@ -1,0 +1,454 @@
+//! What every node believed of every property of every object, at any time.
+//!
+//! A node takes what messages tell where its rules take the message ([`Effect`]), and says itself what
+//! it writes to objects of its own: its values are those that it last sent. What a node believes of a
+//! property is a lane of values, each from a moment on, so that a look at any time is a binary search.
+//!
+//! An order to take an object over changes nothing of an object that lives at the node: what it knows is
+//! no older than what HOST knew. Behind a hole of a reel all is unknown until somebody tells it anew.
+
+mod differ;
+mod rest;
+mod snapshots;
+mod told;
+pub(crate) mod value;
+
+pub use differ::{Differences, Parting};
+pub(super) use rest::Resting;
+pub use rest::{Rest, RestDifference};
+pub use value::{Apart, Part, apart_words, words};
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use netreel_reel::EventNumber;
+use netreel_table::Column;
+use netreel_wire::{Property, PropertyId, Role};
+
+use self::snapshots::Snapshots;
+use self::told::Told;
+use self::value::Values;
+use super::{Delivery, Effect, History};
+use crate::session::{MessageId, Node, NodeId, Session, SessionTime, Way, parallel};
+
+/// What all nodes believed of the properties of objects. See the module.
+#[derive(Debug, Default)]
+pub struct States {
+    properties: Vec<Property>,
+    values: Values,
+    types: BTreeMap<u64, String>,
+    nodes: BTreeMap<NodeId, Lanes>,
+}
+
+/// What a node believes of a property, and since when.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Held {
+    /// Since when.
+    pub since: SessionTime,
+    /// What.
+    pub value: Known,
+    /// The message that told it; `None` behind a hole of the reel.
+    pub because: Option<MessageId>,
+}
+
+/// What a node knows of a property.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Known {
+    /// A value, by its parts.
+    Value(Vec<Part>),
+    /// Nobody can say.
+    Unknown,
+    /// The object lives no more, or came to life anew and nobody has told the property.
+    Nothing,
+}
+
+/// The lanes of one node, one behind the other.
+#[derive(Debug, Default)]
+struct Lanes {
+    /// Object, property, and the first row, in order.
+    lanes: Vec<(u64, u16, u32)>,
+    /// Distances from the earliest time that there is.
+    times: Column,
+    values: Column,
+    because: Column,
+}
+
+const UNKNOWN: u32 = 0;
+const NOTHING: u32 = 1;
+/// And the number of a value.
+const VALUE: u32 = 2;
+
+impl States {
+    /// Works out what all nodes believed of all objects. Reads the reels again; takes nothing where the
+    /// wire declares no properties.
+    pub fn build(session: &Session, history: &History) -> States {
+        States::of(session, history, &|_| true)
+    }
+
+    /// The same of some objects.
+    pub fn of(
+        session: &Session,
+        history: &History,
+        wanted: &(dyn Fn(u64) -> bool + Sync),
+    ) -> States {
+        let wire = session.wire.as_ref();
+        let properties = wire.map_or(&[][..], |wire| wire.properties());
+        if properties.is_empty() {
+            return States::default();
+        }
+        let told = Told::new(session, history, wanted);
+        let mut deliveries: BTreeMap<NodeId, Vec<u32>> = BTreeMap::new();
+        for (_, known) in history.objects.iter().filter(|(id, _)| wanted(**id)) {
+            for &place in &known.deliveries {
+                if let Some(delivery) = history.deliveries.get(place as usize) {
+                    deliveries.entry(delivery.node).or_default().push(place);
+                }
+            }
+        }
+        let recorded = (0u16..).map(NodeId).zip(&session.nodes);
+        let recorded = recorded.filter(|(_, node)| node.recorded);
+        let jobs: Vec<_> = recorded
+            .map(|(id, node)| {
+                let mut places = deliveries.remove(&id).unwrap_or_default();
+                places.sort_unstable();
+                (id, node, places)
+            })
+            .collect();
+        let nodes = parallel::map(jobs, session.workers(), |(id, node, places)| {
+            let walk = Walk {
+                session,
+                history,
+                told: &told,
+                id,
+                node,
+                lanes: BTreeMap::new(),
+                queued: BTreeMap::new(),
+                now: SessionTime(i64::MIN),
+            };
+            (id, walk.run(&places, wanted))
+        });
+        States {
+            properties: properties.to_vec(),
+            values: told.values,
+            types: told.types,
+            nodes: nodes.into_iter().collect(),
+        }
+    }
+
+    /// The properties that the wire declares; [`PropertyId`] is a place in them.
+    pub fn properties(&self) -> &[Property] {
+        &self.properties
+    }
+
+    /// A property.
+    pub fn property(&self, property: PropertyId) -> Option<&Property> {
+        self.properties.get(usize::from(property.0))
+    }
+
+    /// What the wire calls a type of objects; its number where it gives it no name.
+    pub fn type_name(&self, number: u64) -> String {
+        let known = self.types.get(&number);
+        known.cloned().unwrap_or_else(|| number.to_string())
+    }
+
+    /// The objects of which somebody ever knew a property, with these properties, in order.
+    pub fn objects(&self) -> BTreeMap<u64, BTreeSet<PropertyId>> {
+        let mut objects: BTreeMap<u64, BTreeSet<PropertyId>> = BTreeMap::new();
+        for lanes in self.nodes.values() {
+            for &(object, property, _) in &lanes.lanes {
+                let known = objects.entry(object).or_default();
+                known.insert(PropertyId(property));
+            }
+        }
+        objects
+    }
+
+    /// What a node believed of a property of an object at a moment; `None` before it heard of it.
+    pub fn at(
+        &self,
+        object: u64,
+        property: PropertyId,
+        node: NodeId,
+        time: SessionTime,
+    ) -> Option<Held> {
+        let lanes = self.nodes.get(&node)?;
+        Some(self.held(lanes, lanes.row_at(object, property.0, time)?))
+    }
+
+    /// All that a node believed of a property of an object, one after the other.
+    pub fn changes(
+        &self,
+        object: u64,
+        property: PropertyId,
+        node: NodeId,
+    ) -> impl DoubleEndedIterator<Item = Held> + '_ {
+        let lanes = self.nodes.get(&node);
+        let rows = lanes.and_then(|lanes| Some((lanes, lanes.rows(object, property.0)?)));
+        let held = rows.map(|(lanes, rows)| rows.map(move |row| self.held(lanes, row)));
+        held.into_iter().flatten()
+    }
+
+    /// How many bytes of memory it takes, by what they are for.
+    pub fn memory(&self) -> Vec<(&'static str, usize)> {
+        let nodes = || self.nodes.values();
+        let columns = |lanes: &Lanes| {
+            let columns = [&lanes.times, &lanes.values, &lanes.because];
+            columns.into_iter().map(Column::memory).sum::<usize>()
+        };
+        let lane = size_of::<(u64, u16, u32)>();
+        vec![
+            ("values", self.values.memory()),
+            ("changes", nodes().map(columns).sum()),
+            ("lanes", nodes().map(|it| it.lanes.capacity() * lane).sum()),
+        ]
+    }
+
+    /// How many changes there are, at all nodes together.
+    pub fn change_count(&self) -> usize {
+        self.nodes.values().map(|lanes| lanes.times.len()).sum()
+    }
+
+    fn held(&self, lanes: &Lanes, row: usize) -> Held {
+        Held {
+            since: lanes.time(row),
+            value: self.known(lanes.values.get(row) as u32),
+            because: lanes
+                .because
+                .get_some(row)
+                .map(|message| MessageId(message as u32)),
+        }
+    }
+
+    fn known(&self, code: u32) -> Known {
+        match code {
+            UNKNOWN => Known::Unknown,
+            NOTHING => Known::Nothing,
+            value => Known::Value(self.values.get(value - VALUE)),
+        }
+    }
+}
+
+impl Lanes {
+    fn time(&self, row: usize) -> SessionTime {
+        SessionTime((self.times.get(row) as i64).wrapping_add(i64::MIN))
+    }
+
+    /// The rows of a lane.
+    fn rows(&self, object: u64, property: u16) -> Option<std::ops::Range<usize>> {
+        let key = |&(object, property, _): &(u64, u16, u32)| (object, property);
+        let place = self.lanes.binary_search_by_key(&(object, property), key);
+        let place = place.ok()?;
+        let &(.., start) = self.lanes.get(place)?;
+        let next = self.lanes.get(place + 1);
+        let end = next.map_or(self.times.len(), |&(.., start)| start as usize);
+        Some(start as usize..end)
+    }
+
+    /// The row of a lane that holds at a moment.
+    fn row_at(&self, object: u64, property: u16, time: SessionTime) -> Option<usize> {
+        let rows = self.rows(object, property)?;
+        let (mut low, mut high) = (rows.start, rows.end);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            match self.time(middle) <= time {
+                true => low = middle + 1,
+                false => high = middle,
+            }
+        }
+        (low > rows.start).then(|| low - 1)
+    }
+}
+
+/// A change of a lane: when, to what, and the message that told it.
+type Change = (SessionTime, u32, Option<MessageId>);
+
+/// A walk along one node's deliveries and sends.
+struct Walk<'a> {
+    session: &'a Session,
+    history: &'a History,
+    told: &'a Told,
+    id: NodeId,
+    node: &'a Node,
+    lanes: BTreeMap<(u64, u16), Vec<Change>>,
+    /// For each object the messages that wait for its CREATE.
+    queued: BTreeMap<u64, Vec<MessageId>>,
+    /// The latest moment so far: a node's own order holds even where its clock does not.
+    now: SessionTime,
+}
+
+impl Walk<'_> {
+    fn run(mut self, places: &[u32], wanted: &(dyn Fn(u64) -> bool + Sync)) -> Lanes {
+        let deliveries = places.iter();
+        let deliveries =
+            deliveries.filter_map(|&place| self.history.deliveries.get(place as usize));
+        let mut deliveries = deliveries.peekable();
+        let mut holes: Vec<_> = self.node.holes.iter().collect();
+        holes.sort_by_key(|hole| hole.before);
+        let mut holes = holes.into_iter().peekable();
+        let session = self.session;
+        if self.told.has_snapshots() {
+            return self.run_snapshots(wanted);
+        }
+        for (_, crossing, stamp) in session.ends(self.id) {
+            if crossing.way != Way::Out {
+                continue;
+            }
+            for (message, facts) in session.messages_of(crossing.packet) {
+                let Some(object) = facts.object.filter(|&object| wanted(object)) else {
+                    continue;
+                };
+                let own = facts.origin.is_none() || facts.origin == self.node.peer;
+                let is_write = own && session.role(&facts) == Role::Update;
+                if !is_write || self.history.resend_of(message).is_some() {
+                    continue;
+                }
+                while let Some(next) = deliveries.next_if(|it| it.at.number < crossing.number) {
+                    self.holes_before(&mut holes, next.at.number);
+                    self.deliver(&next);
+                }
+                self.holes_before(&mut holes, crossing.number);
+                self.pass(stamp.time);
+                self.take(object, message);
+            }
+        }
+        for delivery in deliveries {
+            self.holes_before(&mut holes, delivery.at.number);
+            self.deliver(&delivery);
+        }
+        for hole in holes {
+            self.forget_all(hole.time.start);
+        }
+        pack(self.lanes)
+    }
+
+    /// The same of a protocol whose objects come in snapshots.
+    fn run_snapshots(mut self, wanted: &(dyn Fn(u64) -> bool + Sync)) -> Lanes {
+        let session = self.session;
+        let mut snapshots = Snapshots::default();
+        for (_, crossing, stamp) in session.ends(self.id) {
+            if !matches!(crossing.way, Way::In | Way::Out) {
+                continue;
+            }
+            self.pass(stamp.time);
+            let from = (session, self.history, self.told);
+            snapshots.take(from, (&crossing, self.now), wanted, &mut self.lanes);
+        }
+        pack(self.lanes)
+    }
+
+    fn pass(&mut self, time: SessionTime) {
+        self.now = self.now.max(time);
+    }
+
+    fn holes_before<'h>(
+        &mut self,
+        holes: &mut std::iter::Peekable<impl Iterator<Item = &'h crate::session::Hole>>,
+        number: EventNumber,
+    ) {
+        while let Some(hole) = holes.next_if(|hole| hole.before <= number) {
+            self.forget_all(hole.time.start);
+        }
+    }
+
+    /// The reel lacks what came here.
+    fn forget_all(&mut self, time: SessionTime) {
+        self.pass(time);
+        let now = self.now;
+        for lane in self.lanes.values_mut() {
+            put(lane, (now, UNKNOWN, None));
+        }
+        self.queued.clear();
+    }
+
+    fn deliver(&mut self, delivery: &Delivery) {
+        let message = delivery.message;
+        let facts = self.history.facts(self.session, message);
+        let Some((object, facts)) = facts.and_then(|facts| Some((facts.object?, facts))) else {
+            return;
+        };
+        self.pass(delivery.at.time);
+        match delivery.effect {
+            Effect::Created | Effect::CreatedByMigrate | Effect::CreatedByUpdate => {
+                self.set_all(object, NOTHING, Some(message));
+                self.take(object, message);
+                for waiting in self.queued.remove(&object).unwrap_or_default() {
+                    self.take(object, waiting);
+                }
+            }
+            Effect::Updated => self.take(object, message),
+            Effect::Migrated => {
+                let is_order = self.session.role(&facts) == Role::MigrateOrder;
+                if delivery.local || !is_order {
+                    self.take(object, message);
+                }
+            }
+            Effect::Queued => self.queued.entry(object).or_default().push(message),
+            Effect::Destroyed | Effect::Tombstoned => {
+                self.set_all(object, NOTHING, Some(message));
+            }
+            Effect::Unknown => match self.session.role(&facts) {
+                Role::Update => {
+                    for (property, _) in self.told.of(self.history, message) {
+                        self.set(object, property, UNKNOWN, Some(message));
+                    }
+                }
+                _ => self.set_all(object, UNKNOWN, Some(message)),
+            },
+            Effect::Plain
+            | Effect::IgnoredUnknown
+            | Effect::IgnoredStale
+            | Effect::IgnoredNotOwner
+            | Effect::IgnoredOutOfOrder => {}
+        }
+    }
+
+    /// The node believes what a message tells.
+    fn take(&mut self, object: u64, message: MessageId) {
+        for (property, value) in self.told.of(self.history, message) {
+            self.set(object, property, value + VALUE, Some(message));
+        }
+    }
+
+    fn set_all(&mut self, object: u64, value: u32, because: Option<MessageId>) {
+        let now = self.now;
+        for (_, lane) in self.lanes.range_mut((object, 0)..=(object, u16::MAX)) {
+            put(lane, (now, value, because));
+        }
+    }
+
+    fn set(&mut self, object: u64, property: u16, value: u32, because: Option<MessageId>) {
+        let lane = self.lanes.entry((object, property)).or_default();
+        put(lane, (self.now, value, because));
+    }
+}
+
+/// Adds a change to a lane, where it is one. Of several at one moment the last counts.
+fn put(lane: &mut Vec<Change>, change: Change) {
+    let (time, value, _) = change;
+    if let Some(&(last, ..)) = lane.last()
+        && last == time
+    {
+        lane.pop();
+    }
+    if lane.last().is_none_or(|&(_, last, _)| last != value) {
+        lane.push(change);
+    }
+}
+
+fn pack(all: BTreeMap<(u64, u16), Vec<Change>>) -> Lanes {
+    let mut lanes = Lanes::default();
+    for ((object, property), changes) in all {
+        lanes
+            .lanes
+            .push((object, property, lanes.times.len() as u32));
+        for (time, value, because) in changes {
+            lanes.times.push(time.0.wrapping_sub(i64::MIN) as u64);
+            lanes.values.push(u64::from(value));
+            let because = because.map(|message| u64::from(message.0));
+            lanes.because.push_some(because);
+        }
+    }
+    let columns = [&mut lanes.times, &mut lanes.values, &mut lanes.because];
+    columns.into_iter().for_each(Column::shrink);
+    lanes.lanes.shrink_to_fit();
+    lanes
+}

@@ -1,0 +1,182 @@
+//! Whether nodes agree about the values of objects when all is delivered.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use netreel_wire::{PropertyId, Role};
+
+use super::{Apart, Held, States};
+use crate::history::settled::{Settled, Settlement, present};
+use crate::history::{Belief, History};
+use crate::session::{NodeId, PacketId, Session, SessionTime};
+
+/// What nodes believe of values when all is delivered.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Rest {
+    /// How many values of nodes are those of the objects' owners.
+    pub agreed: u64,
+    /// Those that are not, ordered by object, property and node.
+    pub differ: Vec<RestDifference>,
+    /// Of how many objects nobody can say whether all is delivered.
+    pub open: u64,
+    /// Why, of the first of them.
+    pub why_open: Option<String>,
+}
+
+/// A node that believes in another value than the object's owner.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RestDifference {
+    /// The object.
+    pub object: u64,
+    /// Its property.
+    pub property: PropertyId,
+    /// Who owns it.
+    pub owner: NodeId,
+    /// Who believes in another value.
+    pub node: NodeId,
+    /// How far they are apart.
+    pub apart: Apart,
+    /// What the owner says.
+    pub owned: Held,
+    /// What the node believes.
+    pub held: Held,
+}
+
+/// The objects that live at several nodes when the session ends, with their owners, and that nothing
+/// more is said of; and those of which nobody can say that.
+pub(in crate::history) struct Resting {
+    pub objects: BTreeMap<u64, (NodeId, Vec<NodeId>)>,
+    open: u64,
+    why_open: Option<String>,
+}
+
+impl Resting {
+    pub fn new(session: &Session, history: &History, explained: &BTreeSet<u64>) -> Resting {
+        let mut resting = Resting {
+            objects: BTreeMap::new(),
+            open: 0,
+            why_open: None,
+        };
+        let settlement = Settlement::new(session, history);
+        let present = present(session, history);
+        for (&id, object) in &history.objects {
+            let last = |node: &NodeId| Some(object.lanes.get(node)?.last()?.belief);
+            let alive = present
+                .iter()
+                .copied()
+                .filter(|node| matches!(last(node), Some(Belief::Owned(_) | Belief::Orphaned(_))));
+            let alive: Vec<NodeId> = alive.collect();
+            let owns = |node: &NodeId| {
+                let node_peer = session.nodes.get(usize::from(node.0));
+                let peer = node_peer.and_then(|node| node.peer);
+                peer.is_some_and(|peer| last(node) == Some(Belief::Owned(peer)))
+            };
+            let mut owners = alive.iter().filter(|node| owns(node));
+            let (Some(&owner), None) = (owners.next(), owners.next()) else {
+                continue;
+            };
+            if alive.len() < 2 || explained.contains(&id) {
+                continue;
+            }
+            match settlement.at_rest(id, object, &present) {
+                Settled::Yes => {
+                    resting.objects.insert(id, (owner, alive));
+                }
+                Settled::Unknown(why) => resting.leave_open(why),
+            }
+        }
+        if resting.objects.is_empty() {
+            return resting;
+        }
+        let spoken = spoken(session, &resting.objects);
+        let ends = present.iter().filter_map(|node| {
+            let node = session.nodes.get(usize::from(node.0));
+            node.map(|node| node.span.end)
+        });
+        let (end, quiet_ns) = (ends.min().unwrap_or_default(), settlement.answer_ns());
+        let restless: Vec<u64> = resting
+            .objects
+            .keys()
+            .copied()
+            .filter(|id| {
+                let last = spoken.get(id);
+                last.is_some_and(|last| end.0.saturating_sub(last.0) < quiet_ns)
+            })
+            .collect();
+        for id in restless {
+            resting.objects.remove(&id);
+            resting.leave_open("the reels end too soon after the last UPDATE".to_owned());
+        }
+        resting
+    }
+
+    fn leave_open(&mut self, why: String) {
+        self.open += 1;
+        self.why_open.get_or_insert(why);
+    }
+
+    /// Compares what nodes believe in the end.
+    pub fn compare(self, states: &States) -> Rest {
+        let mut rest = Rest {
+            open: self.open,
+            why_open: self.why_open,
+            ..Rest::default()
+        };
+        let known = states.objects();
+        for (&object, (owner, nodes)) in &self.objects {
+            for &property in known.get(&object).into_iter().flatten() {
+                let last = |node| states.at(object, property, node, SessionTime::MAX);
+                let Some(owned) = last(*owner) else { continue };
+                for &node in nodes.iter().filter(|node| *node != owner) {
+                    let Some(held) = last(node) else { continue };
+                    match states.apart_of(property, &owned.value, &held.value) {
+                        None => {}
+                        Some(Apart::Same) => rest.agreed += 1,
+                        Some(apart) => rest.differ.push(RestDifference {
+                            object,
+                            property,
+                            owner: *owner,
+                            node,
+                            apart,
+                            owned: owned.clone(),
+                            held,
+                        }),
+                    }
+                }
+            }
+        }
+        rest
+    }
+}
+
+impl States {
+    /// Whether nodes agree about values when all is delivered. The states must be those of all objects.
+    pub fn at_rest(&self, session: &Session, history: &History) -> Rest {
+        Resting::new(session, history, &BTreeSet::new()).compare(self)
+    }
+}
+
+/// When an UPDATE of each of these objects was last sent, or seen.
+fn spoken(
+    session: &Session,
+    objects: &BTreeMap<u64, (NodeId, Vec<NodeId>)>,
+) -> BTreeMap<u64, SessionTime> {
+    let mut spoken: BTreeMap<u64, SessionTime> = BTreeMap::new();
+    for packet in (0..session.packet_count()).map(|place| PacketId(place as u32)) {
+        let mut at = None;
+        for (_, facts) in session.messages_of(packet) {
+            let Some(object) = facts.object.filter(|it| objects.contains_key(it)) else {
+                continue;
+            };
+            if session.role(&facts) != Role::Update {
+                continue;
+            }
+            let first = || session.packet(packet).and_then(|it| it.first());
+            let Some(stamp) = *at.get_or_insert_with(first) else {
+                continue;
+            };
+            let last = spoken.entry(object).or_insert(stamp.time);
+            *last = stamp.time.max(*last);
+        }
+    }
+    spoken
+}

@@ -1,0 +1,131 @@
+//! Objects that come in snapshots: each is a difference from an earlier one that the receiver has acked,
+//! or from nothing; an object that the earlier one lacks is a difference from its baseline.
+//!
+//! The receiver takes a snapshot whole: what is not in it does not live there any more. One that is not
+//! newer than the last, and one whose base nobody has, is left out. The sender knows of objects what it
+//! sends; what it leaves out of a snapshot for one receiver may live on.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use netreel_wire::Role;
+
+use super::told::Told;
+use super::{Change, NOTHING, VALUE, put};
+use crate::history::History;
+use crate::session::{Crossing, MessageId, NodeId, Session, SessionTime, Way};
+
+/// So many snapshots of a link are kept as bases.
+const KEPT: usize = 64;
+
+/// Properties and values of an object, shared by the snapshots that have it so.
+type Values = Arc<BTreeMap<u16, u32>>;
+
+#[derive(Default)]
+struct Link {
+    baselines: BTreeMap<u64, Values>,
+    snapshots: BTreeMap<u64, BTreeMap<u64, Values>>,
+    newest: Option<u64>,
+}
+
+/// The snapshots that one node sent and received.
+#[derive(Default)]
+pub(super) struct Snapshots {
+    links: BTreeMap<(NodeId, bool), Link>,
+    /// What the node believes of objects, as far as snapshots told it.
+    now: BTreeMap<u64, Values>,
+}
+
+impl Snapshots {
+    /// Takes what a packet says of snapshots. Whether it has one.
+    pub fn take(
+        &mut self,
+        (session, history, told): (&Session, &History, &Told),
+        (crossing, time): (&Crossing, SessionTime),
+        wanted: &dyn Fn(u64) -> bool,
+        lanes: &mut BTreeMap<(u64, u16), Vec<Change>>,
+    ) {
+        let Some((from, to)) = session.link(crossing.packet) else {
+            return;
+        };
+        let is_in = crossing.way == Way::In;
+        let other = if is_in { from } else { to };
+        let link = self.links.entry((other, is_in)).or_default();
+        let mut open: Option<(u64, MessageId, BTreeMap<u64, Values>)> = None;
+        for (message, facts) in session.messages_of(crossing.packet) {
+            if let Some((number, base)) = told.snapshot(message) {
+                if link.newest.is_some_and(|newest| number <= newest) {
+                    return;
+                }
+                let base = match base {
+                    None => Some(BTreeMap::new()),
+                    Some(base) => link.snapshots.get(&base).cloned(),
+                };
+                let Some(base) = base else { return };
+                open = Some((number, message, base));
+                continue;
+            }
+            let Some(object) = facts.object.filter(|&object| wanted(object)) else {
+                continue;
+            };
+            let role = session.role(&facts);
+            if role == Role::Baseline {
+                let values = told.of(history, message).collect();
+                link.baselines.insert(object, Arc::new(values));
+                continue;
+            }
+            let Some((_, _, objects)) = &mut open else {
+                continue;
+            };
+            if role == Role::Destroy {
+                objects.remove(&object);
+                continue;
+            }
+            let before = objects.get(&object).or(link.baselines.get(&object));
+            let mut values = before.cloned().unwrap_or_default();
+            let mut changes = told.of(history, message).peekable();
+            if changes.peek().is_some() {
+                Arc::make_mut(&mut values).extend(changes);
+            }
+            objects.insert(object, values);
+        }
+        let Some((number, message, objects)) = open else {
+            return;
+        };
+        link.newest = Some(number);
+        link.snapshots.insert(number, objects.clone());
+        while link.snapshots.len() > KEPT {
+            link.snapshots.pop_first();
+        }
+        self.believe(objects, is_in, (time, message), lanes);
+    }
+
+    fn believe(
+        &mut self,
+        objects: BTreeMap<u64, Values>,
+        is_whole: bool,
+        (time, message): (SessionTime, MessageId),
+        lanes: &mut BTreeMap<(u64, u16), Vec<Change>>,
+    ) {
+        let because = Some(message);
+        if is_whole {
+            for object in self.now.keys().filter(|it| !objects.contains_key(it)) {
+                for (_, lane) in lanes.range_mut((*object, 0)..=(*object, u16::MAX)) {
+                    put(lane, (time, NOTHING, because));
+                }
+            }
+            self.now.retain(|object, _| objects.contains_key(object));
+        }
+        for (object, values) in objects {
+            let before = self.now.get(&object);
+            if before.is_some_and(|before| Arc::ptr_eq(before, &values)) {
+                continue;
+            }
+            for (&property, &value) in values.iter() {
+                let lane = lanes.entry((object, property)).or_default();
+                put(lane, (time, value + VALUE, because));
+            }
+            self.now.insert(object, values);
+        }
+    }
+}

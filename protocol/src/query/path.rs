@@ -1,0 +1,229 @@
+//! Fields of the wire in a filter, by their paths: `create.color == 200`.
+//!
+//! A path names fields from the outside in; between two of them others may stand, and elements of
+//! repeats have no name. So `messages.rpc.name`, `rpc.name` and `any(name)` all find the name of an
+//! RPC, each at any depth.
+
+use std::cmp::Ordering;
+use std::ops::Range;
+
+use netreel_wire::{Decoded, Name, StreamId, Tree, TreeNode, Value};
+
+use super::Comparison;
+use super::eval::holds;
+use crate::session::{MessageId, PacketId, Session};
+
+/// Which fields of the wire are meant, and how many of them must fit.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Path {
+    /// From the outside in; the last is the field itself.
+    pub names: Vec<String>,
+    pub each: Each,
+}
+
+/// How many of the fields that a path finds must fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Each {
+    /// One.
+    Any,
+    /// All, and there must be one.
+    All,
+}
+
+/// What a field of the wire is compared with.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Constant {
+    Whole(i128),
+    Decimal(f64),
+    Text(String),
+}
+
+/// A packet with all its fields, and where its messages are.
+pub(super) struct Opened {
+    decoded: Decoded,
+    messages: Vec<(MessageId, StreamId, Range<u32>)>,
+}
+
+impl Opened {
+    pub fn new(session: &Session, packet: PacketId) -> Option<Opened> {
+        let messages = session.messages_of(packet);
+        let messages = messages.map(|(id, facts)| (id, facts.stream, facts.bits));
+        Some(Opened {
+            messages: messages.collect(),
+            decoded: session.decode(packet)?,
+        })
+    }
+
+    /// Whether the fields that a path finds fit. Of a packet with messages, those of one of them are
+    /// asked, and those that are in none.
+    pub fn fits(
+        &self,
+        path: &Path,
+        message: Option<MessageId>,
+        compared: Option<(Comparison, &Constant)>,
+    ) -> bool {
+        let tree = &self.decoded.tree;
+        let found = tree.iter().filter(|&node| is_at(tree, node, &path.names));
+        let mut found = found.filter(|&node| {
+            let of = self.message_of(tree, node);
+            of.is_none() || message.is_none() || of == message
+        });
+        let fits = |node: TreeNode<'_>| match compared {
+            Some((comparison, constant)) => compare(&node.value(), comparison, constant),
+            None => true,
+        };
+        match path.each {
+            Each::Any => found.any(fits),
+            Each::All => {
+                let mut found = found.peekable();
+                found.peek().is_some() && found.all(fits)
+            }
+        }
+    }
+
+    /// The innermost message that holds a field.
+    fn message_of(&self, tree: &Tree, node: TreeNode<'_>) -> Option<MessageId> {
+        let mut around = std::iter::successors(Some(node), |at| tree.get(at.parent()?));
+        around.find_map(|at| {
+            let mut messages = self.messages.iter();
+            let found =
+                messages.find(|(_, stream, bits)| *stream == at.stream() && *bits == at.bits());
+            found.map(|&(message, ..)| message)
+        })
+    }
+}
+
+/// Whether a node is the field of the last name, inside those of the others in their order.
+fn is_at(tree: &Tree, node: TreeNode<'_>, names: &[String]) -> bool {
+    let is = |node: TreeNode<'_>, name: &str| matches!(node.name(), Name::Field(it) if it == name);
+    let Some((last, outer)) = names.split_last() else {
+        return false;
+    };
+    if !is(node, last) {
+        return false;
+    }
+    let mut around = std::iter::successors(Some(node), |at| tree.get(at.parent()?)).skip(1);
+    let mut outer = outer.iter().rev();
+    outer.all(|name| around.any(|at| is(at, name)))
+}
+
+/// Names are equal or not. What cannot be compared does not fit.
+fn compare(value: &Value, comparison: Comparison, constant: &Constant) -> bool {
+    let order = match constant {
+        Constant::Text(text) => return has_text(value, text, comparison),
+        Constant::Whole(number) => match whole(value) {
+            Some(found) => Some(found.cmp(number)),
+            None => decimal(value).and_then(|found| found.partial_cmp(&(*number as f64))),
+        },
+        Constant::Decimal(number) => {
+            let found = decimal(value).or_else(|| whole(value).map(|found| found as f64));
+            found.and_then(|found| found.partial_cmp(number))
+        }
+    };
+    order.is_some_and(|order: Ordering| holds(comparison, order))
+}
+
+fn whole(value: &Value) -> Option<i128> {
+    match value {
+        Value::Unsigned(value) => Some(i128::from(*value)),
+        Value::Signed(value) => Some(i128::from(*value)),
+        Value::Bool(value) => Some(i128::from(*value)),
+        Value::Enum { raw, .. } | Value::Flags { raw, .. } => Some(i128::from(*raw)),
+        Value::Delta { value, .. } => *value,
+        _ => None,
+    }
+}
+
+fn decimal(value: &Value) -> Option<f64> {
+    match value {
+        Value::Float(value) | Value::Quantized { value, .. } => Some(*value),
+        _ => None,
+    }
+}
+
+fn has_text(value: &Value, text: &str, comparison: Comparison) -> bool {
+    let hex = |bytes: &[u8]| -> String { bytes.iter().map(|byte| format!("{byte:02x}")).collect() };
+    let equal = match value {
+        Value::Text(found) | Value::Uuid(found) => found == text,
+        Value::Bytes(bytes) | Value::Hash(bytes) => hex(bytes).eq_ignore_ascii_case(text),
+        Value::Enum {
+            name: Some(name), ..
+        } => name.eq_ignore_ascii_case(text),
+        Value::Flags { set, .. } => set.iter().any(|name| name.eq_ignore_ascii_case(text)),
+        Value::Bool(found) if text == "true" || text == "false" => *found == (text == "true"),
+        _ => return false,
+    };
+    match comparison {
+        Comparison::Equal => equal,
+        Comparison::NotEqual => !equal,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(value: Value, comparison: Comparison, constant: Constant, expected: bool) {
+        assert_eq!(
+            compare(&value, comparison, &constant),
+            expected,
+            "{value:?}"
+        );
+    }
+
+    use Comparison::{Equal, Greater, Less, NotEqual};
+    use Constant::{Decimal, Text, Whole};
+
+    #[test]
+    fn numbers_of_all_kinds_have_one_order() {
+        check(Value::Unsigned(u64::MAX), Greater, Whole(7), true);
+        check(Value::Signed(-3), Less, Whole(0), true);
+        check(Value::Float(0.5), Less, Whole(1), true);
+        check(Value::Unsigned(2), Greater, Decimal(1.5), true);
+        check(
+            Value::Quantized { raw: 9, value: 1.5 },
+            Equal,
+            Decimal(1.5),
+            true,
+        );
+        check(Value::Float(f64::NAN), NotEqual, Whole(1), false);
+    }
+
+    #[test]
+    fn texts_are_equal_or_not() {
+        check(
+            Value::Text("ready".into()),
+            Equal,
+            Text("ready".into()),
+            true,
+        );
+        check(
+            Value::Text("ready".into()),
+            NotEqual,
+            Text("Ready".into()),
+            true,
+        );
+        check(
+            Value::Text("ready".into()),
+            Greater,
+            Text("a".into()),
+            false,
+        );
+        check(Value::Bool(true), Equal, Text("true".into()), true);
+        check(
+            Value::Bytes(vec![0xB0, 1]),
+            Equal,
+            Text("b001".into()),
+            true,
+        );
+    }
+
+    #[test]
+    fn what_is_no_number_fits_no_number() {
+        for comparison in [Equal, NotEqual, Less] {
+            check(Value::Text("7".into()), comparison, Whole(7), false);
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! What links carried, and how.
+
+use netreel_wire::StreamId;
+
+use super::Link;
+use crate::history::History;
+use crate::session::{Fate, NodeId, PacketId, Session, Stamp};
+
+/// Lengths of time in ns: the middle one, that which 99 of 100 do not exceed, and the ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spread {
+    /// The shortest.
+    pub min: i64,
+    /// The middle one.
+    pub median: i64,
+    /// 99 of 100 are not longer.
+    pub p99: i64,
+    /// The longest.
+    pub max: i64,
+}
+
+/// Packets that were lost one after the other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Bursts {
+    /// How many times.
+    pub count: u64,
+    /// The most packets that were lost at a time.
+    pub longest: u64,
+}
+
+/// What a link carried, and how.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LinkStats {
+    /// Packets that were sent or seen.
+    pub packets: u64,
+    /// Bytes of payload in them.
+    pub bytes: u64,
+    /// Messages in them.
+    pub messages: u64,
+    /// Packets that were lost.
+    pub lost: u64,
+    /// Bytes of payload in those.
+    pub lost_bytes: u64,
+    /// Packets of which nobody can say what became of them.
+    pub unknown: u64,
+    /// Bits of reliable messages that were sent for the first time, and again.
+    pub first_bits: u64,
+    /// The latter.
+    pub resent_bits: u64,
+    /// How many messages were sent again.
+    pub resent: u64,
+    /// Receipts beyond the first.
+    pub duplicated: u64,
+    /// Receipts of a packet sent before one that had already arrived; `None` where only some
+    /// packets of a session are counted.
+    pub reordered: Option<u64>,
+    /// Losses in a row.
+    pub bursts: Bursts,
+    /// Send to receipt.
+    pub delay_ns: Option<Spread>,
+    /// How far delays may be off by the clocks of both ends; `None` where nothing tells.
+    pub clock_error_ns: Option<u64>,
+    /// How much the delay of a packet differs from that of the one before, in the mean.
+    pub jitter_ns: Option<i64>,
+    /// Send to learning of the arrival.
+    pub rtt_ns: Option<Spread>,
+}
+
+/// A link's packets, as they are counted.
+#[derive(Default)]
+pub(super) struct Counting {
+    stats: LinkStats,
+    delays: Vec<i64>,
+    rounds: Vec<i64>,
+    last_delay: Option<i64>,
+    jitter: (i128, i64),
+    burst: u64,
+}
+
+impl Counting {
+    pub fn take(&mut self, session: &Session, history: &History, id: PacketId) {
+        let Some(packet) = session.packet(id) else {
+            return;
+        };
+        let length = u64::from(packet.length);
+        self.stats.packets += 1;
+        self.stats.bytes += length;
+        match packet.fate {
+            Fate::Lost => {
+                self.stats.lost += 1;
+                self.stats.lost_bytes += length;
+                self.burst += 1;
+            }
+            Fate::Unknown => self.stats.unknown += 1,
+            _ => self.ends(),
+        }
+        self.stats.duplicated += packet.duplicates.len() as u64;
+        if packet.fate == Fate::Received
+            && let (Some(sent), Some(received)) = (packet.sent, packet.received)
+        {
+            let delay = received.time.0.saturating_sub(sent.time.0);
+            if let Some(before) = self.last_delay.replace(delay) {
+                self.jitter.0 += i128::from(delay.abs_diff(before));
+                self.jitter.1 += 1;
+            }
+            self.delays.push(delay);
+        }
+        if let Some(acked) = history.acked(session, id)
+            && !history.is_ambiguous(id)
+            && let Some(Stamp { time, .. }) = packet.departed()
+        {
+            self.rounds.push(acked.time.0.saturating_sub(time.0));
+        }
+        for (message, facts) in session.messages_of(id) {
+            self.stats.messages += 1;
+            // What a layer made of a message the packet does not tell.
+            let in_packet = facts.stream == StreamId(0);
+            let bits = facts.bits.end.saturating_sub(facts.bits.start);
+            let bits = if in_packet { u64::from(bits) } else { 0 };
+            if history.resend_of(message).is_some() {
+                self.stats.resent += 1;
+                self.stats.resent_bits += bits;
+            } else if facts.reliable {
+                self.stats.first_bits += bits;
+            }
+        }
+    }
+
+    /// What was lost in a row ends.
+    pub fn ends(&mut self) {
+        if self.burst > 0 {
+            self.stats.bursts.count += 1;
+            self.stats.bursts.longest = self.burst.max(self.stats.bursts.longest);
+            self.burst = 0;
+        }
+    }
+
+    /// Adds those of another link, which has ended.
+    pub fn append(&mut self, other: &Counting) {
+        let (sum, more) = (&mut self.stats, &other.stats);
+        sum.packets += more.packets;
+        sum.bytes += more.bytes;
+        sum.messages += more.messages;
+        sum.lost += more.lost;
+        sum.lost_bytes += more.lost_bytes;
+        sum.unknown += more.unknown;
+        sum.first_bits += more.first_bits;
+        sum.resent_bits += more.resent_bits;
+        sum.resent += more.resent;
+        sum.duplicated += more.duplicated;
+        sum.bursts.count += more.bursts.count;
+        sum.bursts.longest = sum.bursts.longest.max(more.bursts.longest);
+        self.delays.extend(&other.delays);
+        self.rounds.extend(&other.rounds);
+        self.jitter.0 += other.jitter.0;
+        self.jitter.1 += other.jitter.1;
+    }
+
+    pub fn finish(mut self, clock_error_ns: Option<u64>) -> LinkStats {
+        let (sum, count) = self.jitter;
+        let mean = sum.checked_div(i128::from(count));
+        LinkStats {
+            delay_ns: spread(&mut self.delays),
+            rtt_ns: spread(&mut self.rounds),
+            jitter_ns: mean.and_then(|mean| i64::try_from(mean).ok()),
+            clock_error_ns,
+            ..self.stats
+        }
+    }
+}
+
+fn spread(values: &mut [i64]) -> Option<Spread> {
+    values.sort_unstable();
+    // The nearest rank: 99 of 100 are not longer.
+    let rank = (values.len() * 99).div_ceil(100).checked_sub(1)?;
+    Some(Spread {
+        min: *values.first()?,
+        median: *values.get(values.len() / 2)?,
+        p99: *values.get(rank)?,
+        max: *values.last()?,
+    })
+}
+
+/// See [`LinkStats::clock_error_ns`].
+pub(super) fn clock_error_ns(session: &Session, (from, to): Link) -> Option<u64> {
+    let error = |node: NodeId| {
+        let node = session.nodes.get(usize::from(node.0))?;
+        Some(node.clock_error_ns).filter(|&error| node.recorded && error != u64::MAX)
+    };
+    Some(error(from)?.saturating_add(error(to)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(values: std::ops::RangeInclusive<i64>, median: i64, p99: i64) {
+        let mut values: Vec<i64> = values.rev().collect();
+        let found = spread(&mut values).map(|it| (it.median, it.p99));
+        assert_eq!(found, Some((median, p99)));
+    }
+
+    #[test]
+    fn ninety_nine_of_a_hundred_are_not_longer() {
+        check(1..=100, 51, 99);
+        check(1..=1000, 501, 990);
+        check(1..=3, 2, 3);
+        check(7..=7, 7, 7);
+    }
+}

@@ -1,0 +1,132 @@
+//! Where the bandwidth goes: what each link carried and how, and what the bytes were.
+//!
+//! Bytes are those of payload, as they were sent; what the network puts around them is not counted.
+//! A packet's bits are its messages', and what is left is a row of its own, so that the rows of a
+//! table sum up to the bytes on the wire.
+
+mod ledger;
+mod links;
+
+pub use ledger::{Ledger, Row, RowOf};
+pub use links::{Bursts, LinkStats, Spread};
+
+use std::collections::BTreeMap;
+
+use crate::history::History;
+use crate::session::{NodeId, PacketId, Session, SessionTime};
+use links::Counting;
+
+/// From whom to whom.
+pub type Link = (NodeId, NodeId);
+
+/// What a session's packets, or some of them, were.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stats {
+    /// All links together. Delays and bursts are those of links.
+    pub all: LinkStats,
+    /// Each link that had packets.
+    pub links: BTreeMap<Link, LinkStats>,
+    /// By message kind.
+    pub kinds: Ledger,
+    /// By object type.
+    pub types: Ledger,
+    /// By object.
+    pub objects: Ledger,
+    /// By RPC.
+    pub rpcs: Ledger,
+}
+
+/// A stretch of time, and what was sent in it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bucket {
+    /// From when.
+    pub from: SessionTime,
+    /// Until when, this moment not included.
+    pub until: SessionTime,
+    /// All links together.
+    pub all: LinkStats,
+    /// Each link that had packets then.
+    pub links: BTreeMap<Link, LinkStats>,
+}
+
+impl Stats {
+    /// Counts packets, which are in order; with `all`, they are all of the session.
+    pub fn new(session: &Session, history: &History, packets: &[PacketId]) -> Stats {
+        let (all, links) = count(session, history, packets.iter().copied());
+        let mut stats = Stats {
+            all,
+            links,
+            kinds: Ledger::default(),
+            types: Ledger::default(),
+            objects: Ledger::default(),
+            rpcs: Ledger::default(),
+        };
+        if packets.len() == session.packet_count() {
+            for (link, traffic) in session.traffic() {
+                if let Some(link) = stats.links.get_mut(link) {
+                    link.reordered = Some(traffic.reordered);
+                }
+            }
+            let reordered = session.traffic().values().map(|it| it.reordered);
+            stats.all.reordered = Some(reordered.sum());
+        }
+        ledger::fill(session, history, packets, &mut stats);
+        stats
+    }
+}
+
+/// The same of the links alone, by stretches of so many ns, from the first packet's on. Stretches in
+/// which nothing was sent are left out.
+pub fn over(
+    session: &Session,
+    history: &History,
+    packets: &[PacketId],
+    stretch_ns: i64,
+) -> Vec<Bucket> {
+    let stretch_ns = stretch_ns.max(1);
+    let start = session.span.start;
+    let bucket = |id: PacketId| {
+        let first = session.packet(id).and_then(|packet| packet.first());
+        let since = first.map_or(0, |first| first.time.0.saturating_sub(start.0));
+        since.div_euclid(stretch_ns)
+    };
+    let mut buckets: BTreeMap<i64, Vec<PacketId>> = BTreeMap::new();
+    for &id in packets {
+        buckets.entry(bucket(id)).or_default().push(id);
+    }
+    let told = buckets.into_iter().map(|(number, packets)| {
+        let (all, links) = count(session, history, packets.into_iter());
+        let from = start.0.saturating_add(number.saturating_mul(stretch_ns));
+        Bucket {
+            from: SessionTime(from),
+            until: SessionTime(from.saturating_add(stretch_ns)),
+            all,
+            links,
+        }
+    });
+    told.collect()
+}
+
+fn count(
+    session: &Session,
+    history: &History,
+    packets: impl Iterator<Item = PacketId>,
+) -> (LinkStats, BTreeMap<Link, LinkStats>) {
+    let mut counting: BTreeMap<Link, Counting> = BTreeMap::new();
+    for id in packets {
+        if let Some(link) = session.link(id) {
+            counting.entry(link).or_default().take(session, history, id);
+        }
+    }
+    let mut all = Counting::default();
+    let links = counting.into_iter().map(|(link, mut counted)| {
+        counted.ends();
+        all.append(&counted);
+        let clock_ns = links::clock_error_ns(session, link);
+        (link, counted.finish(clock_ns))
+    });
+    let links: BTreeMap<Link, LinkStats> = links.collect();
+    let bounds = links.values().map(|link| link.clock_error_ns);
+    let widest = bounds.reduce(|one, other| Some(one?.max(other?)));
+    (all.finish(widest.flatten()), links)
+}

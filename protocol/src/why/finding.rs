@@ -1,0 +1,238 @@
+//! Why of a finding: what led to each piece of its proof, and what more the rule has to say.
+
+use netreel_wire::Role;
+
+use super::fact::{Fact, NotKnown};
+use super::telling::Telling;
+use super::{Certainty, StepId};
+use crate::history::{Evidence, Finding};
+use crate::session::{MessageId, NodeId, PacketId};
+
+/// Of a finding with more proof, the first pieces are explained.
+const PIECES_MAX: usize = 8;
+
+/// Of a reel with more holes, the first are told.
+const HOLES_MAX: usize = 4;
+
+impl Telling<'_> {
+    /// What led to a finding.
+    pub fn finding(&mut self, place: usize) -> Vec<StepId> {
+        let finding = place as u32;
+        let found = self.step(Fact::Found { finding }, Certainty::Certain, |it| {
+            let history = it.history;
+            match history.findings.get(place) {
+                Some(known) => it.led_to(finding, known),
+                None => Vec::new(),
+            }
+        });
+        vec![found]
+    }
+
+    fn led_to(&mut self, number: u32, finding: &Finding) -> Vec<StepId> {
+        let mut because = Vec::new();
+        for (piece, evidence) in (0u32..).zip(&finding.evidence).take(PIECES_MAX) {
+            because.push(self.piece(number, piece, evidence));
+        }
+        let node = finding.node;
+        match finding.rule {
+            "reliable-not-delivered" => because.extend(self.given_up(finding)),
+            "resend-storm" => because.extend(self.storm(finding)),
+            "told-twice" => because.push(self.nothing(NotKnown::Program(node))),
+            "objects-differ-at-rest" => because.extend(self.differs(finding)),
+            "ack-of-unreceived" | "never-acked" | "duplicate-sequence" => {
+                because.push(self.nothing(NotKnown::Program(node)));
+            }
+            "undecodable-packet" => because.push(self.nothing(NotKnown::Wire)),
+            "clock-disagreement" => because.extend(self.clocks(finding)),
+            "incomplete-reel" => because.extend(self.incomplete(node)),
+            "two-owners" => because.extend(self.not_told(finding)),
+            _ => {}
+        }
+        if because.is_empty() {
+            because.push(self.nothing(NotKnown::Program(node)));
+        }
+        because
+    }
+
+    /// What led to a piece of proof: the delivery that it is, or its packet's way.
+    fn piece(&mut self, finding: u32, piece: u32, evidence: &Evidence) -> StepId {
+        let mut deliveries = self.history.deliveries_of(evidence.message);
+        let delivery = deliveries.find(|&place| {
+            let delivery = self.history.deliveries.get(place as usize);
+            delivery.is_some_and(|it| it.node == evidence.node && it.at.number == evidence.number)
+        });
+        drop(deliveries);
+        if let Some(delivery) = delivery {
+            use crate::history::Effect::Plain;
+            let effect = self.history.deliveries.get(delivery as usize);
+            if effect.is_some_and(|it| it.effect != Plain) {
+                return self.did(delivery);
+            }
+        }
+        let is_unfit = self.history.findings.get(finding as usize);
+        let is_unfit = is_unfit.is_some_and(|it| it.rule == "undecodable-packet");
+        let packet = evidence.packet;
+        self.step(
+            Fact::Evidence { finding, piece },
+            Certainty::Certain,
+            |it| match is_unfit {
+                true => vec![it.end(Fact::Unfit { packet }, Certainty::Certain)],
+                false => vec![it.fate(packet)],
+            },
+        )
+    }
+
+    /// The message that its sender gave up: what became of each copy, and whether the sender took it
+    /// for arrived.
+    fn given_up(&mut self, finding: &Finding) -> Vec<StepId> {
+        let Some(last) = finding.evidence.first().map(|piece| piece.packet) else {
+            return Vec::new();
+        };
+        let undelivered = self.history.undelivered.clone();
+        let link = self.session.link(last);
+        let message = undelivered.into_iter().find(|&message| {
+            let packet = self.session.carrier(message);
+            packet.and_then(|packet| self.session.link(packet)) == link
+                && self.copies(message).last().map(|copy| copy.packet) == Some(last)
+        });
+        let Some(message) = message else {
+            return vec![self.nothing(NotKnown::Program(finding.node))];
+        };
+        let mut steps = vec![self.reached(message)];
+        let copies = self.copies(message);
+        let acked = copies.iter().find_map(|copy| {
+            let at = self.history.acked(self.session, copy.packet)?.time;
+            Some((copy.packet, at))
+        });
+        match acked {
+            Some((packet, at)) => {
+                steps.push(self.end(Fact::Acked { packet, at }, Certainty::Certain));
+            }
+            None => steps.push(self.nothing(NotKnown::Program(finding.node))),
+        }
+        steps
+    }
+
+    /// The first and the last times that a message was sent again, and why.
+    fn storm(&mut self, finding: &Finding) -> Vec<StepId> {
+        let ends = (finding.evidence.first(), finding.evidence.last());
+        let (Some(first), Some(last)) = ends else {
+            return Vec::new();
+        };
+        let messages: Vec<MessageId> = self
+            .session
+            .messages_of(first.packet)
+            .map(|(message, _)| message)
+            .collect();
+        let copies = messages.into_iter().find_map(|message| {
+            let copies = self.copies(message);
+            let is_it = copies.last().map(|copy| copy.packet) == Some(last.packet);
+            is_it.then_some(copies)
+        });
+        let mut steps = Vec::new();
+        let Some(copies) = copies else { return steps };
+        let pairs: Vec<_> = copies.windows(2).collect();
+        let told = pairs.len().min(2);
+        for pair in pairs
+            .iter()
+            .take(told)
+            .chain(pairs.last().filter(|_| pairs.len() > told))
+        {
+            if let [before, copy] = **pair {
+                steps.push(self.sent_again(copy, before));
+            }
+        }
+        if pairs.len() > told + 1 {
+            let (message, count) = (copies[0].message, (pairs.len() - told - 1) as u32);
+            steps.push(self.end(Fact::MoreCopies { message, count }, Certainty::Certain));
+        }
+        steps.push(self.nothing(NotKnown::Program(finding.node)));
+        steps
+    }
+
+    /// What the node that is wrong was told of the object and did not take, or never was told.
+    fn differs(&mut self, finding: &Finding) -> Vec<StepId> {
+        let (Some(object), node) = (finding.object, finding.node) else {
+            return Vec::new();
+        };
+        let Some(end) = self
+            .session
+            .nodes
+            .get(usize::from(node.0))
+            .map(|it| it.span.end)
+        else {
+            return Vec::new();
+        };
+        let mut steps = vec![self.believed(object, node, end)];
+        for other in finding.evidence.iter().map(|piece| piece.node) {
+            if other != node {
+                steps.push(self.believed(object, other, end));
+                steps.extend(self.was_told_last(object, other, node));
+            }
+        }
+        steps
+    }
+
+    /// That nothing of what one node did last to an object was told to another.
+    fn was_told_last(&mut self, object: u64, by: NodeId, node: NodeId) -> Option<StepId> {
+        let because = self
+            .history
+            .objects
+            .get(&object)?
+            .lanes
+            .get(&by)?
+            .last()?
+            .because;
+        let last = self.told(because)?;
+        let deliveries: Vec<u32> = self.about(object, node).collect();
+        let is_told = deliveries.into_iter().any(|place| {
+            let told = self.told(place);
+            told.is_some_and(|told| {
+                let is_after = told.delivery.at.time >= last.delivery.at.time;
+                is_after && told.role != Role::Update
+            })
+        });
+        (!is_told).then(|| self.never_came(object, node).first().copied())?
+    }
+
+    /// Of two owners: why the older one had not been told, where it was not before the reels end.
+    fn not_told(&mut self, finding: &Finding) -> Vec<StepId> {
+        let is_over = finding.evidence.len() > 2;
+        match finding.object.filter(|_| !is_over) {
+            Some(object) => {
+                let by = finding.evidence.get(1).map(|piece| piece.node);
+                let told = by.and_then(|by| self.was_told_last(object, by, finding.node));
+                told.into_iter().collect()
+            }
+            None => Vec::new(),
+        }
+    }
+
+    fn clocks(&mut self, finding: &Finding) -> Vec<StepId> {
+        let packet = finding.evidence.first().map(|piece| piece.packet);
+        let link = packet.and_then(|packet: PacketId| self.session.link(packet));
+        let mut steps = Vec::new();
+        if let Some(link) = link {
+            steps.push(self.end(Fact::Clocks { link }, Certainty::Certain));
+        }
+        steps.push(self.nothing(NotKnown::Clock));
+        steps
+    }
+
+    fn incomplete(&mut self, node: NodeId) -> Vec<StepId> {
+        let Some(known) = self.session.nodes.get(usize::from(node.0)) else {
+            return Vec::new();
+        };
+        let holes = known.holes.len().min(HOLES_MAX) as u32;
+        let mut steps: Vec<StepId> = (0..holes)
+            .map(|hole| self.end(Fact::Hole { node, hole }, Certainty::Certain))
+            .collect();
+        let reel = self.session.reels.get(usize::from(node.0));
+        let reel = reel.and_then(Option::as_ref);
+        if !known.window && reel.is_some_and(|reel| !crate::session::is_closed(reel)) {
+            steps.push(self.end(Fact::CutShort { node }, Certainty::Certain));
+        }
+        steps.push(self.nothing(NotKnown::Reel(node)));
+        steps
+    }
+}

@@ -1,0 +1,97 @@
+//! Steps, as they are gathered: each fact once.
+
+use std::collections::BTreeMap;
+
+use super::fact::Fact;
+use super::{Certainty, Step, StepId, Why};
+use crate::history::History;
+use crate::session::{MessageId, Session};
+
+/// A story of more steps than this explains nothing.
+const STEPS_MAX: usize = 96;
+
+/// What is gathered about one question.
+pub(super) struct Telling<'a> {
+    pub session: &'a Session,
+    pub history: &'a History,
+    steps: Vec<Step>,
+    cut: bool,
+    /// The copies of each message that was sent again, once somebody has asked.
+    copies: Option<BTreeMap<MessageId, Vec<MessageId>>>,
+}
+
+impl<'a> Telling<'a> {
+    pub fn new(session: &'a Session, history: &'a History) -> Telling<'a> {
+        Telling {
+            session,
+            history,
+            steps: Vec::new(),
+            cut: false,
+            copies: None,
+        }
+    }
+
+    pub fn finish(self, roots: Vec<StepId>) -> Why {
+        Why {
+            roots,
+            steps: self.steps,
+            cut: self.cut,
+        }
+    }
+
+    /// The step that states a fact. What led to it is asked for once.
+    pub fn step(
+        &mut self,
+        fact: Fact,
+        certainty: Certainty,
+        because: impl FnOnce(&mut Self) -> Vec<StepId>,
+    ) -> StepId {
+        if let Some(known) = self.steps.iter().position(|step| step.fact == fact) {
+            return StepId(known as u32);
+        }
+        let place = self.steps.len();
+        self.steps.push(Step {
+            fact,
+            certainty,
+            because: Vec::new(),
+        });
+        if self.steps.len() >= STEPS_MAX {
+            self.cut = true;
+        } else {
+            let mut because = because(self);
+            let mut told = Vec::new();
+            // What leads to itself explains nothing.
+            because.retain(|&id| {
+                let is_new = id.0 as usize != place && !told.contains(&id);
+                told.push(id);
+                is_new
+            });
+            if let Some(step) = self.steps.get_mut(place) {
+                step.because = because;
+            }
+        }
+        StepId(place as u32)
+    }
+
+    /// A step that nothing that is known led to.
+    pub fn end(&mut self, fact: Fact, certainty: Certainty) -> StepId {
+        self.step(fact, certainty, |_| Vec::new())
+    }
+
+    /// The copies of a message in the order in which they were sent; the first is the message that
+    /// the others repeat.
+    pub fn all_copies(&mut self, message: MessageId) -> Vec<MessageId> {
+        let history = self.history;
+        let first = history.resend_of(message).unwrap_or(message);
+        let copies = self.copies.get_or_insert_with(|| {
+            let mut copies: BTreeMap<MessageId, Vec<MessageId>> = BTreeMap::new();
+            for (copy, first) in history.resends() {
+                copies.entry(first).or_default().push(copy);
+            }
+            copies
+        });
+        let mut all = vec![first];
+        all.extend(copies.get(&first).into_iter().flatten());
+        all
+    }
+}

@@ -1,0 +1,279 @@
+//! What became of a packet on its way, and what that shows of the link.
+
+use netreel_reel::FaultVerdict;
+
+use super::fact::{Fact, Link, NotKnown, Unseen};
+use super::telling::Telling;
+use super::{Certainty, StepId};
+use crate::session::{Fate, NodeId, Packet, PacketId, Session, SessionTime};
+
+/// So many packets around one are looked at.
+const LOOK: u32 = 20_000;
+
+/// Packets that arrive within this are together.
+const TOGETHER_NS: i64 = 2_000_000;
+
+/// A shorter stretch than this holds nothing up that anybody would ask about.
+const HELD_NS_MIN: i64 = 20_000_000;
+
+/// So many packets arrive together where something held them.
+const HELD_MIN: u32 = 3;
+
+/// A packet that is slower than the fastest by less is not late.
+pub(super) const LATE_NS_MIN: i64 = 20_000_000;
+
+impl Telling<'_> {
+    /// What became of a packet, and why.
+    pub fn fate(&mut self, id: PacketId) -> StepId {
+        let Some(packet) = self.session.packet(id) else {
+            return self.end(Fact::Sent { packet: id }, Certainty::Unknown);
+        };
+        let certainty = match packet.doubtful {
+            true => Certainty::Doubtful,
+            false => Certainty::Certain,
+        };
+        let link = (packet.from, packet.to);
+        match packet.fate {
+            Fate::Received => self.arrived(id, &packet, certainty),
+            Fate::Lost => {
+                let next = next_arrived(self.session, id, link);
+                self.step(Fact::Lost { packet: id, next }, certainty, |it| {
+                    let faults = it.faults(id, &packet, |verdict| {
+                        use FaultVerdict::{Lost, QueueFull, Refused};
+                        matches!(verdict, Lost | QueueFull { .. } | Refused)
+                    });
+                    match faults.is_empty() {
+                        true => vec![it.nothing(NotKnown::OnTheWay(link))],
+                        false => faults,
+                    }
+                })
+            }
+            Fate::SendFailed => self.end(Fact::SendFailed { packet: id }, certainty),
+            Fate::Unread => self.end(Fact::Unread { packet: id }, certainty),
+            Fate::Unknown => {
+                let why = match self.session.nodes.get(usize::from(packet.to.0)) {
+                    _ if packet.received.is_some() => Unseen::OnlySeen,
+                    Some(node) if node.recorded => Unseen::TooLittle,
+                    _ => Unseen::NoReel,
+                };
+                let acked = self.history.acked(self.session, id);
+                self.step(
+                    Fact::FateUnknown { packet: id, why },
+                    Certainty::Unknown,
+                    |it| {
+                        let acked = acked.map(|at| Fact::Acked {
+                            packet: id,
+                            at: at.time,
+                        });
+                        let certainty = match it.history.is_ambiguous(id) {
+                            true => Certainty::Doubtful,
+                            false => Certainty::Certain,
+                        };
+                        acked
+                            .map(|fact| it.end(fact, certainty))
+                            .into_iter()
+                            .collect()
+                    },
+                )
+            }
+        }
+    }
+
+    /// That nothing is known beyond this.
+    pub fn nothing(&mut self, about: NotKnown) -> StepId {
+        self.end(Fact::Nothing { about }, Certainty::Unknown)
+    }
+
+    fn arrived(&mut self, id: PacketId, packet: &Packet, certainty: Certainty) -> StepId {
+        let link = (packet.from, packet.to);
+        let took = packet.sent.zip(packet.received);
+        let took = took.map(|(sent, received)| received.time.0.saturating_sub(sent.time.0));
+        let Some((took_ns, fastest_ns)) = took.and_then(|it| self.is_late(id, link, it)) else {
+            let took_ns = took;
+            return self.end(
+                Fact::InTime {
+                    packet: id,
+                    took_ns,
+                },
+                certainty,
+            );
+        };
+        let known = match took_ns.saturating_sub(fastest_ns) > clock_error_ns(self.session, link) {
+            true => certainty,
+            false => Certainty::Doubtful,
+        };
+        let fact = Fact::Late {
+            packet: id,
+            took_ns,
+            fastest_ns,
+        };
+        self.step(fact, known, |it| {
+            let mut because = it.faults(id, packet, |verdict| {
+                use FaultVerdict::{Delayed, Queued, Reordered};
+                matches!(verdict, Delayed { .. } | Queued { .. } | Reordered { .. })
+            });
+            if let Some(held) = held(it.session, id, link) {
+                because.push(it.end(held, certainty));
+            }
+            if because.is_empty() {
+                because.push(it.nothing(NotKnown::OnTheWay(link)));
+            }
+            because
+        })
+    }
+
+    /// How long a packet took and how long the fastest of its link did, where it was late: it was
+    /// held with others, or took twice as long as the middle one.
+    fn is_late(&self, id: PacketId, link: Link, took_ns: i64) -> Option<(i64, i64)> {
+        let traffic = self.session.traffic().get(&link)?;
+        let (fastest_ns, middle_ns, _) = traffic.latency_ns?;
+        if took_ns.saturating_sub(fastest_ns) < LATE_NS_MIN {
+            return None;
+        }
+        let is_late =
+            took_ns >= middle_ns.saturating_mul(2) || held(self.session, id, link).is_some();
+        is_late.then_some((took_ns, fastest_ns))
+    }
+
+    /// What proxies did to a packet, as far as that is asked for.
+    fn faults(
+        &mut self,
+        id: PacketId,
+        packet: &Packet,
+        is_asked: impl Fn(FaultVerdict) -> bool,
+    ) -> Vec<StepId> {
+        let faults = (0u32..).zip(&packet.faults);
+        let asked = faults.filter(|(_, fault)| is_asked(fault.verdict));
+        let places: Vec<u32> = asked.map(|(place, _)| place).collect();
+        let facts = places
+            .into_iter()
+            .map(|fault| Fact::Fault { packet: id, fault });
+        facts
+            .map(|fact| self.end(fact, Certainty::Certain))
+            .collect()
+    }
+}
+
+/// How far the times of the two ends of a link may be apart by their clocks.
+fn clock_error_ns(session: &Session, (from, to): Link) -> i64 {
+    let error = |node: NodeId| {
+        let node = session.nodes.get(usize::from(node.0));
+        node.map_or(u64::MAX, |node| node.clock_error_ns)
+    };
+    i64::try_from(error(from).saturating_add(error(to))).unwrap_or(i64::MAX)
+}
+
+/// The packets of a link around one, from it on, forward or back.
+pub(super) fn of_link(
+    session: &Session,
+    from: PacketId,
+    link: Link,
+    is_forward: bool,
+) -> impl Iterator<Item = PacketId> + '_ {
+    let ids = (1..=LOOK).map_while(move |by| match is_forward {
+        true => from.0.checked_add(by),
+        false => from.0.checked_sub(by),
+    });
+    let ids = ids.map(PacketId);
+    let known = ids.take_while(|id| (id.0 as usize) < session.packet_count());
+    known.filter(move |&id| session.link(id) == Some(link))
+}
+
+/// The next packet of a link that arrived.
+fn next_arrived(session: &Session, id: PacketId, link: Link) -> Option<PacketId> {
+    of_link(session, id, link, true).find(|&it| {
+        let packet = session.packet(it);
+        packet.is_some_and(|packet| packet.fate == Fate::Received)
+    })
+}
+
+/// A packet that was sent and received.
+#[derive(Clone, Copy)]
+struct Passed {
+    id: PacketId,
+    sent: SessionTime,
+    received: SessionTime,
+}
+
+fn passed(session: &Session, id: PacketId) -> Option<Passed> {
+    let packet = session.packet(id)?;
+    Some(Passed {
+        id,
+        sent: packet.sent?.time,
+        received: packet.received?.time,
+    })
+}
+
+/// The packets with which one arrived, where they were sent over a far longer time than that in
+/// which they arrived.
+fn held(session: &Session, id: PacketId, link: Link) -> Option<Fact> {
+    let it = passed(session, id)?;
+    let (mut first, mut last) = (it, it);
+    let (mut earliest, mut latest) = (it.received, it.received);
+    let (mut count, mut of) = (1u32, 1u32);
+    for is_forward in [false, true] {
+        let mut between = 0;
+        for other in of_link(session, id, link, is_forward) {
+            between += 1;
+            let Some(other) = passed(session, other) else {
+                continue; // lost, or not recorded
+            };
+            if is_forward && other.sent > latest {
+                break;
+            }
+            let apart_ns = other.received.0.saturating_sub(it.received.0);
+            if apart_ns.abs() > TOGETHER_NS {
+                // What was overtaken does not end it.
+                match is_forward == (apart_ns > 0) {
+                    true => break,
+                    false => continue,
+                }
+            }
+            (count, of) = (count + 1, of + between);
+            between = 0;
+            (earliest, latest) = (earliest.min(other.received), latest.max(other.received));
+            match is_forward {
+                true => last = other,
+                false => first = other,
+            }
+        }
+    }
+    let sent_ns = last.sent.0.saturating_sub(first.sent.0);
+    let came_ns = latest.0.saturating_sub(earliest.0);
+    if count < HELD_MIN || sent_ns < HELD_NS_MIN || sent_ns / 4 < came_ns {
+        return None;
+    }
+    Some(Fact::Held {
+        link,
+        packets: (first.id, last.id),
+        count,
+        of,
+        sent: (first.sent, last.sent),
+        at: latest,
+        others: others(session, link, first, earliest),
+    })
+}
+
+/// How many packets of others the receiver of a link received between the first send and the receipt
+/// of what was held.
+fn others(session: &Session, link: Link, first: Passed, until: SessionTime) -> u32 {
+    let before = of_receiver(session, link, first.id, until);
+    u32::try_from(before.count()).unwrap_or(u32::MAX)
+}
+
+fn of_receiver(
+    session: &Session,
+    (from, to): Link,
+    first: PacketId,
+    until: SessionTime,
+) -> impl Iterator<Item = PacketId> + '_ {
+    let ids = (first.0..first.0.saturating_add(LOOK)).map(PacketId);
+    let known = ids.take_while(|id| (id.0 as usize) < session.packet_count());
+    known.filter(move |&id| {
+        let link = session.link(id);
+        let is_other = link.is_some_and(|(by, at)| at == to && by != from);
+        let received = is_other.then(|| session.packet(id)?.received).flatten();
+        let soon = until.0.saturating_sub(TOGETHER_NS);
+        received.is_some_and(|received| received.time.0 < soon)
+    })
+}

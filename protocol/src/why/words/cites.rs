@@ -1,0 +1,196 @@
+//! What steps cite: packets, a place, a time.
+
+use crate::history::History;
+use crate::session::{MessageId, NodeId, PacketId, Session, SessionTime};
+use crate::why::Fact;
+
+impl Fact {
+    /// The packets that it cites, in the order in which the sentence names them.
+    pub fn packets(&self, session: &Session, history: &History) -> Vec<PacketId> {
+        let carrier = |message: MessageId| session.carrier(message);
+        let delivered = |place: u32| {
+            let delivery = history.deliveries.get(place as usize)?;
+            carrier(delivery.message)
+        };
+        let evidence = |&(finding, piece): &(u32, u32)| {
+            let finding = history.findings.get(finding as usize)?;
+            Some(finding.evidence.get(piece as usize)?.packet)
+        };
+        let cited: Vec<Option<PacketId>> = match *self {
+            Fact::Found { finding } => {
+                let finding = history.findings.get(finding as usize);
+                let pieces = finding.into_iter().flat_map(|it| &it.evidence);
+                pieces.map(|piece| Some(piece.packet)).collect()
+            }
+            Fact::Evidence { finding, piece } => vec![evidence(&(finding, piece))],
+            Fact::Sent { packet }
+            | Fact::InTime { packet, .. }
+            | Fact::Late { packet, .. }
+            | Fact::Fault { packet, .. }
+            | Fact::SendFailed { packet }
+            | Fact::Unread { packet }
+            | Fact::FateUnknown { packet, .. }
+            | Fact::Silence { packet, .. }
+            | Fact::Eager { packet, .. }
+            | Fact::AcksAway { packet, .. }
+            | Fact::Acked { packet, .. }
+            | Fact::Asked { packet, .. }
+            | Fact::Unfit { packet } => vec![Some(packet)],
+            Fact::Lost { packet, next } => vec![Some(packet), next],
+            Fact::Held { packets, .. } => vec![Some(packets.0), Some(packets.1)],
+            Fact::Reached {
+                message, packet, ..
+            } => vec![carrier(message), Some(packet)],
+            Fact::NeverReached { message, .. } | Fact::MoreCopies { message, .. } => {
+                vec![carrier(message)]
+            }
+            Fact::StillWaits { message, behind } => vec![carrier(message), carrier(behind)],
+            Fact::SentAgain { copy, before, .. } => vec![carrier(copy), carrier(before)],
+            Fact::Nacked { packet, nack, .. } => vec![Some(nack), Some(packet)],
+            Fact::AckGap { packet, later, .. } => vec![Some(later), Some(packet)],
+            Fact::Waited {
+                arrived, closed_by, ..
+            } => vec![Some(arrived), Some(closed_by)],
+            Fact::Did { delivery } => vec![delivered(delivery)],
+            Fact::Later { later, .. } => vec![delivered(later)],
+            Fact::Would { first, second, .. } => vec![delivered(first), delivered(second)],
+            Fact::Believed { node, object, at } => {
+                let span = history.belief_at(object, node, at);
+                vec![span.and_then(|span| delivered(span.because))]
+            }
+            Fact::Rule { .. }
+            | Fact::NeverTold { .. }
+            | Fact::Hole { .. }
+            | Fact::CutShort { .. }
+            | Fact::Clocks { .. }
+            | Fact::NoRules { .. }
+            | Fact::Nothing { .. } => Vec::new(),
+        };
+        let mut packets: Vec<PacketId> = cited.into_iter().flatten().collect();
+        let mut seen = Vec::new();
+        packets.retain(|id| {
+            let is_new = !seen.contains(id);
+            seen.push(*id);
+            is_new
+        });
+        packets
+    }
+
+    /// Where and when it was so; nothing where it is no event.
+    pub fn at(
+        &self,
+        session: &Session,
+        history: &History,
+    ) -> (Option<NodeId>, Option<SessionTime>) {
+        let sender = |packet: PacketId| session.link(packet).map(|(from, _)| from);
+        let receiver = |packet: PacketId| session.link(packet).map(|(_, to)| to);
+        let came = |packet| Some(session.packet(packet)?.received?.time);
+        let left = |packet| session.departed(packet).map(|(_, at)| at.time);
+        let carrier = |message: MessageId| session.carrier(message);
+        match *self {
+            Fact::Found { finding } => {
+                let finding = history.findings.get(finding as usize);
+                (finding.map(|it| it.node), finding.map(|it| it.time))
+            }
+            Fact::Evidence { finding, piece } => {
+                let finding = history.findings.get(finding as usize);
+                let piece = finding.and_then(|it| it.evidence.get(piece as usize));
+                (piece.map(|it| it.node), piece.map(|it| it.time))
+            }
+            Fact::Sent { packet }
+            | Fact::SendFailed { packet }
+            | Fact::Lost { packet, .. }
+            | Fact::FateUnknown { packet, .. }
+            | Fact::Unread { packet }
+            | Fact::Fault { packet, .. }
+            | Fact::Unfit { packet } => (sender(packet), left(packet)),
+            Fact::InTime { packet, .. } | Fact::Late { packet, .. } => {
+                (receiver(packet), came(packet))
+            }
+            Fact::Held { link, at, .. } => (Some(link.1), Some(at)),
+            Fact::Reached { packet, .. } => (receiver(packet), came(packet)),
+            Fact::NeverReached { message, .. } | Fact::StillWaits { message, .. } => {
+                (carrier(message).and_then(receiver), None)
+            }
+            Fact::SentAgain { copy, .. } => {
+                let packet = carrier(copy);
+                (packet.and_then(sender), packet.and_then(left))
+            }
+            Fact::Nacked { packet, at, .. }
+            | Fact::AckGap { packet, at, .. }
+            | Fact::Acked { packet, at } => (sender(packet), Some(at)),
+            Fact::AcksAway { packet, .. } => (receiver(packet), came(packet)),
+            Fact::Waited {
+                delivery: place,
+                at,
+                ..
+            } => {
+                let delivery = history.deliveries.get(place as usize);
+                (delivery.map(|it| it.node), Some(at))
+            }
+            Fact::Did { delivery: place } | Fact::Later { later: place, .. } => {
+                let delivery = history.deliveries.get(place as usize);
+                (delivery.map(|it| it.node), delivery.map(|it| it.at.time))
+            }
+            Fact::Would { delivery, .. } => {
+                let delivery = history.deliveries.get(delivery as usize);
+                (delivery.map(|it| it.node), None)
+            }
+            Fact::Asked { packet, at, .. } => (receiver(packet), Some(at)),
+            Fact::Believed { node, at, .. } => (Some(node), Some(at)),
+            Fact::Rule { node, .. }
+            | Fact::NeverTold { node, .. }
+            | Fact::CutShort { node }
+            | Fact::NoRules { node } => (Some(node), None),
+            Fact::Hole { node, hole } => {
+                let known = session.nodes.get(usize::from(node.0));
+                let hole = known.and_then(|it| it.holes.get(hole as usize));
+                (Some(node), hole.map(|hole| hole.time.start))
+            }
+            Fact::Silence { packet, .. } | Fact::Eager { packet, .. } => (sender(packet), None),
+            Fact::MoreCopies { .. } | Fact::Clocks { .. } | Fact::Nothing { .. } => (None, None),
+        }
+    }
+
+    /// The word for it: `late`, `held`, `would`.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Fact::Found { .. } => "found",
+            Fact::Evidence { .. } => "evidence",
+            Fact::Sent { .. } => "sent",
+            Fact::InTime { .. } => "in-time",
+            Fact::Late { .. } => "late",
+            Fact::Held { .. } => "held",
+            Fact::Fault { .. } => "fault",
+            Fact::Lost { .. } => "lost",
+            Fact::SendFailed { .. } => "send-failed",
+            Fact::Unread { .. } => "unread",
+            Fact::FateUnknown { .. } => "fate-unknown",
+            Fact::Reached { .. } => "reached",
+            Fact::NeverReached { .. } => "never-reached",
+            Fact::SentAgain { .. } => "sent-again",
+            Fact::MoreCopies { .. } => "more-copies",
+            Fact::Nacked { .. } => "nacked",
+            Fact::AckGap { .. } => "ack-gap",
+            Fact::Silence { .. } => "silence",
+            Fact::Eager { .. } => "eager",
+            Fact::AcksAway { .. } => "acks-away",
+            Fact::Acked { .. } => "acked",
+            Fact::Waited { .. } => "waited",
+            Fact::StillWaits { .. } => "still-waits",
+            Fact::Did { .. } => "did",
+            Fact::Later { .. } => "later",
+            Fact::Asked { .. } => "asked",
+            Fact::Rule { .. } => "rule",
+            Fact::Believed { .. } => "believed",
+            Fact::NeverTold { .. } => "never-told",
+            Fact::Would { .. } => "would",
+            Fact::Unfit { .. } => "unfit",
+            Fact::Hole { .. } => "hole",
+            Fact::CutShort { .. } => "cut-short",
+            Fact::Clocks { .. } => "clocks",
+            Fact::NoRules { .. } => "no-rules",
+            Fact::Nothing { .. } => "nothing",
+        }
+    }
+}

@@ -1,0 +1,304 @@
+//! The sentences that take more than a line to make.
+
+use netreel_wire::Role;
+
+use super::phrases::{effect_words, rule_words, would_words};
+use super::{Words, moment, number, seconds};
+use crate::history::{Belief, Effect, Told, length, rules_of, told, word};
+use crate::session::{MessageId, NodeId, PacketId, SessionTime, packets};
+use crate::why::{Fact, Link, NotKnown, RuleWord};
+
+impl Words<'_> {
+    pub(super) fn held(&self, fact: &Fact) -> String {
+        let Fact::Held {
+            link: (from, to),
+            packets: (first, last),
+            count,
+            of,
+            sent,
+            at,
+            others,
+        } = fact
+        else {
+            return String::new();
+        };
+        let (from, to) = (self.name(*from), self.name(*to));
+        let others = match others {
+            0 => format!("; {to} received nothing from anybody else in that time"),
+            _ => format!(
+                "; from others {to} received {} in that time",
+                packets((*others).into())
+            ),
+        };
+        let which = format!("({} to {})", first.0, last.0);
+        let (since, until, at) = (seconds(sent.0), moment(sent.1), moment(*at));
+        match of == count {
+            true => format!(
+                "{from} -> {to} held everything that was sent from {since} to {until}: {count} \
+                 packets {which} arrived together at {at}{others}"
+            ),
+            false => format!(
+                "of {of} packets that {from} sent to {to} from {since} to {until}, {count} {which} \
+                 arrived together at {at}{others}"
+            ),
+        }
+    }
+
+    pub(super) fn fault(&self, id: PacketId, fault: u32) -> String {
+        use netreel_reel::FaultVerdict::{Delayed, Duplicated, Lost, QueueFull, Queued};
+        use netreel_reel::FaultVerdict::{Refused, Reordered};
+        let packet = self.session.packet(id).unwrap_or_default();
+        let Some(fault) = packet.faults.get(fault as usize) else {
+            return String::new();
+        };
+        let proxy = self.session.proxies.get(usize::from(fault.proxy.0));
+        let proxy = proxy.map_or("a proxy", String::as_str);
+        let long = |nanos: u64| length(i64::try_from(nanos).unwrap_or(i64::MAX));
+        let packet = number(id);
+        match fault.verdict {
+            Lost => format!("{proxy} dropped {packet} by chance, as it was told to"),
+            Delayed { nanos } | Reordered { nanos } => {
+                format!("{proxy} held {packet} back for {}", long(nanos))
+            }
+            Duplicated { nanos } => format!("{proxy} sent {packet} twice, {} apart", long(nanos)),
+            Queued { nanos } => format!(
+                "{packet} waited {} at {proxy} for a link of limited bandwidth",
+                long(nanos)
+            ),
+            QueueFull { .. } => format!("{proxy} dropped {packet}: too much waited there already"),
+            Refused => format!("{proxy} could not pass {packet} on"),
+        }
+    }
+
+    pub(super) fn lost(&self, id: PacketId, next: Option<PacketId>) -> String {
+        let (_, to) = self.link(id);
+        let next = next.and_then(|next| {
+            let apart = self.session.departed(next)?.1.time.0;
+            let apart = apart.saturating_sub(self.session.departed(id)?.1.time.0);
+            Some(format!(
+                "; {}, sent {} later, arrived",
+                number(next),
+                length(apart)
+            ))
+        });
+        format!(
+            "{} was lost: {to} recorded on and has no receipt of it{}",
+            number(id),
+            next.unwrap_or_default()
+        )
+    }
+
+    pub(super) fn reached(&self, message: MessageId, packet: PacketId, sent: u32) -> String {
+        let first = self.carrier(message);
+        let (from, to) = self.link(packet);
+        let departed = self.session.departed(first).map(|(_, at)| at.time);
+        let came = self.received(packet);
+        let took = departed
+            .zip(came)
+            .map(|(sent, came)| came.0.saturating_sub(sent.0));
+        let took = took.map(|took| format!(", {} after {from} first sent it", length(took)));
+        let copy = match sent {
+            1 => String::new(),
+            sent => format!(", the {} time that it was sent", ordinal(sent)),
+        };
+        format!(
+            "{} arrived at {to} at {} in {}{copy}{}",
+            self.message(message),
+            came.map(moment).unwrap_or_default(),
+            number(packet),
+            took.unwrap_or_default()
+        )
+    }
+
+    pub(super) fn did(&self, place: u32) -> String {
+        let Some(told) = told(self.session, self.history, place) else {
+            return String::new();
+        };
+        let delivery = told.delivery;
+        let node = self.name(delivery.node);
+        let what = self.message(delivery.message);
+        let packet = told.packet_words();
+        let at = moment(delivery.at.time);
+        if delivery.local {
+            let own = self.own(&told);
+            return format!("{node} {own} itself at {at}, and first told of it in {packet}");
+        }
+        let (from, _) = self.link(told.packet);
+        let said = match told
+            .speaker
+            .and_then(|peer| self.session.node_of_peer(peer))
+        {
+            Some(speaker) if self.name(speaker) != from => {
+                format!("{what} by {}, told by {from}", self.name(speaker))
+            }
+            _ => format!("{what} from {from}"),
+        };
+        let head = format!("{node} was handed {said} ({packet}) at {at}");
+        let done = match delivery.effect {
+            Effect::Plain => return head,
+            effect => effect_words(effect),
+        };
+        format!("{head} and {done}")
+    }
+
+    /// What a node did of its own: `created object 42`.
+    fn own(&self, told: &Told) -> String {
+        let facts = self.history.facts(self.session, told.delivery.message);
+        let object = facts.and_then(|facts| facts.object);
+        let object = object.map_or("an object".to_owned(), |object| format!("object {object}"));
+        let owner = told.owner.map(|peer| self.session.peer_name(peer));
+        let owner = owner.unwrap_or("somebody".to_owned());
+        let counter = told.counter.map(|counter| format!(" at counter {counter}"));
+        let done = match told.role {
+            Role::Create => format!("created {object}"),
+            Role::Destroy => format!("destroyed {object}"),
+            Role::Migrate
+                if self.session.node_of_peer(told.owner.unwrap_or(u64::MAX))
+                    == Some(told.delivery.node) =>
+            {
+                format!("took over {object}")
+            }
+            Role::Migrate => format!("gave {object} to {owner}"),
+            Role::MigrateOrder => format!("ordered {owner} to take over {object}"),
+            _ => format!("did {}", self.message(told.delivery.message)),
+        };
+        done + &counter.unwrap_or_default()
+    }
+
+    pub(super) fn rule(&self, node: NodeId, rule: RuleWord) -> String {
+        let known = self.session.nodes.get(usize::from(node.0));
+        let Some(rules) = known.and_then(|it| rules_of(self.session, it)) else {
+            return String::new();
+        };
+        let (word, value) = rule_words(rules, rule);
+        format!(
+            "{} goes by the rules `{}` of the wire: {word} = {value}",
+            self.name(node),
+            rules.name
+        )
+    }
+
+    pub(super) fn believed(&self, node: NodeId, object: u64, at: SessionTime) -> String {
+        let node_name = self.name(node);
+        let Some(span) = self.history.belief_at(object, node, at) else {
+            return format!("at {} {node_name} did not know object {object}", moment(at));
+        };
+        let belief = match span.belief {
+            Belief::Owned(peer) if self.session.node_of_peer(peer) == Some(node) => {
+                format!("{node_name} believed that it owns object {object} itself")
+            }
+            Belief::Owned(peer) => format!(
+                "{node_name} believed that {} owns object {object}",
+                self.session.peer_name(peer)
+            ),
+            Belief::Orphaned(peer) => format!(
+                "{node_name} believed that {} owns object {object}, who will never end it",
+                self.session.peer_name(peer)
+            ),
+            Belief::Destroyed => format!("{node_name} held object {object} for destroyed"),
+            Belief::Unknown => format!("what {node_name} believed of object {object} is unknown"),
+        };
+        format!(
+            "at {} {belief}, since {}",
+            moment(at),
+            moment(span.time.start)
+        )
+    }
+
+    pub(super) fn would(
+        &self,
+        (delivery, first, second): (u32, u32, u32),
+        effect: Effect,
+    ) -> String {
+        let known = self.history.deliveries.get(delivery as usize);
+        let Some(known) = known else {
+            return String::new();
+        };
+        let packet = |place: u32| {
+            let delivery = self.history.deliveries.get(place as usize);
+            number(delivery.map_or(PacketId::default(), |it| self.carrier(it.message)))
+        };
+        let role = told(self.session, self.history, delivery).map(|told| told.role);
+        format!(
+            "had {} ({}) come before {} ({}), {} would have {}, by its rules",
+            self.delivered(first),
+            packet(first),
+            self.delivered(second),
+            packet(second),
+            self.name(known.node),
+            would_words(effect, role.map_or("it", word))
+        )
+    }
+
+    pub(super) fn unfit(&self, id: PacketId) -> String {
+        let decoded = self.session.decode(id);
+        let first = decoded.and_then(|it| it.diagnostics.into_iter().next());
+        match first {
+            Some(it) => format!(
+                "{} does not fit the wire: {}: {} (bit {})",
+                number(id),
+                it.path,
+                it.message,
+                it.bit
+            ),
+            None => format!("{} does not fit the wire", number(id)),
+        }
+    }
+
+    pub(super) fn clocks(&self, (from, to): Link) -> String {
+        let bound = |node: NodeId| {
+            let known = self.session.nodes.get(usize::from(node.0));
+            match known.map_or(u64::MAX, |it| it.clock_error_ns) {
+                u64::MAX => format!("how far the clock of {} is off is unknown", self.name(node)),
+                error => format!(
+                    "the clock of {} is off by at most {}",
+                    self.name(node),
+                    length(i64::try_from(error).unwrap_or(i64::MAX))
+                ),
+            }
+        };
+        format!("{}; {}", bound(from), bound(to))
+    }
+
+    pub(super) fn nothing(&self, about: NotKnown) -> String {
+        match about {
+            NotKnown::Program(node) => format!(
+                "why {} did so its reel does not tell: nothing further is known",
+                self.name(node)
+            ),
+            NotKnown::OnTheWay((from, to)) => format!(
+                "what {} -> {} did to it no reel shows: nothing further is known",
+                self.name(from),
+                self.name(to)
+            ),
+            NotKnown::Acks((from, to)) => format!(
+                "no ack of what {} sends to {} is known: why it was sent again is not either",
+                self.name(from),
+                self.name(to)
+            ),
+            NotKnown::Reel(node) => format!(
+                "what {} did then no reel tells: nothing further is known",
+                self.name(node)
+            ),
+            NotKnown::Wire => {
+                "whether the packet is wrong or the wire cannot be told: nothing further is known"
+                    .to_owned()
+            }
+            NotKnown::Clock => {
+                "which of the clocks is wrong cannot be told: nothing further is known".to_owned()
+            }
+        }
+    }
+}
+
+/// `2nd`
+fn ordinal(number: u32) -> String {
+    let ending = match (number % 10, number % 100) {
+        (_, 11..=13) => "th",
+        (1, _) => "st",
+        (2, _) => "nd",
+        (3, _) => "rd",
+        _ => "th",
+    };
+    format!("{number}{ending}")
+}

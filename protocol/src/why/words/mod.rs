@@ -1,0 +1,431 @@
+//! Steps in sentences, and what they cite.
+
+mod cites;
+mod long;
+mod phrases;
+
+use netreel_wire::Role;
+
+use super::fact::{Fact, Unseen};
+use crate::history::{Evidence, History, is_about_object, length, word};
+use crate::session::{Fate, MessageId, NodeId, PacketId, Session, SessionTime, packets};
+
+impl Fact {
+    /// One sentence for people, without the full stop.
+    pub fn sentence(&self, session: &Session, history: &History) -> String {
+        let words = Words { session, history };
+        words.sentence(self)
+    }
+}
+
+/// What sentences are made of.
+struct Words<'a> {
+    session: &'a Session,
+    history: &'a History,
+}
+
+/// `0.985880 s`
+fn moment(time: SessionTime) -> String {
+    format!("{} s", seconds(time))
+}
+
+fn seconds(time: SessionTime) -> String {
+    let micros = time.0.div_euclid(1_000);
+    let sign = if micros < 0 { "-" } else { "" };
+    let micros = micros.unsigned_abs();
+    format!("{sign}{}.{:06}", micros / 1_000_000, micros % 1_000_000)
+}
+
+impl Words<'_> {
+    fn sentence(&self, fact: &Fact) -> String {
+        match *fact {
+            Fact::Found { finding } => {
+                let finding = self.history.findings.get(finding as usize);
+                finding.map_or(String::new(), |it| it.sentence.clone())
+            }
+            Fact::Evidence { finding, piece } => {
+                let finding = self.history.findings.get(finding as usize);
+                let piece = finding.and_then(|it| it.evidence.get(piece as usize));
+                piece.map_or(String::new(), |piece| self.piece(piece))
+            }
+            Fact::Sent { packet } => self.sent(packet),
+            Fact::InTime { packet, took_ns } => {
+                let (from, to) = self.link(packet);
+                match took_ns {
+                    Some(took_ns) => format!(
+                        "{} took {} from {from} to {to}, which is nothing unusual there",
+                        number(packet),
+                        length(took_ns)
+                    ),
+                    None => format!(
+                        "{} arrived at {to}; when {from} sent it was not recorded",
+                        number(packet)
+                    ),
+                }
+            }
+            Fact::Late {
+                packet,
+                took_ns,
+                fastest_ns,
+            } => {
+                let (from, to) = self.link(packet);
+                let link = self.session.link(packet).unwrap_or_default();
+                let measured = self.session.measured(link.0, link.1).words();
+                let measured = measured.map(|words| format!(" ({words})"));
+                format!(
+                    "{} took {} from {from} to {to}{}, where the fastest took {}",
+                    number(packet),
+                    length(took_ns),
+                    measured.unwrap_or_default(),
+                    length(fastest_ns)
+                )
+            }
+            Fact::Held { .. } => self.held(fact),
+            Fact::Fault { packet, fault } => self.fault(packet, fault),
+            Fact::Lost { packet, next } => self.lost(packet, next),
+            Fact::SendFailed { packet } => {
+                let (from, _) = self.link(packet);
+                format!("{} never left {from}: the send call failed", number(packet))
+            }
+            Fact::Unread { packet } => {
+                let (_, to) = self.link(packet);
+                format!(
+                    "{} lay in the receive buffer of {to} when that closed its socket: its program \
+                     had not read it",
+                    number(packet)
+                )
+            }
+            Fact::FateUnknown { packet, why } => {
+                let (_, to) = self.link(packet);
+                let packet = number(packet);
+                match why {
+                    Unseen::NoReel => format!(
+                        "whether {packet} arrived is not known: what {to} received was not recorded"
+                    ),
+                    Unseen::TooLittle => format!(
+                        "whether {packet} arrived is not known: the reel of {to} ends too early or \
+                         has a hole there"
+                    ),
+                    Unseen::OnlySeen => format!(
+                        "one capture saw {packet} pass, and stands for both ends: whether {to} got \
+                         it is not known"
+                    ),
+                }
+            }
+            Fact::Reached {
+                message,
+                packet,
+                sent,
+            } => self.reached(message, packet, sent),
+            Fact::NeverReached { message, sent } => {
+                let packet = self.session.carrier(message);
+                let to = packet.map_or(String::new(), |packet| self.link(packet).1);
+                let times = match sent {
+                    1 => "once".to_owned(),
+                    times => format!("{times} times"),
+                };
+                format!(
+                    "{}, sent {times}, first in {}, did not arrive at {to}",
+                    self.message(message),
+                    packet.map_or(String::new(), number)
+                )
+            }
+            Fact::SentAgain {
+                copy,
+                before,
+                after_ns,
+            } => {
+                let (packet, earlier) = (self.carrier(copy), self.carrier(before));
+                let (from, _) = self.link(packet);
+                format!(
+                    "{from} sent it again {} after {}, in {}",
+                    length(after_ns),
+                    number(earlier),
+                    number(packet)
+                )
+            }
+            Fact::MoreCopies { count, .. } => match count {
+                1 => "one more copy is not told".to_owned(),
+                count => format!("{count} more copies are not told"),
+            },
+            Fact::Nacked { packet, nack, at } => {
+                let (from, to) = self.link(packet);
+                format!(
+                    "{to} had said that it lacked {} ({}): {from} received that at {}",
+                    number(packet),
+                    number(nack),
+                    moment(at)
+                )
+            }
+            Fact::AckGap {
+                packet,
+                later,
+                at,
+                after_ns,
+            } => {
+                let (from, _) = self.link(packet);
+                format!(
+                    "{from} had been told at {} that {}, sent later, had arrived, and nothing of \
+                     {}; it sent again {} after that, for this gap or after a time-out",
+                    moment(at),
+                    number(later),
+                    number(packet),
+                    length(after_ns)
+                )
+            }
+            Fact::Silence { packet, after_ns } => {
+                let (from, to) = self.link(packet);
+                format!(
+                    "{from} had not been told of the arrival of {} for {}, nor of any that it sent \
+                     {to} later: a time-out, as far as the packets tell",
+                    number(packet),
+                    length(after_ns)
+                )
+            }
+            Fact::Eager {
+                packet,
+                after_ns,
+                round_ns,
+            } => format!(
+                "no answer to {} could have come within {}: the fastest of that link took {}; such \
+                 a sender says it again without waiting",
+                number(packet),
+                length(after_ns),
+                length(round_ns)
+            ),
+            Fact::AcksAway {
+                packet,
+                answers: (count, lost),
+            } => {
+                let (from, to) = self.link(packet);
+                let sent = match count {
+                    0 => format!("{to} had sent {from} nothing since"),
+                    _ => {
+                        let lost = match lost {
+                            0 => String::new(),
+                            lost => format!(", {lost} of them lost"),
+                        };
+                        format!("{to} had sent {from} {} since{lost}", packets(count.into()))
+                    }
+                };
+                let came = self.received(packet).map(moment).unwrap_or_default();
+                format!(
+                    "{} had arrived at {came}; {sent}, and no ack of it had come",
+                    number(packet)
+                )
+            }
+            Fact::Acked { packet, at } => {
+                let (from, _) = self.link(packet);
+                let fate = self.session.packet(packet).map(|packet| packet.fate);
+                let arrived = match fate {
+                    Some(Fate::Lost) => "had arrived, which it never did",
+                    _ => "had arrived",
+                };
+                format!(
+                    "{from} was told at {} that {} {arrived}",
+                    moment(at),
+                    number(packet)
+                )
+            }
+            Fact::Waited {
+                delivery,
+                at,
+                arrived,
+                behind,
+                closed_by,
+                waited_ns,
+            } => {
+                let delivery = self.history.deliveries.get(delivery as usize);
+                let node = delivery.map(|it| self.name(it.node)).unwrap_or_default();
+                let message = delivery.map(|it| self.message(it.message));
+                format!(
+                    "{} was at {node} at {} ({}) and waited {} for {}, which stands before it in \
+                     the stream and came in {}",
+                    message.unwrap_or_default(),
+                    moment(at),
+                    number(arrived),
+                    length(waited_ns),
+                    self.message(behind),
+                    number(closed_by)
+                )
+            }
+            Fact::StillWaits { message, behind } => format!(
+                "{} was not handed over: it waits for {}, which stands before it in the stream",
+                self.message(message),
+                self.message(behind)
+            ),
+            Fact::Did { delivery } => self.did(delivery),
+            Fact::Later { delivery, later } => {
+                let (one, other) = (self.delivery_time(delivery), self.delivery_time(later));
+                let after_ns = other.0.saturating_sub(one.0);
+                let known = self.history.deliveries.get(later as usize);
+                let node = known.map(|it| self.name(it.node)).unwrap_or_default();
+                format!(
+                    "{} ({}) was delivered to {node} at {}, {} after that",
+                    self.delivered(later),
+                    known.map_or(String::new(), |it| number(self.carrier(it.message))),
+                    moment(other),
+                    length(after_ns)
+                )
+            }
+            Fact::Asked {
+                message,
+                packet,
+                at,
+                before_ns,
+            } => {
+                let (from, to) = self.link(packet);
+                format!(
+                    "{to} had got {} from {from} at {} ({}), {} before it told of this: it may be the \
+                     answer",
+                    self.message(message),
+                    moment(at),
+                    number(packet),
+                    length(before_ns)
+                )
+            }
+            Fact::Rule { node, rule } => self.rule(node, rule),
+            Fact::Believed { node, object, at } => self.believed(node, object, at),
+            Fact::NeverTold { node, object } => format!(
+                "nothing that tells {} of object {object} was delivered to it, and no reliable \
+                 message that does is under way",
+                self.name(node)
+            ),
+            Fact::Would {
+                delivery,
+                first,
+                second,
+                effect,
+            } => self.would((delivery, first, second), effect),
+            Fact::Unfit { packet } => self.unfit(packet),
+            Fact::Hole { node, hole } => {
+                let known = self.session.nodes.get(usize::from(node.0));
+                match known.and_then(|it| it.holes.get(hole as usize)) {
+                    Some(hole) => format!(
+                        "the reel of {} lacks what happened from {} to {}: {}",
+                        self.name(node),
+                        moment(hole.time.start),
+                        moment(hole.time.end),
+                        hole.why
+                    ),
+                    None => String::new(),
+                }
+            }
+            Fact::CutShort { node } => format!(
+                "the reel of {} ends before its recording was closed: the program or the machine \
+                 ended, or the file was cut",
+                self.name(node)
+            ),
+            Fact::Clocks { link } => self.clocks(link),
+            Fact::NoRules { node } => format!(
+                "the wire declares no rules (`rules`) that {} goes by: what it does with a message \
+                 about an object cannot be told",
+                self.name(node)
+            ),
+            Fact::Nothing { about } => self.nothing(about),
+        }
+    }
+
+    fn name(&self, node: NodeId) -> String {
+        self.session.name(node)
+    }
+
+    fn link(&self, packet: PacketId) -> (String, String) {
+        let (from, to) = self.session.link(packet).unwrap_or_default();
+        (self.name(from), self.name(to))
+    }
+
+    fn carrier(&self, message: MessageId) -> PacketId {
+        self.session.carrier(message).unwrap_or_default()
+    }
+
+    fn received(&self, packet: PacketId) -> Option<SessionTime> {
+        Some(self.session.packet(packet)?.received?.time)
+    }
+
+    fn delivery_time(&self, place: u32) -> SessionTime {
+        let delivery = self.history.deliveries.get(place as usize);
+        delivery.map_or(SessionTime::default(), |it| it.at.time)
+    }
+
+    /// `CREATE of object 42`, `MIGRATE of object 42 to B at counter 1`, `rpc`.
+    fn message(&self, message: MessageId) -> String {
+        let whole = self.history.facts(self.session, message);
+        // A fragment of what the wire knows no more of is a fragment.
+        let whole = whole.filter(|facts| facts.kind.is_some());
+        let own = || self.session.message(message).map(|message| message.facts);
+        let Some(facts) = whole.or_else(own) else {
+            return "a message".to_owned();
+        };
+        let role = self.session.role(&facts);
+        let kind = self.session.kind_of(&facts);
+        let mut words = match (is_about_object(role), kind) {
+            (true, _) => word(role).to_owned(),
+            (false, Some(kind)) => format!("`{}`", kind.name),
+            (false, None) => "a message".to_owned(),
+        };
+        if let Some(object) = facts.object {
+            let of = match role {
+                Role::MigrateOrder => "",
+                role if is_about_object(role) => "of ",
+                _ => "about ",
+            };
+            words += &format!(" {of}object {object}");
+        }
+        if let Some(owner) = facts.new_owner {
+            words += &format!(" to {}", self.session.peer_name(owner));
+        }
+        if let Some(counter) = facts.migration_counter {
+            words += &format!(" at counter {counter}");
+        }
+        words
+    }
+
+    /// The same of a delivery.
+    fn delivered(&self, place: u32) -> String {
+        let delivery = self.history.deliveries.get(place as usize);
+        delivery.map_or(String::new(), |it| self.message(it.message))
+    }
+
+    fn piece(&self, piece: &Evidence) -> String {
+        format!(
+            "{} at {} at {} ({})",
+            piece.what,
+            self.name(piece.node),
+            moment(piece.time),
+            number(piece.packet)
+        )
+    }
+
+    fn sent(&self, id: PacketId) -> String {
+        let (from, to) = self.link(id);
+        let messages: Vec<String> = self
+            .session
+            .messages_of(id)
+            .take(4)
+            .map(|(message, _)| self.message(message))
+            .collect();
+        let count = self.session.messages_of(id).count();
+        let carries = match (messages.is_empty(), count.saturating_sub(messages.len())) {
+            (true, _) => String::new(),
+            (_, 0) => format!(" with {}", messages.join(", ")),
+            (_, more) => format!(" with {} and {more} more", messages.join(", ")),
+        };
+        let packet = number(id);
+        match self.session.departed(id) {
+            Some((true, at)) => format!(
+                "{from} sent {packet} to {to} at {}{carries}",
+                moment(at.time)
+            ),
+            Some((false, at)) => format!(
+                "{packet} from {from} to {to} was seen at {}{carries}",
+                moment(at.time)
+            ),
+            None => format!("{packet} from {from} to {to}, whose send was not recorded{carries}"),
+        }
+    }
+}
+
+fn number(packet: PacketId) -> String {
+    format!("packet {}", packet.0)
+}

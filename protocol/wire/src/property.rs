@@ -1,0 +1,196 @@
+//! Properties of replicated objects: what messages tell of them.
+
+use crate::program::{FieldInfo, Shown};
+use crate::tree::{Tree, TreeId, TreeNode, Value};
+use crate::wire::Decoded;
+
+/// A property, by its place in [`Wire::properties`](crate::Wire::properties).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PropertyId(pub u16);
+
+/// A property of objects: what all fields of this name with `@property` tell.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Property {
+    /// The name of the fields.
+    pub name: String,
+    /// What its values are.
+    pub kind: PropertyKind,
+    /// As the wire spells it; empty where it gives none.
+    pub unit: String,
+    /// Values that are no farther apart are the same, in the unit; of a position the distance counts,
+    /// of an angle the shorter way around.
+    pub tolerance: f64,
+}
+
+/// What the values of a property are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum PropertyKind {
+    /// Any number, or several that each stand for themselves.
+    Number,
+    /// A place, or another vector, whose difference is a distance.
+    Position,
+    /// Full turns do not count: in degrees, or in radians where the unit is `rad`.
+    Angle,
+    /// How many there are of something.
+    Count,
+    /// Yes or no; or several such.
+    Flag,
+    /// A name, an id, a member of an enum: the same or not.
+    Name,
+}
+
+/// What a message tells of a property.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToldProperty {
+    /// The place of the message in the packet's [`messages`](crate::PacketFacts::messages).
+    pub message: u32,
+    /// Which property.
+    pub property: PropertyId,
+    /// One value, or those of its parts, in wire order.
+    pub values: Vec<Value>,
+}
+
+/// A snapshot of objects that a message begins: the messages about objects that follow it in the packet
+/// are a part of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ToldSnapshot {
+    /// The place of the message in the packet's [`messages`](crate::PacketFacts::messages).
+    pub message: u32,
+    /// `@snapshot`: its number.
+    pub number: u64,
+    /// `@base`: the number of the snapshot that it tells the differences from.
+    pub base: Option<u64>,
+}
+
+/// What a field has to do with properties.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct OfProperty {
+    /// The property that it tells.
+    pub(crate) property: Option<u16>,
+    /// Its struct has fields that are marked with `@value`: these alone count.
+    pub(crate) is_marked: bool,
+    /// It is marked so.
+    pub(crate) is_value: bool,
+    /// It can be a value: a field that is declared, and no struct.
+    pub(crate) is_plain: bool,
+}
+
+impl PropertyKind {
+    pub(crate) const ALL: [(&'static str, PropertyKind); 6] = [
+        ("number", PropertyKind::Number),
+        ("position", PropertyKind::Position),
+        ("angle", PropertyKind::Angle),
+        ("count", PropertyKind::Count),
+        ("flag", PropertyKind::Flag),
+        ("name", PropertyKind::Name),
+    ];
+
+    /// As the wire spells it.
+    pub fn name(self) -> &'static str {
+        let mut all = PropertyKind::ALL.iter();
+        all.find(|(_, kind)| *kind == self)
+            .map_or("", |(name, _)| name)
+    }
+
+    /// Whether values can differ by an amount.
+    pub fn is_measured(self) -> bool {
+        !matches!(self, PropertyKind::Flag | PropertyKind::Name)
+    }
+}
+
+impl Decoded {
+    /// What its messages tell of properties, in wire order.
+    pub fn properties(&self) -> Vec<ToldProperty> {
+        let tree = &self.tree;
+        let mut told = Vec::new();
+        if !tree.has_properties() {
+            return told;
+        }
+        // The message that is looked at, and the node after it.
+        let mut message: Option<(u32, u32)> = None;
+        let mut messages = 0;
+        let mut next = 0;
+        while let Some(node) = tree.get(TreeId(next)) {
+            if message.is_some_and(|(_, end)| next >= end) {
+                message = None;
+            }
+            if let Some(info) = node.info() {
+                if info.annotation.as_deref() == Some("message") {
+                    message = Some((messages, after(node)));
+                    messages += 1;
+                }
+                if let (Some(property), Some((message, _))) = (info.of_property.property, message) {
+                    let values = values(tree, node, info.of_property.is_marked);
+                    if !values.is_empty() {
+                        told.push(ToldProperty {
+                            message,
+                            property: PropertyId(property),
+                            values,
+                        });
+                    }
+                    next = after(node);
+                    continue;
+                }
+            }
+            next += 1;
+        }
+        told
+    }
+}
+
+impl Decoded {
+    /// The snapshots that its messages begin, in wire order.
+    pub fn snapshots(&self) -> Vec<ToldSnapshot> {
+        let mut found: Vec<ToldSnapshot> = Vec::new();
+        let mut bases: Vec<(u32, u64)> = Vec::new();
+        let mut messages = 0u32;
+        for node in self.tree.iter() {
+            let number = || match node.value() {
+                Value::Unsigned(number) => Some(number),
+                Value::Signed(number) => u64::try_from(number).ok(),
+                Value::Delta { value, .. } => u64::try_from(value?).ok(),
+                _ => None,
+            };
+            match (node.annotation(), messages.checked_sub(1)) {
+                (Some("message"), _) => messages += 1,
+                (Some("snapshot"), Some(message)) => {
+                    found.extend(number().map(|number| ToldSnapshot {
+                        message,
+                        number,
+                        base: None,
+                    }));
+                }
+                (Some("base"), Some(message)) => {
+                    bases.extend(number().map(|number| (message, number)));
+                }
+                _ => {}
+            }
+        }
+        for each in &mut found {
+            let base = bases.iter().find(|(message, _)| *message == each.message);
+            each.base = base.map(|&(_, number)| number);
+        }
+        found
+    }
+}
+
+/// The node after one and all below it.
+fn after(node: TreeNode<'_>) -> u32 {
+    node.id()
+        .0
+        .saturating_add(node.descendants())
+        .saturating_add(1)
+}
+
+fn values(tree: &Tree, node: TreeNode<'_>, is_marked: bool) -> Vec<Value> {
+    let counts = |info: &FieldInfo| match is_marked {
+        true => info.of_property.is_value,
+        false => info.of_property.is_plain && info.constant.is_none(),
+    };
+    let below = (node.id().0..after(node)).filter_map(|id| tree.get(TreeId(id)));
+    let plain = below.filter(|node| {
+        let info = node.info();
+        info.is_some_and(|info| info.shown != Shown::Nothing && counts(info))
+    });
+    plain.map(TreeNode::value).collect()
+}

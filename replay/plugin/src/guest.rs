@@ -1,0 +1,381 @@
+//! The side of the engine.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::ffi::{CStr, CString, c_char, c_void};
+use std::fmt::Display;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr;
+
+use netreel_reel::{Endpoint, SocketId, Time};
+use netreel_transport::{Datagram, Layer, ReceiveError, SendError, Shared, Transport};
+
+use crate::abi::{
+    CEndpoint, CPacket, CStart, CWorld, E_ARGUMENT, E_INTERNAL, EMPTY, FAILED, OK, RECEIVED, bytes,
+};
+
+/// What a layer starts from.
+#[derive(Clone, Debug)]
+pub struct Start<'a> {
+    /// The node's name.
+    pub node: &'a str,
+    /// The engine, as the reel names it.
+    pub engine: &'a str,
+    /// The build that was recorded.
+    pub build: &'a str,
+    /// The start conditions of the recording.
+    pub conditions: &'a [u8],
+    /// Where its sockets were bound, in the order in which they were opened.
+    pub sockets: Vec<Endpoint>,
+}
+
+/// The transport that netreel lends. One that has several sockets is reached through
+/// [`send_on`](World::send_on) and [`receive_on`](World::receive_on).
+#[derive(Debug)]
+pub struct World {
+    table: *const CWorld,
+}
+
+// SAFETY: netreel calls a plugin from one thread; a call from another one is refused there.
+unsafe impl Send for World {}
+
+impl World {
+    fn table(&self) -> Option<&CWorld> {
+        // SAFETY: netreel keeps the table as long as the layer lives, and the layer keeps this.
+        unsafe { self.table.as_ref() }
+    }
+
+    /// [`send`](Transport::send) on one of several sockets.
+    pub fn send_on(
+        &mut self,
+        socket: SocketId,
+        to: Endpoint,
+        packet: &[u8],
+    ) -> Result<(), SendError> {
+        let refused = SendError::Os(22); // EINVAL
+        let world = self.table().ok_or(refused)?;
+        let send = world.send.ok_or(refused)?;
+        let (to, length) = (CEndpoint::from(to), packet.len() as u64);
+        let (from, mut result) = (packet.as_ptr().cast::<c_void>(), 0_i64);
+        // SAFETY: the function is that of the table; all pointers are to what lives here.
+        let code = unsafe { send(world.world, socket.0.into(), &to, from, length, &mut result) };
+        match result {
+            _ if code < OK => Err(refused),
+            failed if failed < 0 => Err(SendError::Os(i32::try_from(-failed).unwrap_or(22))),
+            taken if (taken as u64) < length => {
+                Err(SendError::Short(u32::try_from(taken).unwrap_or(u32::MAX)))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// [`receive`](Transport::receive) on one of several sockets.
+    pub fn receive_on(
+        &mut self,
+        socket: SocketId,
+        buffer: &mut [u8],
+    ) -> Result<Option<Datagram>, ReceiveError> {
+        let refused = ReceiveError(22); // EINVAL
+        let world = self.table().ok_or(refused)?;
+        let receive = world.receive.ok_or(refused)?;
+        let mut packet = CPacket {
+            size: size_of::<CPacket>() as u32,
+            ..CPacket::default()
+        };
+        let (to, room) = (buffer.as_mut_ptr().cast::<c_void>(), buffer.len() as u64);
+        // SAFETY: the function is that of the table; all pointers are to what lives here.
+        let code = unsafe { receive(world.world, socket.0.into(), to, room, &mut packet) };
+        match packet.kind {
+            _ if code < OK => Err(refused),
+            RECEIVED => {
+                let from = packet.from.endpoint().ok_or(refused)?;
+                let length = usize::try_from(packet.length).unwrap_or(usize::MAX);
+                let length = length.min(buffer.len());
+                Ok(Some(Datagram { from, length }))
+            }
+            FAILED => Err(ReceiveError(packet.os_error)),
+            EMPTY => Ok(None),
+            _ => Err(refused),
+        }
+    }
+
+    fn read(
+        &self,
+        of: impl Fn(&CWorld) -> Option<unsafe extern "C" fn(*mut c_void, *mut u64) -> i32>,
+    ) -> u64 {
+        let mut value = 0;
+        if let Some(world) = self.table()
+            && let Some(read) = of(world)
+        {
+            // SAFETY: the function is that of the table, and writes a number that lives here.
+            unsafe { read(world.world, &mut value) };
+        }
+        value
+    }
+}
+
+impl Transport for World {
+    fn now(&mut self) -> Time {
+        Time(self.read(|world| world.clock))
+    }
+
+    fn random(&mut self) -> u64 {
+        self.read(|world| world.random)
+    }
+
+    fn send(&mut self, to: Endpoint, packet: &[u8]) -> Result<(), SendError> {
+        self.send_on(SocketId(0), to, packet)
+    }
+
+    fn receive(&mut self, buffer: &mut [u8]) -> Result<Option<Datagram>, ReceiveError> {
+        self.receive_on(SocketId(0), buffer)
+    }
+
+    /// Ticks come from netreel.
+    fn tick(&mut self, _tick: u64, _time: Time) {}
+
+    /// Calls of the game come from netreel.
+    fn input(&mut self, _call: &[u8]) {}
+
+    fn note(&mut self, text: &str) {
+        if let Some(world) = self.table()
+            && let Some(note) = world.note
+        {
+            let from = text.as_ptr().cast::<c_char>();
+            // SAFETY: the function is that of the table; the text lives here.
+            unsafe { note(world.world, from, text.len() as u64) };
+        }
+    }
+}
+
+/// What stands behind a layer's pointer.
+struct Made {
+    layer: Box<dyn Layer>,
+    io: Shared<World>,
+    error: CString,
+}
+
+thread_local! {
+    /// What failed where no layer was made. One thread calls a plugin.
+    static LAST: RefCell<CString> = RefCell::default();
+}
+
+fn text(error: impl Display) -> CString {
+    CString::new(error.to_string().replace('\0', "?")).unwrap_or_default()
+}
+
+/// # Safety
+///
+/// `from` is null, or a text that ends with a zero byte and lives as long as the result.
+unsafe fn read<'a>(from: *const c_char) -> &'a str {
+    if from.is_null() {
+        return "";
+    }
+    // SAFETY: the caller says so.
+    unsafe { CStr::from_ptr(from) }.to_str().unwrap_or_default()
+}
+
+/// What a panic said.
+fn panicked(panic: &(dyn Any + Send)) -> String {
+    let said = panic.downcast_ref::<&str>().map(ToString::to_string);
+    let said = said.or_else(|| panic.downcast_ref::<String>().cloned());
+    format!("it panicked: {}", said.unwrap_or_default())
+}
+
+/// Does what a table's `create` does, with the layer that `make` makes.
+///
+/// # Safety
+///
+/// The pointers are those that netreel gives to `create`.
+pub unsafe fn create(
+    start: *const CStart,
+    world: *const CWorld,
+    made: *mut *mut c_void,
+    make: impl FnOnce(&Start<'_>, Shared<World>) -> Result<Box<dyn Layer>, String>,
+) -> i32 {
+    // SAFETY: netreel gives pointers that live during the call, or null.
+    let (Some(start), Some(made)) = (unsafe { start.as_ref() }, unsafe { made.as_mut() }) else {
+        return E_ARGUMENT;
+    };
+    *made = ptr::null_mut();
+    let sockets = match start.sockets.is_null() {
+        true => &[],
+        // SAFETY: so many sockets stand there during the call.
+        false => unsafe { std::slice::from_raw_parts(start.sockets, start.sockets_count as usize) },
+    };
+    // SAFETY: these live during the call.
+    let start = unsafe {
+        Start {
+            node: read(start.node),
+            engine: read(start.engine),
+            build: read(start.build),
+            conditions: bytes(start.start, start.start_length).unwrap_or_default(),
+            sockets: sockets.iter().filter_map(CEndpoint::endpoint).collect(),
+        }
+    };
+    let io = Shared::new(World { table: world });
+    let kept = io.clone();
+    let layer = catch_unwind(AssertUnwindSafe(|| make(&start, kept)));
+    let why = match layer {
+        Ok(Ok(layer)) => {
+            let error = CString::default();
+            *made = Box::into_raw(Box::new(Made { layer, io, error })).cast();
+            return OK;
+        }
+        Ok(Err(why)) => why,
+        Err(panic) => panicked(&*panic),
+    };
+    LAST.with(|last| last.replace(text(why)));
+    E_INTERNAL
+}
+
+/// Calls into a layer.
+///
+/// # Safety
+///
+/// `made` is null or what [`create`] made, and nobody else uses it.
+unsafe fn call(
+    made: *mut c_void,
+    what: impl FnOnce(&mut dyn Layer, &mut Shared<World>) -> Result<(), String>,
+) -> i32 {
+    // SAFETY: the caller says so.
+    let Some(made) = (unsafe { made.cast::<Made>().as_mut() }) else {
+        return E_ARGUMENT;
+    };
+    let (layer, io) = (made.layer.as_mut(), &mut made.io);
+    let why = match catch_unwind(AssertUnwindSafe(|| what(layer, io))) {
+        Ok(Ok(())) => return OK,
+        Ok(Err(why)) => why,
+        Err(panic) => panicked(&*panic),
+    };
+    made.error = text(why);
+    E_INTERNAL
+}
+
+/// See `netreel_layer.h`.
+///
+/// # Safety
+///
+/// `made` is what `create` made.
+pub unsafe extern "C" fn tick(made: *mut c_void, _: *const CWorld, _: u64, _: u64) -> i32 {
+    let tick = |layer: &mut dyn Layer, io: &mut Shared<World>| {
+        layer.tick(io);
+        Ok(())
+    };
+    // SAFETY: the caller says so.
+    unsafe { call(made, tick) }
+}
+
+/// See `netreel_layer.h`.
+///
+/// # Safety
+///
+/// `made` is what `create` made; the call has so many bytes.
+pub unsafe extern "C" fn input(
+    made: *mut c_void,
+    _: *const CWorld,
+    said: *const c_void,
+    length: u64,
+) -> i32 {
+    // SAFETY: the caller says so.
+    let Some(said) = (unsafe { bytes(said, length) }) else {
+        return E_ARGUMENT;
+    };
+    let input = |layer: &mut dyn Layer, io: &mut Shared<World>| {
+        layer.input(said, io).map_err(|error| error.why)
+    };
+    // SAFETY: the caller says so.
+    unsafe { call(made, input) }
+}
+
+/// See `netreel_layer.h`.
+///
+/// # Safety
+///
+/// `made` is null or what `create` made, and is used no more.
+pub unsafe extern "C" fn destroy(made: *mut c_void) {
+    if !made.is_null() {
+        // SAFETY: the caller says so.
+        let made = unsafe { Box::from_raw(made.cast::<Made>()) };
+        // What a layer does at its end is its own affair.
+        let _ = catch_unwind(AssertUnwindSafe(|| drop(made)));
+    }
+}
+
+/// See `netreel_layer.h`.
+///
+/// # Safety
+///
+/// `made` is null or what `create` made.
+pub unsafe extern "C" fn error(made: *mut c_void) -> *const c_char {
+    // SAFETY: the caller says so.
+    match unsafe { made.cast::<Made>().as_ref() } {
+        Some(made) => made.error.as_ptr(),
+        None => LAST.with(|last| last.borrow().as_ptr()),
+    }
+}
+
+/// Makes a crate of the type `cdylib` a plugin: the engine's name as reels have it, a C string, and
+/// a function that makes its layer:
+///
+/// ```no_run
+/// # use netreel_plugin::{Start, World};
+/// # use netreel_transport::{InputError, Layer, Shared, Transport};
+/// # struct MyLayer;
+/// # impl Layer for MyLayer {
+/// #     fn tick(&mut self, io: &mut dyn Transport) {}
+/// #     fn input(&mut self, call: &[u8], io: &mut dyn Transport) -> Result<(), InputError> { Ok(()) }
+/// # }
+/// fn create(start: &Start<'_>, io: Shared<World>) -> Result<MyLayer, String> {
+///     // `io` is for a layer that keeps its transport; another one leaves it aside.
+///     Ok(MyLayer)
+/// }
+///
+/// netreel_plugin::layer!(c"my engine", create);
+/// ```
+#[macro_export]
+macro_rules! layer {
+    ($name:expr, $create:path) => {
+        const _: () = {
+            unsafe extern "C" fn __netreel_create(
+                start: *const $crate::abi::CStart,
+                world: *const $crate::abi::CWorld,
+                made: *mut *mut ::std::ffi::c_void,
+            ) -> i32 {
+                // SAFETY: netreel gives the pointers.
+                unsafe {
+                    $crate::guest::create(start, world, made, |start, io| {
+                        match $create(start, io) {
+                            Ok(layer) => Ok(::std::boxed::Box::new(layer) as _),
+                            Err(why) => Err(::std::string::ToString::to_string(&why)),
+                        }
+                    })
+                }
+            }
+
+            static __NETREEL_TABLE: $crate::abi::CLayer = $crate::abi::CLayer {
+                size: ::std::mem::size_of::<$crate::abi::CLayer>() as u32,
+                version: $crate::abi::VERSION,
+                name: {
+                    const NAME: &::std::ffi::CStr = $name;
+                    NAME.as_ptr()
+                },
+                create: Some(__netreel_create),
+                tick: Some($crate::guest::tick),
+                input: Some($crate::guest::input),
+                destroy: Some($crate::guest::destroy),
+                error: Some($crate::guest::error),
+                save: None,
+                restore: None,
+            };
+
+            #[unsafe(no_mangle)]
+            extern "C" fn netreel_layer(version: u32) -> *const $crate::abi::CLayer {
+                match version == $crate::abi::VERSION {
+                    true => &raw const __NETREEL_TABLE,
+                    false => ::std::ptr::null(),
+                }
+            }
+        };
+    };
+}

@@ -1,0 +1,292 @@
+//! The side of netreel: loading a plugin, and its layers.
+
+use std::ffi::{CStr, CString, c_char, c_void};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use netreel_reel::{EventNumber, Reel, Time};
+use netreel_transport::{InputError, Layer, Transport};
+
+use crate::abi::{
+    CEndpoint, CLayer, CStart, CWorld, Create, Destroy, Error, Input, OK, Tick, VERSION,
+};
+use crate::host_world::{self, Sockets};
+
+/// A plugin that is loaded. It stays in memory: what a library leaves behind may outlive it.
+#[derive(Clone, Debug)]
+pub struct Plugin {
+    path: PathBuf,
+    name: String,
+    create: Create,
+    tick: Tick,
+    input: Input,
+    destroy: Destroy,
+    error: Option<Error>,
+}
+
+/// Why a file is no plugin, and what to do.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("--layer {path}: {why}")]
+pub struct LoadError {
+    path: String,
+    why: String,
+}
+
+/// A layer that a plugin has made.
+pub struct PluginLayer {
+    plugin: Plugin,
+    layer: *mut c_void,
+    /// Its address is the plugin's until the layer ends.
+    table: Box<CWorld>,
+    world: usize,
+    failed: Failed,
+}
+
+/// Why a layer goes on no more; nothing: it does. Clones tell of the same layer.
+pub type Failed = Arc<Mutex<Option<String>>>;
+
+impl Plugin {
+    /// Loads a shared library and asks it for its table. What the library does when it is loaded,
+    /// it does.
+    pub fn load(path: &Path) -> Result<Plugin, LoadError> {
+        let wrong = |why: String| LoadError {
+            path: path.display().to_string(),
+            why,
+        };
+        // Without a folder the loader would look in the system's own ones.
+        let file = std::fs::canonicalize(path).map_err(|error| {
+            wrong(format!(
+                "{error}; name the shared library of an engine's network layer"
+            ))
+        })?;
+        let name = CString::new(file.as_os_str().as_bytes());
+        let name = name.map_err(|_| wrong("the name has a zero byte".to_owned()))?;
+        // SAFETY: it takes a text. Whoever names a library wants its code to run.
+        let library = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
+        if library.is_null() {
+            return Err(wrong(format!(
+                "it cannot be loaded: {}; build it as a shared library for this machine, with all \
+                 that it needs",
+                loader_error()
+            )));
+        }
+        // SAFETY: the library is loaded, the name a text.
+        let found = unsafe { libc::dlsym(library, c"netreel_layer".as_ptr()) };
+        if found.is_null() {
+            return Err(wrong(
+                "it has no function netreel_layer; export it as netreel_layer.h says, or with \
+                 netreel_plugin::layer!"
+                    .to_owned(),
+            ));
+        }
+        // SAFETY: the header says what a function of this name is.
+        let ask: extern "C" fn(u32) -> *const CLayer = unsafe { std::mem::transmute(found) };
+        let table = ask(VERSION);
+        if table.is_null() {
+            return Err(wrong(format!(
+                "it does not serve version {VERSION} of the table; build it with this netreel's \
+                 netreel_layer.h"
+            )));
+        }
+        Plugin::of(path, table).map_err(wrong)
+    }
+
+    fn of(path: &Path, table: *const CLayer) -> Result<Plugin, String> {
+        // SAFETY: the header says that size and version are the first fields.
+        let (size, version) = unsafe { (*table.cast::<u32>(), *table.cast::<u32>().add(1)) };
+        if version != VERSION {
+            return Err(format!(
+                "its table is of version {version}, this netreel knows {VERSION}; build both from \
+                 one source"
+            ));
+        }
+        let least = std::mem::offset_of!(CLayer, error);
+        let size = size as usize;
+        if size < least {
+            return Err(format!(
+                "its table has {size} bytes, {least} are needed; set size to \
+                 sizeof(netreel_layer_api)"
+            ));
+        }
+        let mut whole = CLayer {
+            size: 0,
+            version: 0,
+            name: std::ptr::null(),
+            create: None,
+            tick: None,
+            input: None,
+            destroy: None,
+            error: None,
+            save: None,
+            restore: None,
+        };
+        let known = size.min(size_of::<CLayer>());
+        // SAFETY: the table has so many bytes, and so has the copy; both hold functions that may
+        // be null.
+        unsafe {
+            let (from, to) = (table.cast::<u8>(), (&raw mut whole).cast::<u8>());
+            std::ptr::copy_nonoverlapping(from, to, known);
+        }
+        let lacks = |name: &str| {
+            format!("its table has no function `{name}`; set all but `error`, `save` and `restore`")
+        };
+        // SAFETY: the header says that it is a text, or null.
+        let name = unsafe { text(whole.name) };
+        Ok(Plugin {
+            path: path.to_owned(),
+            name,
+            create: whole.create.ok_or_else(|| lacks("create"))?,
+            tick: whole.tick.ok_or_else(|| lacks("tick"))?,
+            input: whole.input.ok_or_else(|| lacks("input"))?,
+            destroy: whole.destroy.ok_or_else(|| lacks("destroy"))?,
+            error: whole.error,
+        })
+    }
+
+    /// The engine that it is, as reels name it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Makes the layer of a reel's node. What it asks for, `sockets` answers.
+    pub fn layer(&self, reel: &Reel, sockets: Box<dyn Sockets>) -> Result<PluginLayer, LoadError> {
+        let header = reel.header();
+        let word = |text: &str| CString::new(text.replace('\0', "?")).unwrap_or_default();
+        let (node, engine, build) = (
+            word(&header.node),
+            word(&header.engine),
+            word(&header.build),
+        );
+        let mut bound: Vec<CEndpoint> = Vec::new();
+        for (socket, local) in reel.endpoints() {
+            let place = usize::from(socket.0);
+            bound.resize(bound.len().max(place + 1), CEndpoint::default());
+            if let Some(slot) = bound.get_mut(place) {
+                *slot = (*local).into();
+            }
+        }
+        let start = CStart {
+            size: size_of::<CStart>() as u32,
+            sockets_count: bound.len() as u32,
+            sockets: bound.as_ptr(),
+            node: node.as_ptr(),
+            engine: engine.as_ptr(),
+            build: build.as_ptr(),
+            start: header.start.as_ptr().cast(),
+            start_length: header.start.len() as u64,
+        };
+        let world = host_world::open(sockets);
+        let mut made = PluginLayer {
+            plugin: self.clone(),
+            layer: std::ptr::null_mut(),
+            table: Box::new(host_world::table(world)),
+            world,
+            failed: Failed::default(),
+        };
+        let table: *const CWorld = &raw const *made.table;
+        // SAFETY: the function is the plugin's; all pointers are to what lives here.
+        let code = unsafe { (self.create)(&start, table, &mut made.layer) };
+        if code < OK {
+            let why = made.why(std::ptr::null_mut(), code);
+            made.layer = std::ptr::null_mut();
+            return Err(LoadError {
+                path: self.path.display().to_string(),
+                why: format!("it makes no layer for {}: {why}", header.node),
+            });
+        }
+        Ok(made)
+    }
+}
+
+impl PluginLayer {
+    /// Tells whether the layer has failed, also when it is in somebody else's hands.
+    pub fn failed(&self) -> Failed {
+        Arc::clone(&self.failed)
+    }
+
+    /// The event of the tick, or the call of the game, that is played.
+    pub fn turn(&self) -> EventNumber {
+        host_world::turn(self.world)
+    }
+
+    fn why(&self, layer: *mut c_void, code: i32) -> String {
+        let said = self.plugin.error.map(|error| {
+            // SAFETY: the function is the plugin's, and returns a text or null.
+            unsafe { text(error(layer)) }
+        });
+        match said.filter(|said| !said.is_empty()) {
+            Some(said) => said,
+            None => format!("code {code}"),
+        }
+    }
+
+    fn has_failed(&self) -> bool {
+        let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        failed.is_some()
+    }
+}
+
+impl Layer for PluginLayer {
+    fn tick(&mut self, _: &mut dyn Transport) {
+        if self.has_failed() {
+            return;
+        }
+        let (tick, Time(time)) = host_world::last_tick(self.world);
+        let table: *const CWorld = &raw const *self.table;
+        // SAFETY: the function and the layer are the plugin's, the table lives here.
+        let code = unsafe { (self.plugin.tick)(self.layer, table, tick, time) };
+        if code < OK {
+            let why = self.why(self.layer, code);
+            let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+            *failed = Some(why);
+        }
+    }
+
+    fn input(&mut self, call: &[u8], _: &mut dyn Transport) -> Result<(), InputError> {
+        let length = call.len();
+        if self.has_failed() {
+            let why = "the layer has failed before".to_owned();
+            return Err(InputError { length, why });
+        }
+        let from = call.as_ptr().cast();
+        let table: *const CWorld = &raw const *self.table;
+        // SAFETY: the function and the layer are the plugin's; the call has so many bytes.
+        let code = unsafe { (self.plugin.input)(self.layer, table, from, length as u64) };
+        match code < OK {
+            true => Err(InputError {
+                length,
+                why: self.why(self.layer, code),
+            }),
+            false => Ok(()),
+        }
+    }
+}
+
+impl Drop for PluginLayer {
+    fn drop(&mut self) {
+        if !self.layer.is_null() {
+            // SAFETY: the function and the layer are the plugin's; the layer is used no more.
+            unsafe { (self.plugin.destroy)(self.layer) };
+        }
+        host_world::close(self.world);
+    }
+}
+
+/// # Safety
+///
+/// `from` is null, or a text that ends with a zero byte.
+unsafe fn text(from: *const c_char) -> String {
+    if from.is_null() {
+        return String::new();
+    }
+    // SAFETY: the caller says so.
+    unsafe { CStr::from_ptr(from) }
+        .to_string_lossy()
+        .into_owned()
+}
+
+fn loader_error() -> String {
+    // SAFETY: it returns a text that stays until the next call of the loader, or null.
+    unsafe { text(libc::dlerror()) }
+}

@@ -1,0 +1,405 @@
+//! Sitting in a recording: forward, back, and what the layer is in between.
+
+use std::sync::Arc;
+
+use netreel_reel::{EventNumber, OwnedRecord, Record, Reel};
+use netreel_transport::Layer;
+
+use crate::checkpoints::Checkpoints;
+use crate::driver::{Driver, Outcome, Report};
+use crate::states::last_snapshot;
+use crate::stretches::Stretch;
+use crate::tape::Tape;
+use crate::{NotReplayable, check_replayable};
+
+/// Makes the layer that is stepped, as it is before its first tick.
+pub type MakeLayer = Box<dyn FnMut() -> Result<Box<dyn Layer>, String>>;
+
+/// A layer that is played to wherever somebody wants to be in its recording.
+///
+/// A position is the number of the event that comes next. The layer is then in the state before the
+/// turn (tick or call of the game) in which that event lies: at the same position always the same.
+/// A turn is played, and compared with the recording, when it is left forward. Where the layer
+/// parts from the recording there is no way further, only back.
+///
+/// States are kept on the way, so that going back takes little; where the layer offers none, it
+/// starts again at the beginning.
+pub struct Stepper {
+    reel: Arc<Reel>,
+    make: MakeLayer,
+    stretches: Vec<Stretch>,
+    /// The one that is walked.
+    stretch: Stretch,
+    tape: Tape,
+    driver: Driver,
+    layer: Box<dyn Layer>,
+    /// The turn before which the layer is; the end behind the last.
+    turn: EventNumber,
+    position: EventNumber,
+    /// Where the layer parts from the recording, as far as that was found.
+    wall: Option<(EventNumber, Report)>,
+    checkpoints: Checkpoints,
+    bytes_max: usize,
+    saves: bool,
+}
+
+/// How going somewhere ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// There.
+    Reached,
+    /// At the begin of what can be replayed.
+    Begin,
+    /// Behind the last event.
+    End,
+    /// Where the layer parts from the recording.
+    Parted,
+}
+
+/// Where one came to, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moved {
+    /// How it ended.
+    pub stop: Stop,
+    /// Whether all was played again from the begin, because the layer offers no states.
+    pub restarted: bool,
+}
+
+/// Why a stepper cannot go on.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StepError {
+    /// See [`NotReplayable`].
+    #[error(transparent)]
+    NotReplayable(#[from] NotReplayable),
+    /// The layer could not be made.
+    #[error("{0}")]
+    NoLayer(String),
+    /// The layer cannot be brought into a state.
+    #[error("the state of event {number}: {why}")]
+    NoState {
+        /// The snapshot, or the turn before which a state was kept.
+        number: EventNumber,
+        /// What the layer says.
+        why: String,
+    },
+}
+
+/// States take at most so many bytes unless somebody says otherwise.
+const BYTES_MAX: usize = 64 << 20;
+
+impl Stepper {
+    /// Stands before the first event of the first stretch that can be replayed.
+    ///
+    /// # Errors
+    /// The reel is not replayable, or the layer cannot be made or brought into the state with which
+    /// the stretch begins.
+    pub fn new(reel: Arc<Reel>, make: MakeLayer) -> Result<Stepper, StepError> {
+        Stepper::with_memory(reel, make, BYTES_MAX)
+    }
+
+    /// The same, with states of at most `bytes_max` bytes kept on the way.
+    ///
+    /// # Errors
+    /// As for [`Stepper::new`].
+    pub fn with_memory(
+        reel: Arc<Reel>,
+        mut make: MakeLayer,
+        bytes_max: usize,
+    ) -> Result<Stepper, StepError> {
+        let stretches = check_replayable(&reel)?;
+        let Some(&stretch) = stretches.first() else {
+            return Err(StepError::NoLayer("the reel has no events".to_owned()));
+        };
+        let layer = make().map_err(StepError::NoLayer)?;
+        let saves = layer.save().is_some();
+        let mut stepper = Stepper {
+            tape: Tape::new(Arc::clone(&reel), stretch.from, stretch.until),
+            driver: Driver::resumed(Arc::clone(&reel), stretch),
+            reel,
+            make,
+            stretches,
+            stretch,
+            layer,
+            turn: stretch.from,
+            position: stretch.from,
+            wall: None,
+            checkpoints: Checkpoints::new(bytes_max),
+            bytes_max,
+            saves,
+        };
+        stepper.enter(stretch)?;
+        Ok(stepper)
+    }
+
+    /// The number of the event that comes next.
+    pub fn position(&self) -> EventNumber {
+        self.position
+    }
+
+    /// The event that comes next; `None` at the end.
+    pub fn record(&mut self) -> Option<OwnedRecord> {
+        self.tape.next(self.position, |_| true)
+    }
+
+    /// The turn before which the layer is; the end behind the last.
+    pub fn turn(&self) -> EventNumber {
+        self.turn
+    }
+
+    /// The layer's state before [`turn`](Stepper::turn), in its own encoding.
+    pub fn state(&self) -> Option<Vec<u8>> {
+        self.layer.save()
+    }
+
+    /// Whether the layer offers states, so that going back need not start at the beginning.
+    pub fn offers_states(&self) -> bool {
+        self.saves
+    }
+
+    /// Where the layer parts from the recording, as far as that was found.
+    pub fn parted(&self) -> Option<&Report> {
+        self.wall.as_ref().map(|(_, report)| report)
+    }
+
+    /// The stretch that is walked: beyond it something is missing.
+    pub fn stretch(&self) -> Stretch {
+        self.stretch
+    }
+
+    /// How many states are kept, and how many bytes they have.
+    pub fn kept(&self) -> (usize, usize) {
+        self.checkpoints.kept()
+    }
+
+    /// Goes to an event, forward or back, also into another stretch. An event that is not there
+    /// stands for the next one that is.
+    ///
+    /// # Errors
+    /// The layer cannot be made, or not be brought into a state.
+    pub fn go_to(&mut self, number: EventNumber) -> Result<Moved, StepError> {
+        if let Some(other) = self.other_stretch(number) {
+            self.enter(other)?;
+        }
+        if number < self.stretch.from {
+            let moved = self.settle(self.stretch.from)?;
+            return Ok(Moved {
+                stop: Stop::Begin,
+                ..moved
+            });
+        }
+        match self.tape.next(number, |_| true) {
+            Some(record) => self.settle(record.as_record().number),
+            None => self.settle(self.stretch.until),
+        }
+    }
+
+    /// Goes to an event by way of the last snapshot that the recorder took before it: what lies
+    /// before that snapshot is not played and not compared.
+    ///
+    /// # Errors
+    /// As for [`go_to`](Stepper::go_to).
+    pub fn seek(&mut self, number: EventNumber) -> Result<Moved, StepError> {
+        if let Some(other) = self.other_stretch(number) {
+            self.enter(other)?;
+        }
+        let end = self.stretch.until;
+        let snapshot = last_snapshot(&self.reel, self.stretch.from, number.min(end));
+        if let Some(snapshot) = snapshot.filter(|&it| it > self.turn)
+            && let Some(state) = self.tape.snapshot(snapshot)
+        {
+            let turn = self.tape.turn_behind(snapshot);
+            self.layer = (self.make)().map_err(StepError::NoLayer)?;
+            self.restore(snapshot, &state)?;
+            self.resume(turn);
+            self.turn = turn;
+            self.checkpoints.keep(turn, state);
+        }
+        self.go_to(number)
+    }
+
+    /// Goes on to the next event that `wanted` takes.
+    ///
+    /// # Errors
+    /// As for [`go_to`](Stepper::go_to).
+    pub fn forward(
+        &mut self,
+        mut wanted: impl FnMut(&Record<'_>) -> bool,
+    ) -> Result<Moved, StepError> {
+        let behind = self.position.next();
+        let found = self.tape.next(behind, |it| wanted(&it.as_record()));
+        match found {
+            Some(record) => self.settle(record.as_record().number),
+            None => self.settle(self.stretch.until),
+        }
+    }
+
+    /// Goes back to the last event before this one that `wanted` takes.
+    ///
+    /// # Errors
+    /// As for [`go_to`](Stepper::go_to).
+    pub fn back(
+        &mut self,
+        mut wanted: impl FnMut(&Record<'_>) -> bool,
+    ) -> Result<Moved, StepError> {
+        let found = self
+            .tape
+            .previous(self.position, |it| wanted(&it.as_record()));
+        let Some(record) = found else {
+            let moved = self.settle(self.stretch.from)?;
+            return Ok(Moved {
+                stop: Stop::Begin,
+                ..moved
+            });
+        };
+        self.settle(record.as_record().number)
+    }
+
+    /// The stretch that has `number`, where the one that is walked has not.
+    fn other_stretch(&self, number: EventNumber) -> Option<Stretch> {
+        let has = |stretch: &Stretch| (stretch.from..stretch.until).contains(&number);
+        if has(&self.stretch) {
+            return None;
+        }
+        self.stretches.iter().find(|stretch| has(stretch)).copied()
+    }
+
+    /// Stands at the begin of a stretch.
+    fn enter(&mut self, stretch: Stretch) -> Result<(), StepError> {
+        self.stretch = stretch;
+        self.tape = Tape::new(Arc::clone(&self.reel), stretch.from, stretch.until);
+        self.checkpoints = Checkpoints::new(self.bytes_max);
+        self.wall = None;
+        self.begin()?;
+        self.position = stretch.from;
+        Ok(())
+    }
+
+    /// Brings a layer to the begin of the stretch.
+    fn begin(&mut self) -> Result<(), StepError> {
+        self.layer = (self.make)().map_err(StepError::NoLayer)?;
+        let from = self.stretch.from;
+        if self.stretch.snapshot {
+            let state = self.tape.snapshot(from).unwrap_or_default();
+            self.restore(from, &state)?;
+        }
+        self.resume(match self.stretch.snapshot {
+            true => from.next(),
+            false => from,
+        });
+        Ok(())
+    }
+
+    fn restore(&mut self, number: EventNumber, state: &[u8]) -> Result<(), StepError> {
+        let restored = self.layer.restore(state);
+        restored.map_err(|error| StepError::NoState {
+            number,
+            why: error.to_string(),
+        })
+    }
+
+    /// Goes on from `number` with the layer as it is.
+    fn resume(&mut self, number: EventNumber) {
+        let stretch = Stretch {
+            from: number,
+            snapshot: false,
+            ..self.stretch
+        };
+        self.driver = Driver::resumed(Arc::clone(&self.reel), stretch);
+        self.turn = self.stretch.from;
+    }
+
+    /// Goes to an event of the stretch, or to its end.
+    fn settle(&mut self, number: EventNumber) -> Result<Moved, StepError> {
+        let mut restarted = false;
+        let wall = self.wall.as_ref().map(|(number, _)| *number);
+        let (number, mut stop) = match wall {
+            Some(wall) if wall < number => (wall, Stop::Parted),
+            _ if number >= self.stretch.until => (self.stretch.until, Stop::End),
+            _ => (number, Stop::Reached),
+        };
+        let turn = self.turn_of(number);
+        if turn < self.turn {
+            restarted |= self.rewind(turn)?;
+        }
+        self.position = number;
+        if !self.play(turn) {
+            // The layer is beyond where it parted: it is brought back before that turn.
+            let parted = self.wall.as_ref().map(|(number, _)| *number);
+            let parted = parted.unwrap_or(self.stretch.from);
+            let turn = self.turn_of(parted);
+            restarted |= self.rewind(turn)?;
+            self.play(turn);
+            (self.position, stop) = (parted, Stop::Parted);
+        }
+        Ok(Moved { stop, restarted })
+    }
+
+    /// The turn before which the layer is to be for an event; for the end, the end.
+    fn turn_of(&mut self, number: EventNumber) -> EventNumber {
+        if number >= self.stretch.until {
+            return self.stretch.until;
+        }
+        self.tape.turn_of(number).unwrap_or(self.stretch.from)
+    }
+
+    /// Plays all turns before `turn`; `false` where the layer parts from the recording.
+    fn play(&mut self, turn: EventNumber) -> bool {
+        if self.turn < turn && self.turn == self.stretch.from {
+            // What comes before the first turn belongs to none.
+            let first = self.tape.next(self.turn, |it| {
+                crate::stretches::is_turn(&it.as_record().event)
+            });
+            let first = first.map(|record| record.as_record().number);
+            self.turn = first.unwrap_or(self.stretch.until);
+        }
+        while self.turn < turn {
+            let goes_on = self.driver.step(self.layer.as_mut());
+            let outcome = self.driver.report().outcome;
+            if outcome != Outcome::Exact || (!goes_on && !self.at_end()) {
+                let report = self.driver.report();
+                let number = match &report.outcome {
+                    Outcome::Diverged(divergence) => divergence.number,
+                    Outcome::InputRejected(number, _) | Outcome::SnapshotRefused(number, _) => {
+                        *number
+                    }
+                    Outcome::Exact => self.turn,
+                };
+                self.wall = Some((number.min(self.last()), report));
+                return false;
+            }
+            self.turn = self.tape.turn_behind(self.turn);
+            if self.turn < self.stretch.until
+                && self.saves
+                && self.checkpoints.wants(self.turn)
+                && let Some(state) = self.layer.save()
+            {
+                self.checkpoints.keep(self.turn, state);
+            }
+        }
+        true
+    }
+
+    /// Whether the turn under way is the last: a recording that was cut ends amid it.
+    fn at_end(&mut self) -> bool {
+        self.tape.turn_behind(self.turn) >= self.stretch.until
+    }
+
+    fn last(&mut self) -> EventNumber {
+        let last = self.tape.previous(self.stretch.until, |_| true);
+        last.map_or(self.stretch.from, |record| record.as_record().number)
+    }
+
+    /// Brings the layer to a state before `turn`; whether it had to begin again for it.
+    fn rewind(&mut self, turn: EventNumber) -> Result<bool, StepError> {
+        let kept = self.checkpoints.before(turn);
+        let Some((number, state)) = kept.map(|(number, state)| (number, state.to_vec())) else {
+            self.begin()?;
+            return Ok(!self.saves);
+        };
+        self.layer = (self.make)().map_err(StepError::NoLayer)?;
+        self.restore(number, &state)?;
+        self.resume(number);
+        self.turn = number;
+        Ok(false)
+    }
+}

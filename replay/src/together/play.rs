@@ -1,0 +1,63 @@
+//! The loop around all layers.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use netreel_transport::{Layer, Shared};
+
+use super::report::{Played, Refused};
+use super::world::World;
+use super::{NodeIo, Plan, Sink};
+
+/// Plays a session on, to the end of its recording.
+///
+/// `layer` makes the layer of a node, by its place in the story; the transport is for a library
+/// that keeps one, and is the one that its turns are played with. What the recording does not have
+/// follows from `seed`. `sink` takes the events.
+pub fn play<E>(
+    plan: &Arc<Plan>,
+    seed: u64,
+    sink: Box<dyn Sink>,
+    layer: &mut dyn FnMut(usize, Shared<NodeIo>) -> Result<Box<dyn Layer>, E>,
+) -> Result<Played, E> {
+    let world = World::new(Arc::clone(plan), seed, sink);
+    let world = Arc::new(Mutex::new(world));
+    let ios = (0..plan.nodes.len()).map(|node| {
+        let world = Arc::clone(&world);
+        Shared::new(NodeIo { world, node })
+    });
+    let mut ios: Vec<Shared<NodeIo>> = ios.collect();
+    let mut layers: Vec<Option<Box<dyn Layer>>> = Vec::new();
+    layers.resize_with(plan.nodes.len(), || None);
+    let locked = || world.lock().unwrap_or_else(PoisonError::into_inner);
+    for &(node, turn) in &plan.schedule {
+        let io = &mut ios[node];
+        let began = locked().begin(node, turn);
+        if layers[node].is_none() {
+            layers[node] = Some(layer(node, io.clone())?);
+        }
+        if let (Some((number, call)), Some(layer)) = (began, &mut layers[node]) {
+            let refused = match call {
+                None => {
+                    layer.tick(io);
+                    None
+                }
+                Some(call) => layer.input(&call, io).err(),
+            };
+            if let Some(why) = refused {
+                let mut world = locked();
+                let lane = &mut world.lanes[node];
+                let at_ns = lane.at_ns(lane.now);
+                let why = why.to_string();
+                lane.report.refused.push(Refused { number, at_ns, why });
+            }
+        }
+        locked().end(node);
+    }
+    drop(layers);
+    let mut world = locked();
+    world.finish();
+    let nodes = world.lanes.iter_mut();
+    Ok(Played {
+        nodes: nodes.map(|lane| std::mem::take(&mut lane.report)).collect(),
+    })
+}

@@ -1,0 +1,239 @@
+//! `netreel events`: the events of a reel, a line each; and one of them to the last bit.
+
+pub mod calls;
+mod one;
+
+use std::collections::BTreeSet;
+use std::io::Write;
+
+use netreel_protocol::export::{self, event_words};
+use netreel_protocol::session::{PacketId, Session, SessionReel};
+use netreel_reel::{BlockError, Event, EventNumber, Record};
+use serde_json::json;
+
+use crate::arguments::Events;
+use crate::open;
+use crate::outcome::{Answer, Failure};
+use crate::packets::json;
+use crate::text;
+use calls::Calls;
+
+pub use one::show;
+
+/// So many bytes of an event stand in its line.
+const BYTES_MAX: usize = 16;
+
+pub fn run(arguments: &Events, out: &mut dyn Write) -> Result<Answer, Failure> {
+    let story = open::story(&arguments.read.source)?;
+    let session = &story.session;
+    let wanted = Wanted::new(arguments, &story)?;
+    let reels = session.session_reels();
+    let chosen = chosen(&reels, arguments.node.as_deref())?;
+    let several = chosen.len() > 1;
+    for (place, reel) in chosen.into_iter().enumerate() {
+        if several && !arguments.read.json {
+            let gap = if place > 0 { "\n" } else { "" };
+            let count = text::count(reel.reel.len(), "event");
+            writeln!(out, "{gap}{}: {count}", reel.name)?;
+        }
+        Listing::new(session, reel, &wanted, arguments.read.json).list(out)?;
+    }
+    story.answered(out)
+}
+
+/// The reels that are meant by a name, or all.
+pub fn chosen<'a, 's>(
+    reels: &'a [SessionReel<'s>],
+    name: Option<&str>,
+) -> Result<Vec<&'a SessionReel<'s>>, Failure> {
+    let Some(name) = name else {
+        return Ok(reels.iter().collect());
+    };
+    let chosen: Vec<_> = reels.iter().filter(|reel| reel.name == name).collect();
+    if chosen.is_empty() {
+        let names: Vec<&str> = reels.iter().map(|reel| reel.name.as_str()).collect();
+        return Err(Failure::new(format!(
+            "--node {name}: there is no reel of that name here; there are: {}",
+            names.join(", ")
+        )));
+    }
+    Ok(chosen)
+}
+
+/// Which events are listed.
+struct Wanted {
+    kinds: Vec<netreel_reel::EventKind>,
+    /// The packets that fit the filter; `None` without one.
+    packets: Option<BTreeSet<PacketId>>,
+}
+
+impl Wanted {
+    fn new(arguments: &Events, story: &open::Story) -> Result<Wanted, Failure> {
+        let session = &story.session;
+        let packets = match arguments.filter.as_deref() {
+            None => None,
+            Some(filter) => {
+                let query = open::query(Some(filter), session)?;
+                let all = (0, session.packet_count());
+                let fitting = query.packets(session, &|| story.history(), all);
+                Some(fitting.into_iter().collect())
+            }
+        };
+        Ok(Wanted {
+            kinds: arguments.kind.clone(),
+            packets,
+        })
+    }
+
+    fn all(&self) -> bool {
+        self.kinds.is_empty() && self.packets.is_none()
+    }
+
+    fn takes(&self, record: &Record<'_>, packet: Option<PacketId>) -> bool {
+        let kind = record.event.kind();
+        (self.kinds.is_empty() || self.kinds.contains(&kind))
+            && self
+                .packets
+                .as_ref()
+                .is_none_or(|packets| packet.is_some_and(|packet| packets.contains(&packet)))
+    }
+}
+
+/// One reel on its way to the output, a block in memory at a time.
+struct Listing<'a> {
+    reel: &'a SessionReel<'a>,
+    wanted: &'a Wanted,
+    json: bool,
+    calls: Calls,
+    widths: [usize; 4],
+    next: EventNumber,
+}
+
+impl<'a> Listing<'a> {
+    fn new(
+        session: &Session,
+        reel: &'a SessionReel<'a>,
+        wanted: &'a Wanted,
+        json: bool,
+    ) -> Listing<'a> {
+        let digits = |number: u64| number.to_string().len();
+        let last = reel.reel.block_infos().last();
+        let last = last.map_or(0, |block| block.first.0 + block.events);
+        let ends = [session.span.start, session.span.end];
+        let times = ends.map(|end| text::time(end).len());
+        Listing {
+            reel,
+            wanted,
+            json,
+            calls: Calls::of(reel.reel),
+            widths: [
+                digits(last).max(5),
+                times.into_iter().fold(6, usize::max),
+                6,
+                digits(session.packet_count() as u64).max(6),
+            ],
+            next: reel.reel.first_number(),
+        }
+    }
+
+    fn list(&mut self, out: &mut dyn Write) -> Result<(), Failure> {
+        if !self.json {
+            self.line(["event", "time s", "thread", "packet"], "kind", "what", out)?;
+        }
+        for index in 0..self.reel.reel.blocks() {
+            match self.reel.reel.block(index) {
+                Ok(block) => {
+                    for record in block.records() {
+                        self.event(&record, out)?;
+                    }
+                }
+                Err(error @ (BlockError::Damaged { .. } | BlockError::Read(_))) => {
+                    anstream::eprintln!("netreel: {}: {error}", self.reel.name);
+                }
+                Err(BlockError::NoSuchBlock { .. }) => break,
+            }
+        }
+        Ok(())
+    }
+
+    fn event(&mut self, record: &Record<'_>, out: &mut dyn Write) -> Result<(), Failure> {
+        let missing = record.number.0.saturating_sub(self.next.0);
+        if missing > 0 && self.wanted.all() {
+            self.missing(missing, out)?;
+        }
+        self.next = record.number.next();
+        let packet = self.reel.packet_of(record);
+        if !self.wanted.takes(record, packet) {
+            return Ok(());
+        }
+        let call = match record.event {
+            Event::Input { call } => self.calls.words(call),
+            _ => None,
+        };
+        if self.json {
+            return json(&export::event(self.reel, record, call, BYTES_MAX), out);
+        }
+        let numbers = [
+            record.number.to_string(),
+            text::time(self.reel.time(record)),
+            record.thread.0.to_string(),
+            packet.map_or(String::new(), |packet| packet.0.to_string()),
+        ];
+        let named = call.is_some();
+        let mut words = event_words(self.reel, &record.event, call);
+        if !named {
+            words += &first_bytes(&record.event);
+        }
+        let numbers = numbers.each_ref().map(String::as_str);
+        self.line(numbers, record.event.kind().name(), &words, out)
+    }
+
+    fn missing(&self, count: u64, out: &mut dyn Write) -> Result<(), Failure> {
+        let first = self.next;
+        if self.json {
+            let line = json!({
+                "node": self.reel.name,
+                "event": first.0,
+                "kind": "missing",
+                "count": count,
+            });
+            return json(&line, out);
+        }
+        let is = if count == 1 { "is" } else { "are" };
+        let words = format!("{} {is} not in the reel", text::count(count, "event"));
+        self.line([&first.to_string(), "", "", ""], "missing", &words, out)
+    }
+
+    fn line(
+        &self,
+        [number, time, thread, packet]: [&str; 4],
+        kind: &str,
+        words: &str,
+        out: &mut dyn Write,
+    ) -> Result<(), Failure> {
+        let [numbers, times, threads, packets] = self.widths;
+        let line = format!(
+            "{number:>numbers$}  {time:>times$}  {thread:>threads$}  {packet:>packets$}  \
+             {kind:<14}  {words}"
+        );
+        Ok(writeln!(out, "{}", line.trim_end())?)
+    }
+}
+
+/// The first bytes of what is not a text: `: b0 10 34 …`.
+fn first_bytes(event: &Event<'_>) -> String {
+    let bytes = match event {
+        Event::Note { .. } | Event::Triggered { .. } | Event::Interface { .. } => None,
+        event => event.bytes().filter(|bytes| !bytes.is_empty()),
+    };
+    let Some(bytes) = bytes else {
+        return String::new();
+    };
+    let first: Vec<String> = bytes
+        .iter()
+        .take(BYTES_MAX)
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    let more = if bytes.len() > BYTES_MAX { " …" } else { "" };
+    format!(": {}{more}", first.join(" "))
+}

@@ -1,0 +1,140 @@
+//! The engine that the command knows by itself: its start conditions, and its layer.
+
+use netreel_reel::Reel;
+use netreel_sample_engine::{Event, NetLayer, Refusal, Start};
+use netreel_transport::{InputError, Layer, Transport};
+
+use super::ENGINE;
+use crate::outcome::Failure;
+
+/// What of the start conditions is to be another than recorded, each as `NAME=VALUE`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Changes<'a> {
+    /// The engine's constants.
+    pub tune: &'a [String],
+    /// The other conditions.
+    pub set: &'a [String],
+}
+
+impl Changes<'_> {
+    /// As they are written on the command line.
+    pub fn words(&self) -> String {
+        let tune = self.tune.iter().map(|change| format!("--tune {change}"));
+        let set = self.set.iter().map(|change| format!("--set {change}"));
+        tune.chain(set).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// The start conditions of a reel, with the changes that were asked for.
+pub fn start(reel: &Reel, changes: Changes<'_>) -> Result<Start, Failure> {
+    let header = reel.header();
+    if header.engine != ENGINE {
+        return Err(Failure::new(format!(
+            "the reel of {} was recorded at the engine `{}`; this command can replay `{}` alone",
+            header.node, header.engine, ENGINE
+        )));
+    }
+    let mut start = Start::decode(&header.start).map_err(|error| {
+        Failure::new(format!(
+            "the start conditions in the reel of {}: {error}",
+            header.node
+        ))
+    })?;
+    for change in changes.tune {
+        let wrong = wrong("--tune", change);
+        let fields = serde_json::to_value(start.tuning).map_err(|error| wrong(&error))?;
+        let fields = changed(fields, change, &wrong)?;
+        start.tuning = serde_json::from_value(fields).map_err(|error| wrong(&error))?;
+    }
+    for change in changes.set {
+        let wrong = wrong("--set", change);
+        let fields = serde_json::to_value(&start).map_err(|error| wrong(&error))?;
+        let fields = changed(fields, change, &wrong)?;
+        start = serde_json::from_value(fields).map_err(|error| wrong(&error))?;
+    }
+    Ok(start)
+}
+
+/// The layer that starts from these conditions.
+pub fn layer(reel: &Reel, start: Start, changes: Changes<'_>) -> Result<NetLayer, Failure> {
+    let asked = match changes.words() {
+        words if words.is_empty() => {
+            format!("the start conditions in the reel of {}", reel.header().node)
+        }
+        words => words,
+    };
+    NetLayer::new(start).map_err(|error| Failure::new(format!("{asked}: {error}")))
+}
+
+type Wrong<'a> = dyn Fn(&dyn std::fmt::Display) -> Failure + 'a;
+
+fn wrong<'a>(option: &'a str, change: &'a str) -> impl Fn(&dyn std::fmt::Display) -> Failure + 'a {
+    move |why| Failure::new(format!("{option} {change}: {why}"))
+}
+
+/// `fields` with one changed: to a whole number, true or false, or a word.
+fn changed(
+    mut fields: serde_json::Value,
+    change: &str,
+    wrong: &Wrong<'_>,
+) -> Result<serde_json::Value, Failure> {
+    let (name, value) = change
+        .split_once('=')
+        .ok_or_else(|| wrong(&"write it as NAME=VALUE"))?;
+    let (name, value) = (name.trim(), value.trim());
+    if fields.get(name).is_some_and(serde_json::Value::is_number) {
+        let number = value.parse::<u64>();
+        let number = number.map_err(|_| wrong(&format!("`{value}` is not a whole number")))?;
+        fields[name] = number.into();
+        return Ok(fields);
+    }
+    let plain = ["true", "false"].contains(&value);
+    fields[name] = match plain {
+        true => (value == "true").into(),
+        // A name that is not one is a number of nothing: what reads it lists all names.
+        false => value
+            .parse::<u64>()
+            .map_or_else(|_| value.into(), Into::into),
+    };
+    Ok(fields)
+}
+
+/// The layer, without its game: nobody else asks what became of a call that it did not obey.
+pub struct Alone(pub NetLayer);
+
+impl Layer for Alone {
+    fn tick(&mut self, io: &mut dyn Transport) {
+        self.0.tick(io);
+    }
+
+    fn input(&mut self, call: &[u8], io: &mut dyn Transport) -> Result<(), InputError> {
+        while self.0.poll_event().is_some() {}
+        self.0.input(call, io)?;
+        let mut refused = None;
+        while let Some(event) = self.0.poll_event() {
+            if let Event::Refused { because } = event {
+                refused = Some(because);
+            }
+        }
+        match refused {
+            None => Ok(()),
+            Some(because) => Err(InputError {
+                length: call.len(),
+                why: words(because).to_owned(),
+            }),
+        }
+    }
+}
+
+fn words(because: Refusal) -> &'static str {
+    match because {
+        Refusal::Ended => "the session is over",
+        Refusal::Unknown => "the object does not exist here",
+        Refusal::NotOwner => "this node does not own the object",
+        Refusal::NotHost => "only HOST may do that",
+        Refusal::Unfit => "the type or a value does not fit the declaration",
+        Refusal::NoPeer => "the peer does not exist, has left, or is this node itself",
+        Refusal::OnlyToAll => "a client cannot call one peer, only all",
+        Refusal::TooLarge => "it is too large",
+    }
+}

@@ -1,0 +1,169 @@
+//! Where a replay is to stop: conditions, and a file that keeps them beside the session.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use netreel_protocol::session::{PacketId, SessionReel};
+use netreel_reel::{Event, EventNumber, Record};
+
+use crate::open::{self, Story};
+
+/// What is looked for in the events of one reel.
+pub struct Condition {
+    /// As it was typed.
+    pub text: String,
+    met: Met,
+}
+
+enum Met {
+    Event(EventNumber),
+    Events(BTreeSet<EventNumber>),
+    Packets(BTreeSet<PacketId>),
+}
+
+impl Condition {
+    /// Reads `event 218`, `time 1.2s`, `finding`, `finding RULE`, or a filter. The sentence says
+    /// what is wrong.
+    pub fn parse(text: &str, story: &Story, reel: &SessionReel<'_>) -> Result<Condition, String> {
+        let text = text.trim();
+        let (word, rest) = text.split_once(' ').unwrap_or((text, ""));
+        let rest = rest.trim();
+        let met = match word {
+            "" => return Err("say where: a filter, `event N`, `time T` or `finding`".to_owned()),
+            "event" if !rest.is_empty() && !rest.starts_with(['=', '!', '<', '>']) => {
+                Met::Event(number(rest)?)
+            }
+            "time" if rest.starts_with(|first: char| first.is_ascii_digit()) => {
+                let time = open::time(rest).map_err(|failure| failure.to_string())?;
+                let event = reel.event_at(time);
+                Met::Event(event.ok_or_else(|| format!("the reel ends before {rest}"))?)
+            }
+            "finding" if rest.is_empty() || !rest.contains(['&', '|', ')']) => {
+                Met::Events(findings(rest, story, reel)?)
+            }
+            _ => {
+                let session = &story.session;
+                let query = open::query(Some(text), session).map_err(|failure| {
+                    let sentence = failure.to_string();
+                    sentence.trim_start_matches("--filter: ").to_owned()
+                })?;
+                let all = (0, session.packet_count());
+                let packets = query.packets(session, &|| story.history(), all);
+                Met::Packets(packets.into_iter().collect())
+            }
+        };
+        let text = text.to_owned();
+        Ok(Condition { text, met })
+    }
+
+    /// Whether an event is what is looked for.
+    pub fn is_met(&self, reel: &SessionReel<'_>, record: &Record<'_>) -> bool {
+        match &self.met {
+            Met::Event(number) => record.number == *number,
+            Met::Events(numbers) => numbers.contains(&record.number),
+            Met::Packets(packets) => {
+                is_packet(&record.event)
+                    && reel
+                        .packet_of(record)
+                        .is_some_and(|packet| packets.contains(&packet))
+            }
+        }
+    }
+}
+
+/// An event's number.
+pub fn number(text: &str) -> Result<EventNumber, String> {
+    let number = text.parse::<u64>();
+    let number = number.map_err(|_| format!("`{text}` is not the number of an event"))?;
+    Ok(EventNumber(number))
+}
+
+/// Whether an event is a packet's.
+pub fn is_packet(event: &Event<'_>) -> bool {
+    matches!(
+        event,
+        Event::Sent { .. } | Event::Received { .. } | Event::Seen { .. }
+    )
+}
+
+/// The evidence of findings in the reel of one node.
+fn findings(
+    rule: &str,
+    story: &Story,
+    reel: &SessionReel<'_>,
+) -> Result<BTreeSet<EventNumber>, String> {
+    let findings = &story.history().findings;
+    let of_rule = findings
+        .iter()
+        .filter(|finding| rule.is_empty() || finding.rule == rule);
+    let mut found = 0;
+    let mut events = BTreeSet::new();
+    for finding in of_rule {
+        found += 1;
+        let here = finding
+            .evidence
+            .iter()
+            .filter(|piece| Some(piece.node) == reel.node);
+        events.extend(here.map(|piece| piece.number));
+    }
+    if events.is_empty() {
+        let what = match (found, rule) {
+            (0, "") => "nothing was found in this session".to_owned(),
+            (0, rule) => format!("nothing was found by the rule `{rule}`"),
+            _ => format!("no finding has evidence in the reel of {}", reel.name),
+        };
+        return Err(what);
+    }
+    Ok(events)
+}
+
+/// Breakpoints, as they stand in their file: one a line.
+pub struct Breaks {
+    file: PathBuf,
+    pub list: Vec<Condition>,
+}
+
+impl Breaks {
+    /// Those that lie beside a session. What is not understood is told, and stays in the file until
+    /// the next change.
+    pub fn beside(
+        path: &Path,
+        story: &Story,
+        reel: &SessionReel<'_>,
+        tell: &mut dyn FnMut(String),
+    ) -> Breaks {
+        let folder = match path.is_dir() {
+            true => path,
+            false => path.parent().unwrap_or(path),
+        };
+        let file = folder.join("breakpoints.txt");
+        let text = std::fs::read_to_string(&file).unwrap_or_default();
+        let mut list = Vec::new();
+        for line in text
+            .lines()
+            .filter(|line| !line.trim().is_empty())
+            .take(1000)
+        {
+            match Condition::parse(line, story, reel) {
+                Ok(condition) => list.push(condition),
+                Err(why) => tell(format!("{}: `{line}`: {why}", file.display())),
+            }
+        }
+        Breaks { file, list }
+    }
+
+    /// Writes the file; without breakpoints there is none.
+    pub fn keep(&self) -> Result<(), String> {
+        let done = match self.list.is_empty() {
+            true => match std::fs::remove_file(&self.file) {
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+                other => other,
+            },
+            false => {
+                let lines = self.list.iter().map(|it| format!("{}\n", it.text));
+                std::fs::write(&self.file, lines.collect::<String>())
+            }
+        };
+        done.map_err(|error| format!("breakpoints are not kept: {}: {error}", self.file.display()))
+    }
+}

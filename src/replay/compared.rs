@@ -1,0 +1,369 @@
+//! What became of a session that was played on, beside what it was.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+
+use netreel_protocol::export;
+use netreel_protocol::history::{Finding, Level};
+use netreel_protocol::session::{Session, SessionTime};
+use netreel_protocol::verdict::Judgement;
+use netreel_replay::explain;
+use netreel_replay::together::{Left, Played, PlayedNode, Why};
+use serde_json::{Value, json};
+
+use super::together::PlayedOn;
+use crate::check;
+use crate::open::Story;
+use crate::outcome::Failure;
+use crate::{replay, text};
+
+/// So many refused calls of a node are told one by one.
+const REFUSED_TOLD: usize = 3;
+
+/// The findings of the recording.
+pub struct Before {
+    findings: Vec<Told>,
+    packets: usize,
+}
+
+/// A finding without what differs from play to play: times and numbers of packets.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    rule: &'static str,
+    node: String,
+    object: Option<u64>,
+}
+
+struct Told {
+    key: Key,
+    level: Level,
+    sentence: String,
+    json: Value,
+}
+
+pub struct Compared<'a> {
+    on: &'a PlayedOn<'a>,
+    before: &'a Before,
+    after: &'a Story,
+    judgement: &'a Judgement,
+    gone: Vec<&'a Told>,
+    new: Vec<Told>,
+    /// With the level that each had before.
+    stayed: Vec<(Told, Level)>,
+}
+
+impl Before {
+    pub fn new(story: &Story) -> Before {
+        let session = &story.session;
+        let findings = story.history().findings.iter();
+        Before {
+            findings: findings
+                .map(|finding| Told::new(session, finding))
+                .collect(),
+            packets: session.packet_count(),
+        }
+    }
+}
+
+impl Told {
+    fn new(session: &Session, finding: &Finding) -> Told {
+        Told {
+            key: Key {
+                rule: finding.rule,
+                node: text::node(session, finding.node).to_owned(),
+                object: finding.object,
+            },
+            level: finding.level,
+            sentence: finding.sentence.clone(),
+            json: json!(export::finding(session, finding)),
+        }
+    }
+}
+
+impl<'a> Compared<'a> {
+    pub fn new(
+        on: &'a PlayedOn<'a>,
+        before: &'a Before,
+        after: &'a Story,
+        judgement: &'a Judgement,
+    ) -> Compared<'a> {
+        let mut were: BTreeMap<&Key, Vec<&Told>> = BTreeMap::new();
+        for told in before.findings.iter().rev() {
+            were.entry(&told.key).or_default().push(told);
+        }
+        let (mut new, mut stayed) = (Vec::new(), Vec::new());
+        for finding in &after.history().findings {
+            let told = Told::new(&after.session, finding);
+            match were.get_mut(&told.key).and_then(Vec::pop) {
+                Some(was) => stayed.push((told, was.level)),
+                None => new.push(told),
+            }
+        }
+        let mut gone: Vec<&Told> = were.into_values().flatten().collect();
+        gone.sort_by_key(|told| {
+            before
+                .findings
+                .iter()
+                .position(|it| std::ptr::eq(it, *told))
+        });
+        Compared {
+            on,
+            before,
+            after,
+            judgement,
+            gone,
+            new,
+            stayed,
+        }
+    }
+
+    pub fn print(&self, out: &mut dyn Write) -> Result<(), Failure> {
+        let on = self.on;
+        match &on.unchanged {
+            None if !on.changes.is_empty() => {
+                writeln!(out, "with {}: {}", on.changes, self.how(&on.played))?;
+            }
+            None => writeln!(
+                out,
+                "played on with nothing changed: {}",
+                self.how(&on.played)
+            )?,
+            Some(unchanged) => {
+                writeln!(out, "with nothing changed: {}", self.how(unchanged))?;
+                writeln!(out, "with {}: {}", on.changes, self.how(&on.played))?;
+            }
+        }
+        for node in &on.played.nodes {
+            self.node(node, out)?;
+        }
+        writeln!(out)?;
+        self.counts(out)?;
+        writeln!(out)?;
+        self.findings(out)?;
+        writeln!(out, "the reels are in {}", on.folder.display())?;
+        check::verdict(self.judgement, out)
+    }
+
+    /// In a few words, how near to the recording it was.
+    fn how(&self, played: &Played) -> String {
+        let nodes = played.nodes.iter().filter(|node| node.played);
+        let off = nodes.clone().filter(|node| node.left.is_some());
+        match (off.count(), nodes.count()) {
+            (0, 1) => "exact, the node did what it did".to_owned(),
+            (0, nodes) => format!("exact, all {nodes} nodes did what they did"),
+            (off, nodes) => {
+                let sent = played.sum(PlayedNode::sent);
+                let equal = played.sum(|node| node.equal);
+                format!(
+                    "{off} of {nodes} nodes did something else, {equal} of {sent} packets are equal"
+                )
+            }
+        }
+    }
+
+    fn node(&self, node: &PlayedNode, out: &mut dyn Write) -> Result<(), Failure> {
+        let name = &node.name;
+        if let Some(left) = &node.left {
+            let time = text::time(SessionTime(left.at_ns));
+            writeln!(
+                out,
+                "    {name} from {time} s on (event {}): {}",
+                left.number,
+                self.why(left)
+            )?;
+        }
+        if node.refused.is_empty() {
+            return Ok(());
+        }
+        let before = self.on.unchanged.as_ref().map(|unchanged| {
+            let mut nodes = unchanged.nodes.iter();
+            let same = nodes.find(|it| it.name == *name);
+            same.map_or(0, |it| it.refused.len())
+        });
+        let calls = text::count(node.refused.len() as u64, "call");
+        match before {
+            Some(before) if before == node.refused.len() => return Ok(()),
+            Some(before) => writeln!(
+                out,
+                "    {name} refused {calls} of the game, {before} before:"
+            )?,
+            None => writeln!(out, "    {name} refused {calls} of the game:")?,
+        }
+        for refused in node.refused.iter().take(REFUSED_TOLD) {
+            let time = text::time(SessionTime(refused.at_ns));
+            writeln!(
+                out,
+                "        {time} s, event {}: {}",
+                refused.number, refused.why
+            )?;
+        }
+        if node.refused.len() > REFUSED_TOLD {
+            writeln!(
+                out,
+                "        and {} more",
+                node.refused.len() - REFUSED_TOLD
+            )?;
+        }
+        Ok(())
+    }
+
+    fn why(&self, left: &Left) -> String {
+        let reels: Vec<_> = self.on.session.reels.iter().flatten().cloned().collect();
+        let names = replay::names(&reels);
+        let named = |endpoint| names(endpoint).unwrap_or_else(|| endpoint.to_string());
+        match &left.why {
+            Why::Step(divergence) => {
+                let wire = self.on.session.wire.as_deref();
+                let explained = explain(divergence, wire, &names);
+                match explained.field {
+                    None => format!("{} in place of {}", explained.came, explained.expected),
+                    Some(field) => format!(
+                        "{}, but {} is {}, was {}",
+                        explained.came, field.path, field.came, field.expected
+                    ),
+                }
+            }
+            Why::NothingCame { from } => {
+                format!("got nothing where it got a packet of {}", named(*from))
+            }
+            Why::OtherCame { from, instead } => match instead {
+                true => format!("got another packet, of {}", named(*from)),
+                false => format!("got a packet of {} where it got none", named(*from)),
+            },
+        }
+    }
+
+    fn counts(&self, out: &mut dyn Write) -> Result<(), Failure> {
+        let nodes = &self.on.played.nodes;
+        let widest = nodes.iter().map(|node| node.name.chars().count()).max();
+        let width = widest.unwrap_or(0).max("packets sent".len());
+        writeln!(
+            out,
+            "{:<width$}  {:>8}  {:>6}  {:>6}  {:>7}  {:>6}  {:>7}",
+            "packets sent", "recorded", "now", "equal", "changed", "new", "missing"
+        )?;
+        let mut line = |name: &str, numbers: [u64; 6]| {
+            let [recorded, sent, equal, changed, new, missing] = numbers;
+            writeln!(
+                out,
+                "{name:<width$}  {recorded:>8}  {sent:>6}  {equal:>6}  {changed:>7}  {new:>6}  {missing:>7}"
+            )
+        };
+        let played = nodes.iter().filter(|node| node.played);
+        let mut sums = [0; 6];
+        for node in played.clone() {
+            let numbers = [
+                node.recorded,
+                node.sent(),
+                node.equal,
+                node.changed,
+                node.new,
+                node.missing,
+            ];
+            for (sum, number) in sums.iter_mut().zip(numbers) {
+                *sum += number;
+            }
+            line(&node.name, numbers)?;
+        }
+        if played.count() > 1 {
+            line("together", sums)?;
+        }
+        Ok(())
+    }
+
+    fn findings(&self, out: &mut dyn Write) -> Result<(), Failure> {
+        let (before, after) = (
+            self.before.findings.len(),
+            self.after.history().findings.len(),
+        );
+        writeln!(
+            out,
+            "{} before, {after} now",
+            text::count(before as u64, "finding")
+        )?;
+        for told in &self.gone {
+            one("gone", told, out)?;
+        }
+        for (told, was) in &self.stayed {
+            match told.level == *was {
+                true => one("stays", told, out)?,
+                false => one(&format!("was {}", was.name()), told, out)?,
+            }
+        }
+        for told in &self.new {
+            one("new", told, out)?;
+        }
+        Ok(())
+    }
+
+    pub fn json(&self) -> Value {
+        let on = self.on;
+        let all = |told: &[Told]| {
+            told.iter()
+                .map(|told| told.json.clone())
+                .collect::<Vec<_>>()
+        };
+        let stay = self.stayed.iter().map(|(told, was)| {
+            let mut finding = told.json.clone();
+            finding["level_before"] = was.name().into();
+            finding
+        });
+        let stay: Vec<Value> = stay.collect();
+        let gone: Vec<&Value> = self.gone.iter().map(|told| &told.json).collect();
+        json!({
+            "folder": on.folder.display().to_string(),
+            "changes": on.changes,
+            "seed": on.seed,
+            "left_out": on.left_out,
+            "unchanged": on.unchanged.as_ref().map(|played| self.played(played)),
+            "played": self.played(&on.played),
+            "packets": { "before": self.before.packets, "now": self.after.session.packet_count() },
+            "findings": { "gone": gone, "stay": stay, "new": all(&self.new) },
+            "check": export::check(&self.after.session, self.after.history(), self.judgement),
+        })
+    }
+
+    fn played(&self, played: &Played) -> Value {
+        let nodes = played.nodes.iter().map(|node| {
+            json!({
+                "node": node.name,
+                "played": node.played,
+                "ticks": node.ticks,
+                "inputs": node.inputs,
+                "received": node.received,
+                "not_sent_after_all": node.not_sent_after_all,
+                "sent": {
+                    "recorded": node.recorded,
+                    "now": node.sent(),
+                    "equal": node.equal,
+                    "changed": node.changed,
+                    "new": node.new,
+                    "missing": node.missing,
+                },
+                "refused": node.refused.iter().map(|refused| json!({
+                    "event": refused.number.0,
+                    "time_ns": refused.at_ns,
+                    "why": refused.why,
+                })).collect::<Vec<_>>(),
+                "left": node.left.as_ref().map(|left| json!({
+                    "event": left.number.0,
+                    "time_ns": left.at_ns,
+                    "why": self.why(left),
+                })),
+            })
+        });
+        json!({ "exact": played.is_exact(), "nodes": nodes.collect::<Vec<_>>() })
+    }
+}
+
+fn one(word: &str, told: &Told, out: &mut dyn Write) -> Result<(), Failure> {
+    let style = check::style(told.level);
+    writeln!(
+        out,
+        "  {word:<11}  {style}{}{style:#}  {} at {}",
+        check::level(told.level),
+        told.key.rule,
+        told.key.node
+    )?;
+    Ok(writeln!(out, "      {}", told.sentence)?)
+}

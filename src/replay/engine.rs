@@ -1,0 +1,182 @@
+//! What makes the layers that a recording is played into.
+
+use std::cell::RefCell;
+use std::path::Path;
+use std::sync::{Arc, PoisonError};
+
+use netreel_plugin::{Failed, LoadError, Plugin, PluginLayer, Sockets};
+use netreel_reel::Reel;
+use netreel_replay::together::NodeIo;
+use netreel_replay::{Driver, Report, check_replayable, check_replayable_whole};
+use netreel_transport::{InputError, Layer, Shared, Transport};
+
+use super::ENGINE;
+use super::boxes::{self, Alone, Changes};
+use super::watched;
+use crate::outcome::Failure;
+
+/// An engine's network layer.
+pub enum Engine<'a> {
+    /// The sample engine's.
+    Boxes(Changes<'a>),
+    /// That of a shared library.
+    Plugin(Loaded<'a>),
+}
+
+/// A plugin, and what became of its layers.
+pub struct Loaded<'a> {
+    path: &'a Path,
+    plugin: Plugin,
+    layers: RefCell<Vec<(String, Failed)>>,
+}
+
+/// A layer that says where it is, for the case that it dies.
+struct Watched {
+    node: String,
+    layer: PluginLayer,
+}
+
+impl<'a> Engine<'a> {
+    /// The engine that was asked for.
+    pub fn asked(plugin: Option<&'a Path>, changes: Changes<'a>) -> Result<Engine<'a>, Failure> {
+        let Some(path) = plugin else {
+            return Ok(Engine::Boxes(changes));
+        };
+        watched::say("while it was loaded");
+        let plugin = Plugin::load(path).map_err(plain)?;
+        watched::say_safe(false);
+        Ok(Engine::Plugin(Loaded {
+            path,
+            plugin,
+            layers: RefCell::default(),
+        }))
+    }
+
+    /// What was changed, as it was asked for.
+    pub fn words(&self) -> String {
+        match self {
+            Engine::Boxes(changes) => changes.words(),
+            Engine::Plugin(loaded) => format!("--layer {}", loaded.path.display()),
+        }
+    }
+
+    /// Why it cannot play the recording of a node; `None`: it can.
+    pub fn cannot_play(&self, reel: &Reel) -> Option<String> {
+        let header = reel.header();
+        let (node, engine) = (&header.node, &header.engine);
+        let (can, own, what) = match self {
+            Engine::Boxes(_) => {
+                let can = check_replayable(reel).map(drop);
+                (can, ENGINE, "this command".to_owned())
+            }
+            Engine::Plugin(loaded) => (
+                check_replayable_whole(reel),
+                loaded.plugin.name(),
+                loaded.path.display().to_string(),
+            ),
+        };
+        if let Err(why) = can {
+            return Some(why.to_string());
+        }
+        (engine != own).then(|| match self {
+            Engine::Boxes(_) => format!(
+                "the reel of {node} was recorded at the engine `{engine}`; {what} can replay \
+                 `{own}` alone; another engine's layer is given with --layer (docs/engines.md)"
+            ),
+            Engine::Plugin(_) => format!(
+                "the reel of {node} was recorded at the engine `{engine}`, and {what} says that \
+                 it is `{own}`; give the plugin of that engine, or the name of its reels"
+            ),
+        })
+    }
+
+    /// The start conditions that it begins with.
+    pub fn start(&self, reel: &Reel) -> Result<Vec<u8>, Failure> {
+        match self {
+            Engine::Boxes(changes) => {
+                let start = boxes::start(reel, *changes)?;
+                let encoded = start.encode();
+                boxes::layer(reel, start, *changes)?;
+                Ok(encoded)
+            }
+            Engine::Plugin(_) => Ok(reel.header().start.clone()),
+        }
+    }
+
+    /// The layer of a node that is played on.
+    pub fn layer(&self, reel: &Reel, io: Shared<NodeIo>) -> Result<Box<dyn Layer>, Failure> {
+        match self {
+            Engine::Boxes(changes) => {
+                let layer = boxes::layer(reel, boxes::start(reel, *changes)?, *changes)?;
+                Ok(Box::new(Alone(layer)))
+            }
+            Engine::Plugin(loaded) => Ok(Box::new(loaded.layer(reel, Box::new(io))?)),
+        }
+    }
+
+    /// Plays a reel into a fresh layer.
+    pub fn replay(&self, reel: &Arc<Reel>) -> Result<Report, Failure> {
+        if let Some(why) = self.cannot_play(reel) {
+            return Err(Failure::new(why));
+        }
+        match self {
+            Engine::Boxes(changes) => super::replay(reel, *changes),
+            Engine::Plugin(loaded) => {
+                let driver = Driver::with_sockets(Arc::clone(reel)).map_err(Failure::new)?;
+                let mut layer = loaded.layer(reel, Box::new(driver.transport()))?;
+                let report = driver.run(&mut layer);
+                drop(layer);
+                self.check_alive()?;
+                Ok(report)
+            }
+        }
+    }
+
+    /// Fails where a layer has failed: what came after it says nothing.
+    pub fn check_alive(&self) -> Result<(), Failure> {
+        watched::say_safe(false);
+        let Engine::Plugin(loaded) = self else {
+            return Ok(());
+        };
+        for (node, failed) in loaded.layers.borrow().iter() {
+            let failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(why) = failed.as_ref() {
+                let path = loaded.path.display();
+                return Err(Failure::new(format!("--layer {path}: at {node}: {why}")));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Loaded<'_> {
+    fn layer(&self, reel: &Reel, sockets: Box<dyn Sockets>) -> Result<Watched, Failure> {
+        let node = reel.header().node.clone();
+        watched::say(&format!("at {node}, while its layer was made"));
+        let layer = self.plugin.layer(reel, sockets).map_err(plain)?;
+        self.layers
+            .borrow_mut()
+            .push((node.clone(), layer.failed()));
+        Ok(Watched { node, layer })
+    }
+}
+
+impl Layer for Watched {
+    fn tick(&mut self, io: &mut dyn Transport) {
+        let event = self.layer.turn();
+        watched::say(&format!("at {}, in the tick of event {event}", self.node));
+        self.layer.tick(io);
+    }
+
+    fn input(&mut self, call: &[u8], io: &mut dyn Transport) -> Result<(), InputError> {
+        let event = self.layer.turn();
+        watched::say(&format!("at {}, in the call of event {event}", self.node));
+        self.layer.input(call, io)
+    }
+}
+
+/// Nothing of the plugin runs after its error.
+fn plain(error: LoadError) -> Failure {
+    watched::say_safe(false);
+    Failure::new(error)
+}

@@ -1,0 +1,133 @@
+//! `netreel replay --step`, `--until` and `--from`: a replay that one sits in. Commands come from a
+//! prompt, or from whatever the standard input is.
+
+use std::io::{BufRead, IsTerminal, Write};
+use std::sync::Arc;
+
+use netreel_replay::{MakeLayer, Stepper};
+
+use super::boxes::{self, Changes};
+use super::breaks::Condition;
+use super::sitting::{Going, Sitting};
+use crate::arguments::Replay;
+use crate::events::chosen;
+use crate::open;
+use crate::outcome::{Answer, Failure};
+
+/// A line of a script that is longer is refused.
+const LINE_BYTES_MAX: usize = 1 << 16;
+
+pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
+    if arguments.together.layer.is_some() {
+        return Err(Failure::new(
+            "--layer and --step, --until, --from do not go together yet: stepping knows the sample \
+             engine alone",
+        ));
+    }
+    let source = &arguments.read.source;
+    let story = open::story(source)?;
+    let reels = story.session.session_reels();
+    let which = chosen(&reels, arguments.node.as_deref())?;
+    let [reel] = which.as_slice() else {
+        let names: Vec<&str> = reels.iter().map(|reel| reel.name.as_str()).collect();
+        return Err(Failure::new(format!(
+            "one node at a time can be stepped; name it with --node: {}",
+            names.join(", ")
+        )));
+    };
+    // Says what is wrong with the reel or with --tune or --set before anything else.
+    let of = Arc::clone(reel.reel);
+    let (tune, set) = (arguments.tune.clone(), arguments.set.clone());
+    netreel_replay::check_replayable(&of).map_err(Failure::new)?;
+    let layer = move || {
+        let (tune, set) = (tune.as_slice(), set.as_slice());
+        let changes = Changes { tune, set };
+        boxes::layer(&of, boxes::start(&of, changes)?, changes)
+    };
+    layer()?;
+    let make: MakeLayer = Box::new(move || match layer() {
+        Ok(layer) => Ok(Box::new(layer)),
+        Err(failure) => Err(failure.to_string()),
+    });
+    let stepper = Stepper::new(Arc::clone(reel.reel), make).map_err(Failure::new)?;
+    let path = source.paths.first().cloned().unwrap_or_default();
+    let mut sitting = Sitting::new(&story, reel, stepper, &path, arguments.read.json);
+    let asked = &arguments.sit;
+    if let Some(from) = &asked.from {
+        sitting.start_at(open::time(from)?, out)?;
+    }
+    if let Some(until) = &asked.until {
+        let until = Condition::parse(until, &story, reel)
+            .map_err(|why| Failure::new(format!("--until {until}: {why}")))?;
+        sitting.until(&until, out)?;
+        if !asked.step {
+            sitting.show(out)?;
+            return Ok(sitting.answer());
+        }
+    } else if !asked.step {
+        sitting.play_out(out)?;
+        return Ok(sitting.answer());
+    }
+    if asked.until.is_none() {
+        sitting.here(out)?;
+    }
+    out.flush()?;
+    match std::io::stdin().is_terminal() {
+        true => prompt(&mut sitting, out)?,
+        false => script(&mut sitting, out)?,
+    }
+    Ok(sitting.answer())
+}
+
+/// Reads commands at a terminal.
+fn prompt(sitting: &mut Sitting<'_>, out: &mut dyn Write) -> Result<(), Failure> {
+    let mut editor = rustyline::DefaultEditor::new().map_err(Failure::new)?;
+    let mut latest = String::new();
+    loop {
+        out.flush()?;
+        let line = match editor.readline(&sitting.prompt()) {
+            Ok(line) => line,
+            Err(rustyline::error::ReadlineError::Interrupted) => continue,
+            Err(rustyline::error::ReadlineError::Eof) => return Ok(()),
+            Err(error) => return Err(Failure::new(error)),
+        };
+        // An empty line does the same again, as debuggers do.
+        if !line.trim().is_empty() {
+            latest = line;
+            let _ = editor.add_history_entry(latest.as_str());
+        }
+        if sitting.command(&latest, out)? == Going::Away {
+            return Ok(());
+        }
+    }
+}
+
+/// Reads commands from a script, and shows each before its answer.
+fn script(sitting: &mut Sitting<'_>, out: &mut dyn Write) -> Result<(), Failure> {
+    let mut input = std::io::stdin().lock();
+    let mut line = Vec::new();
+    loop {
+        out.flush()?;
+        line.clear();
+        let mut limited = std::io::Read::take(&mut input, LINE_BYTES_MAX as u64);
+        if limited.read_until(b'\n', &mut line)? == 0 {
+            return Ok(());
+        }
+        if line.len() >= LINE_BYTES_MAX {
+            return Err(Failure::new(format!(
+                "a line of the script has more than {LINE_BYTES_MAX} bytes"
+            )));
+        }
+        let text = String::from_utf8_lossy(&line);
+        let text = text.trim();
+        if text.is_empty() || text.starts_with('#') {
+            continue;
+        }
+        if !sitting.json {
+            writeln!(out, "{}{text}", sitting.prompt())?;
+        }
+        if sitting.command(text, out)? == Going::Away {
+            return Ok(());
+        }
+    }
+}

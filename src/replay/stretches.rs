@@ -1,0 +1,42 @@
+//! From where to where a replay went.
+
+use std::io::Write;
+
+use netreel_replay::Report;
+use serde_json::{Value, json};
+
+use crate::outcome::Failure;
+
+/// Says from where to where was played, where that is not simply the whole reel.
+pub fn print(report: &Report, out: &mut dyn Write) -> Result<(), Failure> {
+    let first = report.stretches.first();
+    if report.stretches.len() < 2 && first.is_none_or(|it| !it.snapshot && !it.breaks_off) {
+        return Ok(());
+    }
+    for stretch in &report.stretches {
+        let from = match stretch.snapshot {
+            true => format!("the snapshot of event {}", stretch.from),
+            false => format!("event {}", stretch.from),
+        };
+        let last = stretch.until.0.saturating_sub(1);
+        let end = match stretch.breaks_off {
+            true => ", where something is missing",
+            false => "",
+        };
+        writeln!(out, "    played from {from} to event {last}{end}")?;
+    }
+    Ok(())
+}
+
+/// The same as `--json` prints it.
+pub fn as_json(report: &Report) -> Value {
+    let stretches = report.stretches.iter().map(|stretch| {
+        json!({
+            "from": stretch.from.0,
+            "until": stretch.until.0,
+            "snapshot": stretch.snapshot,
+            "breaks_off": stretch.breaks_off,
+        })
+    });
+    stretches.collect()
+}

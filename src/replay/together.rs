@@ -1,0 +1,258 @@
+//! `netreel replay --together`: all nodes play on, and a new session says whether it is cured.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use netreel_capture::FileAppend;
+use netreel_protocol::history::Level;
+use netreel_protocol::session::{Fate, NodeId, Session, SessionTime};
+use netreel_protocol::verdict::{Judgement, Verdict};
+use netreel_reel::{Ending, Header, Reel};
+use netreel_replay::check_replayable_whole;
+use netreel_replay::together::{Plan, Played, Reels, Sink, Story, StoryNode, StoryPacket, play};
+use netreel_transport::mix;
+
+use super::boxes::Changes;
+use super::compared::{Before, Compared};
+use super::engine::Engine;
+use crate::arguments::Replay;
+use crate::open;
+use crate::outcome::{Answer, Failure};
+
+/// What was asked, played.
+pub struct PlayedOn<'a> {
+    pub session: &'a Session,
+    pub folder: &'a Path,
+    /// What was changed, as it was asked for; empty where nothing was.
+    pub changes: String,
+    pub seed: u64,
+    /// Nodes without a layer, a sentence each: what they sent arrives as it did.
+    pub left_out: Vec<String>,
+    /// With nothing changed, where something is.
+    pub unchanged: Option<Played>,
+    pub played: Played,
+}
+
+pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
+    let Some(folder) = &arguments.together.out else {
+        return Err(Failure::new(
+            "--together writes new reels: name a new folder for them with --out",
+        ));
+    };
+    let changes = Changes {
+        tune: &arguments.tune,
+        set: &arguments.set,
+    };
+    let layer = arguments.together.layer.as_deref();
+    let engine = Engine::asked(layer, changes)?;
+    let words = engine.words();
+    let story = open::story(&arguments.read.source)?;
+    let before = Before::new(&story);
+    let session = &story.session;
+    let (nodes, left_out) = nodes(session, &engine)?;
+    for why in &left_out {
+        anstream::eprintln!("netreel: {why}");
+    }
+    let plan = plan(session, nodes.clone());
+    let seed = arguments.together.seed;
+    // What was recorded can be played where it was the sample engine.
+    let recorded = Engine::Boxes(Changes::default());
+    let reels = nodes.iter().filter_map(|node| node.reel.as_ref());
+    let is_known = reels
+        .into_iter()
+        .all(|reel| recorded.cannot_play(reel).is_none());
+    let unchanged = (!words.is_empty() && is_known)
+        .then(|| run_layers(&plan, &nodes, &recorded, seed, Box::new(())))
+        .transpose()?;
+
+    // Before the folder is made: a change that makes no sense leaves nothing behind.
+    let headers = headers(&nodes, &engine, &words, seed)?;
+    prepare(folder)?;
+    let (reels, paths) = create(folder, headers)?;
+    let played = run_layers(&plan, &nodes, &engine, seed, Box::new(reels.clone()))?;
+    let note = note(&words, seed);
+    let is_cut = |node: usize| {
+        let reel = nodes.get(node).and_then(|node| node.reel.as_ref());
+        reel.is_some_and(|reel| *reel.ending() != Ending::Clean)
+    };
+    reels
+        .finish(&note, is_cut)
+        .map_err(|error| Failure::new(format!("the reels in {}: {error}", folder.display())))?;
+    engine.check_alive()?;
+    drop(plan);
+
+    let found = open::reels(&paths)?;
+    let wire = arguments.read.source.wire.as_deref();
+    let after = open::build(found, wire.map(open::wire).transpose()?)?;
+    let judgement = Judgement::new(&after.session, after.history(), Level::Error, &after.unread);
+    let played_on = PlayedOn {
+        session,
+        folder,
+        changes: words,
+        seed,
+        left_out,
+        unchanged,
+        played,
+    };
+    let compared = Compared::new(&played_on, &before, &after, &judgement);
+    match arguments.read.json {
+        true => writeln!(out, "{}", compared.json())?,
+        false => compared.print(out)?,
+    }
+    Ok(match judgement.verdict {
+        Verdict::Clean => Answer::Clean,
+        Verdict::Wrong => Answer::Wrong,
+        Verdict::Unknown => Answer::Unknown,
+    })
+}
+
+/// The nodes of a session, those that can be played with their reels; and why others cannot.
+fn nodes(session: &Session, engine: &Engine<'_>) -> Result<(Vec<StoryNode>, Vec<String>), Failure> {
+    let mut left_out = Vec::new();
+    let mut nodes = Vec::new();
+    for (node, reel) in session.nodes.iter().zip(&session.reels) {
+        let why = match reel {
+            None => Some(format!("{} has no reel", node.name)),
+            // All nodes play from their first event to their last.
+            Some(reel) => match check_replayable_whole(reel) {
+                Err(why) => Some(why.to_string()),
+                Ok(()) => engine.cannot_play(reel),
+            },
+        };
+        let is_played = why.is_none();
+        left_out.extend(why);
+        nodes.push(StoryNode {
+            name: node.name.clone(),
+            reel: reel.clone().filter(|_| is_played),
+            endpoints: node.endpoints.clone(),
+        });
+    }
+    if nodes.iter().all(|node| node.reel.is_none()) {
+        return Err(Failure::new(format!(
+            "no node can be played on: {}",
+            left_out.join("; ")
+        )));
+    }
+    let told = left_out.into_iter();
+    let told = told.map(|why| format!("{why}; what it sent arrives as it did"));
+    Ok((nodes, told.collect()))
+}
+
+/// What the library has to know of the session.
+fn plan(session: &Session, nodes: Vec<StoryNode>) -> Arc<Plan> {
+    let packets = session.packets().map(|packet| {
+        let receipts = packet.received.iter().chain(&packet.duplicates);
+        StoryPacket {
+            from: packet.from.0.into(),
+            to: packet.to.0.into(),
+            sent: packet.sent.map(|sent| sent.number),
+            receipts: receipts.map(|receipt| receipt.number).collect(),
+            lost: packet.fate == Fate::Lost,
+        }
+    });
+    let packets = packets.collect();
+    let clock = |node, time, number| {
+        let node = u16::try_from(node).unwrap_or(u16::MAX);
+        let time = session.time_of(NodeId(node), time, number);
+        time.unwrap_or(SessionTime(0)).0
+    };
+    Arc::new(Plan::new(&Story { nodes, packets }, &clock))
+}
+
+fn run_layers(
+    plan: &Arc<Plan>,
+    nodes: &[StoryNode],
+    engine: &Engine<'_>,
+    seed: u64,
+    sink: Box<dyn Sink>,
+) -> Result<Played, Failure> {
+    play(plan, seed, sink, &mut |node, io| {
+        let reel = nodes.get(node).and_then(|node| node.reel.as_ref());
+        let reel = reel.ok_or_else(|| Failure::new("a node without a reel has no layer"))?;
+        engine.layer(reel, io)
+    })
+}
+
+/// The headers of the new reels: those of the recorded ones, with what was changed.
+fn headers(
+    nodes: &[StoryNode],
+    engine: &Engine<'_>,
+    changes: &str,
+    seed: u64,
+) -> Result<Vec<Option<Header>>, Failure> {
+    let header = |reel: &Arc<Reel>| {
+        let recorded = reel.header();
+        let mut header = recorded.clone();
+        header.start = engine.start(reel)?;
+        header.session = session_id(recorded.session, changes, seed);
+        header.redacted = None;
+        Ok(header)
+    };
+    let headers = nodes.iter().map(|node| node.reel.as_ref().map(header));
+    headers.map(Option::transpose).collect()
+}
+
+/// Another session than the recorded one, and the same for the same question.
+fn session_id(recorded: [u8; 16], changes: &str, seed: u64) -> [u8; 16] {
+    let halves = u128::from_be_bytes(recorded);
+    let mut words = vec![seed, (halves >> 64) as u64, halves as u64];
+    words.extend(changes.bytes().map(u64::from));
+    let (first, second) = (mix(&words), mix(&[mix(&words), 1]));
+    ((u128::from(first) << 64) | u128::from(second)).to_be_bytes()
+}
+
+fn note(changes: &str, seed: u64) -> String {
+    let changes = match changes {
+        "" => "with nothing changed",
+        changes => &format!("with {changes}"),
+    };
+    format!("played on from a recording (netreel replay --together), {changes}, seed {seed}")
+}
+
+fn prepare(folder: &Path) -> Result<(), Failure> {
+    let told = |why: String| Failure::new(format!("--out {}: {why}", folder.display()));
+    std::fs::create_dir_all(folder).map_err(|error| told(error.to_string()))?;
+    let mut files = std::fs::read_dir(folder).map_err(|error| told(error.to_string()))?;
+    match files.next() {
+        None => Ok(()),
+        Some(_) => Err(told("it is not empty; name a new folder".to_owned())),
+    }
+}
+
+type Written = (Reels<FileAppend>, Vec<PathBuf>);
+
+fn create(folder: &Path, headers: Vec<Option<Header>>) -> Result<Written, Failure> {
+    let mut paths: Vec<PathBuf> = Vec::new();
+    let mut slots = Vec::new();
+    for header in headers {
+        let Some(header) = header else {
+            slots.push(None);
+            continue;
+        };
+        let path = file(folder, &header.node, &paths);
+        let made = File::create_new(&path);
+        let made = made.map_err(|error| Failure::new(format!("{}: {error}", path.display())))?;
+        slots.push(Some((header, FileAppend::new(made))));
+        paths.push(path);
+    }
+    let reels = Reels::create(slots);
+    let reels = reels
+        .map_err(|error| Failure::new(format!("the reels in {}: {error}", folder.display())))?;
+    Ok((reels, paths))
+}
+
+/// A file for the reel of a node, that no other has.
+fn file(folder: &Path, node: &str, taken: &[PathBuf]) -> PathBuf {
+    let plain = |letter: char| match letter {
+        letter if letter.is_alphanumeric() || "-_ ".contains(letter) => letter,
+        _ => '_',
+    };
+    let name: String = node.chars().take(100).map(plain).collect();
+    let numbered = (2..).map(|number| format!("{name}-{number}"));
+    let names = std::iter::once(name.clone()).chain(numbered);
+    let paths = names.map(|name| folder.join(format!("{name}.reel")));
+    let mut free = paths.filter(|path| !taken.contains(path));
+    free.next().unwrap_or_else(|| folder.join("node.reel"))
+}

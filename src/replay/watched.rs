@@ -1,0 +1,101 @@
+//! A plugin runs in a process of its own: when it dies, this one says where.
+
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Command, ExitStatus};
+use std::sync::{Mutex, PoisonError};
+
+use crate::outcome::{Answer, Failure};
+
+/// The file in which the process that runs the plugin says where it is.
+const PLACE: &str = "NETREEL_PLUGIN_PLACE";
+
+/// The place, in the process that runs the plugin.
+static OWN: Mutex<Option<std::fs::File>> = Mutex::new(None);
+
+/// Whether this is the process that is to run the plugin.
+pub fn is_child() -> bool {
+    let Some(path) = std::env::var_os(PLACE) else {
+        return false;
+    };
+    let file = std::fs::File::options().write(true).open(path);
+    *OWN.lock().unwrap_or_else(PoisonError::into_inner) = file.ok();
+    true
+}
+
+/// Runs this command once more, in a process that may die of `plugin`.
+pub fn run(plugin: &Path) -> Result<Answer, Failure> {
+    let place = std::env::temp_dir().join(format!("netreel-plugin-{}", std::process::id()));
+    let told = |why: std::io::Error| {
+        let path = place.display();
+        Failure::new(format!(
+            "a process for the plugin cannot be started ({path}): {why}"
+        ))
+    };
+    let made = std::fs::File::create_new(&place).map_err(told);
+    let own = std::env::current_exe().map_err(told);
+    let ended = made.and(own).and_then(|own| {
+        let mut child = Command::new(own);
+        child.args(std::env::args_os().skip(1)).env(PLACE, &place);
+        child.status().map_err(told)
+    });
+    let said = std::fs::read_to_string(&place).unwrap_or_default();
+    let _ = std::fs::remove_file(&place);
+    answer(plugin, ended?, said.trim_end())
+}
+
+fn answer(plugin: &Path, ended: ExitStatus, said: &str) -> Result<Answer, Failure> {
+    let dead = |how: String| {
+        let at = match said {
+            "" => "when it was loaded",
+            said => said,
+        };
+        Err(Failure::new(format!(
+            "--layer {}: {how} {at}; a debugger stops there: gdb -ex 'set follow-fork-mode child' \
+             -ex run --args netreel replay ...",
+            plugin.display()
+        )))
+    };
+    match (ended.signal(), ended.code()) {
+        (Some(signal), _) => dead(format!("it died of signal {signal} ({})", name(signal))),
+        (None, Some(code)) if said == DONE || said == NO_PLUGIN => {
+            Ok(Answer::Code(u8::try_from(code).unwrap_or(2)))
+        }
+        (None, code) => {
+            let code = code.map_or_else(|| "?".to_owned(), |code| code.to_string());
+            dead(format!("it ended the process with exit code {code}"))
+        }
+    }
+}
+
+/// What the place says when nothing more can happen.
+const DONE: &str = "done";
+/// ... and when it was not yet the plugin's turn.
+const NO_PLUGIN: &str = "no plugin";
+
+/// Says where the plugin is: `at node X, in the tick of event 12`.
+pub fn say(place: &str) {
+    use std::os::unix::fs::FileExt;
+    let own = OWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(file) = own.as_ref() {
+        // Of one length, so that nothing is left of what stood there before.
+        let _ = file.write_all_at(format!("{place:<120}").as_bytes(), 0);
+    }
+}
+
+/// Says that the plugin is not there yet, or is needed no more.
+pub fn say_safe(is_done: bool) {
+    say(if is_done { DONE } else { NO_PLUGIN });
+}
+
+fn name(signal: i32) -> &'static str {
+    match signal {
+        libc::SIGSEGV => "SIGSEGV, a bad address",
+        libc::SIGABRT => "SIGABRT, abort or a failed assertion",
+        libc::SIGBUS => "SIGBUS, a bad address",
+        libc::SIGILL => "SIGILL, a bad instruction",
+        libc::SIGFPE => "SIGFPE, a division by zero",
+        libc::SIGKILL => "SIGKILL, somebody killed it",
+        _ => "see signal(7)",
+    }
+}

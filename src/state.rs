@@ -1,0 +1,353 @@
+//! `netreel state`: what every node believed of the values of objects, and where nodes differ.
+
+use std::io::Write;
+
+use netreel_protocol::export::{
+    self, StateDiff, StateObject, StateProperty, StateQuestion, StateRest, StateValue,
+};
+use netreel_protocol::history::History;
+use netreel_protocol::history::state::States;
+use netreel_protocol::query::Query;
+use netreel_protocol::session::{NodeId, Session, SessionTime};
+
+use crate::arguments;
+use crate::open;
+use crate::outcome::{Answer, Failure};
+use crate::packets::json;
+use crate::table::{self, Side};
+use crate::text;
+
+pub fn run(arguments: &arguments::State, out: &mut dyn Write) -> Result<Answer, Failure> {
+    let story = open::story(&arguments.filtered.read.source)?;
+    let (session, history) = story.into_parts();
+    let query = open::query(arguments.filtered.filter.as_deref(), &session)?;
+    has_properties(&session)?;
+    if !session.nodes.iter().any(|node| node.recorded) {
+        return Err(Failure::new(
+            "no node was recorded: what they believed of objects is unknown; of a capture make reels of \
+             its nodes with `netreel import --node NAME=ADDRESS`",
+        ));
+    }
+    let end = session.span.end;
+    let at = arguments.at.as_deref().map(open::time).transpose()?;
+    if let Some(at) = at.filter(|at| !(session.span.start..=end).contains(at)) {
+        return Err(Failure::new(format!(
+            "--at {} s: the session lasts from {} to {} s",
+            text::time(at),
+            text::time(session.span.start),
+            text::time(end)
+        )));
+    }
+    let node = arguments.node.as_deref();
+    let node = node
+        .map(|name| named(&session, "--node", name))
+        .transpose()?;
+    let pair = arguments.diff.as_deref();
+    let pair = pair.map(|pair| two(&session, pair)).transpose()?;
+    let wanted = |object: u64| {
+        arguments.object.is_none_or(|it| it == object)
+            && (arguments.filtered.filter.is_none() || fits(&query, &session, &history, object))
+    };
+    let states = States::build(&session, &history);
+    let known = states.objects();
+    let is_known = |it: &u64| history.objects.contains_key(it) || known.contains_key(it);
+    if let Some(object) = arguments.object.filter(|it| !is_known(it)) {
+        return Err(Failure::new(format!(
+            "--object {object}: no message is about that object; `netreel objects` lists those that \
+             there are"
+        )));
+    }
+    let question = StateQuestion {
+        at: at.unwrap_or(end),
+        node,
+        wanted: &wanted,
+    };
+    let is_json = arguments.filtered.read.json;
+    if let Some(pair) = pair {
+        let answer = export::state_diff(&session, &history, &states, pair, &question);
+        match is_json {
+            true => json(&answer, out)?,
+            false => print_diff(&answer, at, out)?,
+        }
+        return Ok(Answer::Clean);
+    }
+    let answer = export::state(&session, &history, &states, &question);
+    if is_json {
+        json(&answer, out)?;
+        return Ok(Answer::Clean);
+    }
+    let when = text::time(question.at);
+    match at {
+        Some(_) => writeln!(out, "at {when} s")?,
+        None => writeln!(out, "at {when} s, the end")?,
+    }
+    if answer.objects.is_empty() {
+        writeln!(out, "no object lives then, of those that were asked about")?;
+    }
+    for object in &answer.objects {
+        writeln!(out)?;
+        print_object(object, (node.is_some(), question.at), out)?;
+    }
+    writeln!(out)?;
+    if node.is_none() && answer.compared > 0 {
+        let compared = text::count(answer.compared, "value");
+        match answer.differ {
+            0 => writeln!(out, "at {when} s: {compared} as their owners have them")?,
+            differ => writeln!(
+                out,
+                "at {when} s: {differ} of {compared} differ from what their owners have"
+            )?,
+        }
+    }
+    print_rest(&answer.rest, out)?;
+    Ok(Answer::Clean)
+}
+
+/// Without properties there is nothing to say.
+fn has_properties(session: &Session) -> Result<(), Failure> {
+    let Some(wire) = &session.wire else {
+        return Err(Failure::new(
+            "without a wire nobody knows what packets say; name one with --wire FILE",
+        ));
+    };
+    if wire.properties().is_empty() {
+        return Err(Failure::new(format!(
+            "the wire {} declares no properties of objects: put `@property` on the fields that say \
+             what objects are like (docs/wire-language.md), and name the wire with --wire FILE",
+            wire.names()
+        )));
+    }
+    Ok(())
+}
+
+fn named(session: &Session, option: &str, name: &str) -> Result<NodeId, Failure> {
+    let nodes = || (0u16..).map(NodeId).zip(&session.nodes);
+    let mut found = nodes().filter(|(_, node)| node.name == name);
+    match (found.next(), found.next()) {
+        (Some((id, node)), None) if node.recorded => Ok(id),
+        (Some(_), None) => Err(Failure::new(format!(
+            "{option} {name}: that node was not recorded, so nobody knows what it believed"
+        ))),
+        (Some(_), Some(_)) => Err(Failure::new(format!(
+            "{option} {name}: several nodes are called so"
+        ))),
+        (None, _) => {
+            let names: Vec<&str> = nodes()
+                .filter(|(_, node)| node.recorded)
+                .map(|(_, node)| node.name.as_str())
+                .collect();
+            Err(Failure::new(format!(
+                "{option} {name}: there is no such node; recorded are {}",
+                names.join(", ")
+            )))
+        }
+    }
+}
+
+fn two(session: &Session, pair: &str) -> Result<(NodeId, NodeId), Failure> {
+    let Some((one, other)) = pair.split_once(',') else {
+        return Err(Failure::new(format!(
+            "--diff {pair}: two nodes are compared; write `--diff A,B`"
+        )));
+    };
+    let find = |name: &str| named(session, "--diff", name.trim());
+    let (one, other) = (find(one)?, find(other)?);
+    if one == other {
+        return Err(Failure::new(format!(
+            "--diff {pair}: a node does not differ from itself"
+        )));
+    }
+    Ok((one, other))
+}
+
+/// Whether one of the messages about an object fits.
+fn fits(query: &Query, session: &Session, history: &History, object: u64) -> bool {
+    let known = history.objects.get(&object);
+    let deliveries = known.into_iter().flat_map(|it| &it.deliveries);
+    let mut messages = deliveries.filter_map(|place| history.deliveries.get(*place as usize));
+    messages.any(|delivery| query.message(session, history, delivery.message))
+}
+
+/// What people call an object.
+fn title(object: u64, object_type: Option<&String>) -> String {
+    match object_type {
+        Some(kind) => format!("object {object} ({kind})"),
+        None => format!("object {object}"),
+    }
+}
+
+fn print_object(
+    object: &StateObject,
+    (of_one, at): (bool, SessionTime),
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let title = title(object.object, object.object_type.as_ref());
+    let owner = match &object.owners[..] {
+        [] => {
+            writeln!(out, "{title}, without an owner")?;
+            None
+        }
+        [owner] => {
+            writeln!(out, "{title}, owned by {owner}")?;
+            Some(owner)
+        }
+        several => {
+            let names = several.join(" and ");
+            writeln!(out, "{title}, which {names} each believe to own")?;
+            None
+        }
+    };
+    let mut rows = Vec::new();
+    for property in &object.properties {
+        for (place, (value, nodes)) in together(property, owner).iter().enumerate() {
+            let name = match place {
+                0 => property.property.clone(),
+                _ => String::new(),
+            };
+            let about = match (of_one, &value.differs) {
+                (true, differs) => {
+                    let since = text::time(SessionTime(value.since_ns));
+                    let packet = value.packet.map(|it| format!(", packet {it}"));
+                    let differs = differs.as_ref().map(|it| differs_words(it, at));
+                    format!(
+                        "since {since} s{}{}",
+                        packet.unwrap_or_default(),
+                        differs.map_or(String::new(), |it| format!("; {it}")),
+                    )
+                }
+                (false, Some(differs)) => {
+                    format!("{}: {}", nodes.join(" "), differs_words(differs, at))
+                }
+                (false, None) => nodes.join(" "),
+            };
+            rows.push(vec![format!("  {name}"), value.words.clone(), about]);
+        }
+    }
+    table::print(&[Side::Left, Side::Left, Side::Left], &rows, out)?;
+    if !object.without.is_empty() {
+        writeln!(out, "  it does not live at {}", object.without.join(", "))?;
+    }
+    Ok(())
+}
+
+fn differs_words(differs: &export::StateDiffers, at: SessionTime) -> String {
+    let since = SessionTime(differs.since_ns);
+    format!(
+        "{} since {} s, for {}",
+        differs.words,
+        text::time(since),
+        text::duration(at.0.saturating_sub(since.0))
+    )
+}
+
+/// The values of a property with the nodes that believe in them: the owner's first, then those that do
+/// not differ from it, then each of the others by itself.
+fn together<'a>(
+    property: &'a StateProperty,
+    owner: Option<&String>,
+) -> Vec<(&'a StateValue, Vec<&'a str>)> {
+    let mut values: Vec<&StateValue> = property.nodes.iter().collect();
+    values.sort_by_key(|it| (it.differs.is_some(), Some(&it.node) != owner));
+    let mut found: Vec<(&StateValue, Vec<&str>)> = Vec::new();
+    for value in values {
+        let same = found.iter_mut().find(|(first, _)| {
+            let is_plain = value.differs.is_none() && first.differs.is_none();
+            is_plain
+                && (owner.is_some() && value.known == first.known || value.words == first.words)
+        });
+        match same {
+            Some((_, nodes)) => nodes.push(&value.node),
+            None => found.push((value, vec![&value.node])),
+        }
+    }
+    found
+}
+
+fn print_rest(rest: &StateRest, out: &mut dyn Write) -> Result<(), Failure> {
+    let agreed = text::count(rest.agreed, "value");
+    match rest.verdict {
+        "agree" => write!(out, "when all is delivered, all nodes agree ({agreed})")?,
+        "differ" => write!(
+            out,
+            "when all is delivered, {} of {} differ from what the objects' owners have",
+            rest.differ,
+            text::count(rest.agreed + rest.differ, "value"),
+        )?,
+        _ => write!(
+            out,
+            "whether nodes agree when all is delivered cannot be told"
+        )?,
+    }
+    if rest.open > 0 {
+        let objects = text::count(rest.open, "object");
+        let why = rest.why_open.as_deref().unwrap_or_default();
+        write!(out, "; of {objects} it is not known: {why}")?;
+    }
+    writeln!(out)?;
+    Ok(())
+}
+
+fn print_diff(
+    diff: &StateDiff,
+    at: Option<SessionTime>,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let [one, other] = &diff.nodes;
+    let when = text::time(SessionTime(diff.at_ns));
+    let now: Vec<_> = diff.values.iter().filter(|it| it.now).collect();
+    let end = if at.is_none() { ", the end" } else { "" };
+    writeln!(
+        out,
+        "{one} and {other} at {when} s{end}: {} of {} that both have differ",
+        now.len(),
+        text::count(diff.compared, "value"),
+    )?;
+    if !now.is_empty() {
+        let heads = ["object", "property", one, other, ""].map(str::to_owned);
+        let mut rows = vec![heads.to_vec()];
+        rows.extend(now.iter().map(|it| {
+            let [mine, theirs] = it.words.clone().map(Option::unwrap_or_default);
+            let apart = it.apart.clone().unwrap_or_default();
+            let name = title(it.object, it.object_type.as_ref());
+            vec![name, it.property.clone(), mine, theirs, apart]
+        }));
+        table::print(&[Side::Left; 5], &rows, out)?;
+    }
+    let Some(first) = &diff.first else {
+        writeln!(out, "they never differed before")?;
+        return Ok(());
+    };
+    writeln!(
+        out,
+        "\nthey first parted at {} s: {} of object {}",
+        text::time(SessionTime(first.time_ns)),
+        first.property,
+        first.object
+    )?;
+    let heads = [
+        "object", "property", "differed", "in all", "longest", "from", "at most",
+    ];
+    let mut rows = vec![heads.map(str::to_owned).to_vec()];
+    rows.extend(diff.values.iter().map(|it| {
+        vec![
+            title(it.object, it.object_type.as_ref()),
+            it.property.clone(),
+            text::count(it.times, "time"),
+            text::duration(it.total_ns),
+            text::duration(it.longest_ns),
+            format!("{} s", text::time(SessionTime(it.longest_from_ns))),
+            it.farthest_words.clone(),
+        ]
+    }));
+    let sides = [
+        Side::Left,
+        Side::Left,
+        Side::Right,
+        Side::Right,
+        Side::Right,
+        Side::Right,
+        Side::Left,
+    ];
+    table::print(&sides, &rows, out)?;
+    Ok(())
+}

@@ -1,0 +1,249 @@
+//! `netreel why`: back along what led to something.
+
+use std::io::Write;
+
+use netreel_protocol::export::{self, WhyOf};
+use netreel_protocol::history::History;
+use netreel_protocol::session::{NodeId, PacketId, Session, SessionTime};
+use netreel_protocol::why::{Certainty, Fact, StepId, Why};
+
+use crate::arguments;
+use crate::open;
+use crate::outcome::{Answer, Failure};
+use crate::packets::json;
+use crate::text;
+
+/// So many columns a line has.
+const COLUMNS: usize = 100;
+
+/// A cause is written so much further right than what it led to.
+const INDENT: usize = 2;
+
+/// What is further right than this is not moved any more.
+const INDENT_MAX: usize = 24;
+
+pub fn run(arguments: &arguments::Why, out: &mut dyn Write) -> Result<Answer, Failure> {
+    let story = open::story(&arguments.read.source)?;
+    let (session, history) = (&story.session, story.history());
+    let (of, why) = asked(arguments, session, history)?;
+    if arguments.read.json {
+        json(&export::why(session, history, of, &why), out)?;
+    } else {
+        head(session, history, &of, out)?;
+        Printed {
+            session,
+            history,
+            why: &why,
+            told: vec![false; why.steps.len()],
+        }
+        .all(out)?;
+    }
+    story.answered(out)
+}
+
+/// What was asked, and what led to it.
+fn asked(
+    arguments: &arguments::Why,
+    session: &Session,
+    history: &History,
+) -> Result<(WhyOf, Why), Failure> {
+    let of = &arguments.of;
+    if let Some(packet) = of.packet {
+        let found = Why::of_packet(session, history, PacketId(packet));
+        let why = found.ok_or_else(|| no_packet(session, packet))?;
+        return Ok((WhyOf::Packet { packet }, why));
+    }
+    if let Some(finding) = of.finding {
+        let place = usize::try_from(finding)
+            .unwrap_or(usize::MAX)
+            .checked_sub(1);
+        let found = place.and_then(|place| Why::of_finding(session, history, place));
+        let why = found.ok_or_else(|| no_finding(history, finding))?;
+        return Ok((WhyOf::Finding { finding }, why));
+    }
+    let object = of.object.unwrap_or_default();
+    if !history.objects.contains_key(&object) {
+        return Err(Failure::new(format!(
+            "no node heard of object {object}; `netreel objects` lists those that one did"
+        )));
+    }
+    let name = arguments.node.clone().unwrap_or_default();
+    let node = node(session, &name)?;
+    let at = match arguments.at.as_deref() {
+        Some(at) => open::time(at)?,
+        None => session.span.end,
+    };
+    if !(session.span.start..=session.span.end).contains(&at) {
+        return Err(Failure::new(format!(
+            "--at {} s: the session lasts from {} to {} s",
+            text::time(at),
+            text::time(session.span.start),
+            text::time(session.span.end)
+        )));
+    }
+    let why = Why::of_object(session, history, object, node, at);
+    let at_ns = at.0;
+    Ok((
+        WhyOf::Object {
+            object,
+            node: name,
+            at_ns,
+        },
+        why,
+    ))
+}
+
+fn no_packet(session: &Session, number: u32) -> Failure {
+    let there = text::count(session.packet_count() as u64, "packet");
+    Failure::new(format!(
+        "there is no packet {number}: the session has {there}, numbered from 0; \
+         `netreel packets` lists them"
+    ))
+}
+
+fn no_finding(history: &History, number: u32) -> Failure {
+    let there = text::count(history.findings.len() as u64, "finding");
+    Failure::new(match history.findings.is_empty() {
+        true => format!("there is no finding {number}: `netreel check` found nothing"),
+        false => format!(
+            "there is no finding {number}: the session has {there}, numbered from 1; \
+             `netreel check` lists them"
+        ),
+    })
+}
+
+fn node(session: &Session, name: &str) -> Result<NodeId, Failure> {
+    let place = session.nodes.iter().position(|node| node.name == name);
+    let place = place.and_then(|place| u16::try_from(place).ok());
+    place.map(NodeId).ok_or_else(|| {
+        let names = session.nodes.iter().map(|node| node.name.as_str());
+        let names: Vec<&str> = names.collect();
+        Failure::new(format!(
+            "there is no node `{name}`; the nodes are {}",
+            names.join(", ")
+        ))
+    })
+}
+
+/// Says what is explained.
+fn head(
+    session: &Session,
+    history: &History,
+    of: &WhyOf,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    match of {
+        WhyOf::Packet { packet } => {
+            let known = session.packet(PacketId(*packet)).unwrap_or_default();
+            writeln!(out, "packet {packet}  {}", text::link(session, &known))?;
+        }
+        WhyOf::Finding { finding } => {
+            let place = (*finding as usize).saturating_sub(1);
+            if let Some(found) = history.findings.get(place) {
+                writeln!(
+                    out,
+                    "finding {finding}  {}  {}  at {} s  {}",
+                    found.level.name(),
+                    found.rule,
+                    text::time(found.time),
+                    text::node(session, found.node)
+                )?;
+            }
+        }
+        WhyOf::Object {
+            object,
+            node,
+            at_ns,
+        } => {
+            let at = text::time(SessionTime(*at_ns));
+            writeln!(out, "object {object}  at {at} s  {node}")?;
+        }
+    }
+    Ok(())
+}
+
+/// Steps as they are printed: what led to one stands below it, further right.
+struct Printed<'a> {
+    session: &'a Session,
+    history: &'a History,
+    why: &'a Why,
+    told: Vec<bool>,
+}
+
+impl Printed<'_> {
+    fn all(&mut self, out: &mut dyn Write) -> Result<(), Failure> {
+        // Deeper steps of one root may come before those of the next.
+        let mut open: Vec<(StepId, usize)> = Vec::new();
+        for &root in self.why.roots.iter().rev() {
+            open.push((root, 0));
+        }
+        while let Some((id, depth)) = open.pop() {
+            let Some(step) = self.why.step(id) else {
+                continue;
+            };
+            let Some(told) = self.told.get_mut(id.0 as usize) else {
+                continue;
+            };
+            if std::mem::replace(told, true) {
+                if depth > 0 {
+                    self.again(id, depth, out)?;
+                }
+                continue;
+            }
+            self.one(id, depth, out)?;
+            let because = step.because.iter().rev();
+            open.extend(because.map(|&cause| (cause, depth + 1)));
+        }
+        if self.why.cut {
+            writeln!(
+                out,
+                "there is more that led to this; ask for one of its packets"
+            )?;
+        }
+        Ok(())
+    }
+
+    fn one(&self, id: StepId, depth: usize, out: &mut dyn Write) -> Result<(), Failure> {
+        let Some(step) = self.why.step(id) else {
+            return Ok(());
+        };
+        let sentence = step.fact.sentence(self.session, self.history);
+        let mark = match step.certainty {
+            Certainty::Certain | Certainty::Unknown => String::new(),
+            Certainty::Doubtful => " [doubtful]".to_owned(),
+            Certainty::WouldHave => " [not what happened]".to_owned(),
+        };
+        line(id, depth, &format!("{sentence}{mark}"), out)
+    }
+
+    fn again(&self, id: StepId, depth: usize, out: &mut dyn Write) -> Result<(), Failure> {
+        // What nothing led to is not worth looking back for.
+        let fact = self.why.step(id).map(|step| &step.fact);
+        if matches!(fact, Some(Fact::Nothing { .. } | Fact::Rule { .. })) {
+            return Ok(());
+        }
+        let indent = (depth * INDENT).min(INDENT_MAX);
+        writeln!(out, "{:>4}  {:indent$}see {}", "", "", id.0 + 1)?;
+        Ok(())
+    }
+}
+
+/// Prints a sentence below the column of its number.
+fn line(id: StepId, depth: usize, sentence: &str, out: &mut dyn Write) -> Result<(), Failure> {
+    let indent = (depth * INDENT).min(INDENT_MAX);
+    let width = COLUMNS.saturating_sub(indent + 6).max(40);
+    let mut number = format!("{:>4}", id.0 + 1);
+    let mut row = String::new();
+    for word in sentence.split(' ') {
+        if !row.is_empty() && row.chars().count() + 1 + word.chars().count() > width {
+            writeln!(out, "{number}  {:indent$}{row}", "")?;
+            number = " ".repeat(4);
+            row = "  ".to_owned();
+        } else if !row.is_empty() {
+            row.push(' ');
+        }
+        row.push_str(word);
+    }
+    writeln!(out, "{number}  {:indent$}{row}", "")?;
+    Ok(())
+}

@@ -1,0 +1,339 @@
+//! Network layers as plugins, in C: `capi/examples/udp_layer.c`, and some that are wrong.
+
+mod support;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use netreel_reel::{
+    Endpoint, Event, EventNumber, Header, Record, ReelWriter, SendOutcome, SocketId, ThreadId, Time,
+};
+use support::{Ran, netreel};
+use tempfile::TempDir;
+
+const CAPI: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/capi");
+
+fn folder() -> TempDir {
+    tempfile::tempdir().expect("a temporary folder")
+}
+
+/// Compiles a shared library.
+fn library(folder: &Path, source: &Path, more: &[&str]) -> PathBuf {
+    let library = folder.join("layer.so");
+    let compiled = Command::new("cc")
+        .args([
+            "-std=c99", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC",
+        ])
+        .args(more)
+        .arg(source)
+        .args(["-I", &format!("{CAPI}/include"), "-o"])
+        .arg(&library)
+        .status();
+    assert!(compiled.expect("a C compiler").success());
+    library
+}
+
+fn udp_layer(folder: &Path, more: &[&str]) -> PathBuf {
+    library(folder, &Path::new(CAPI).join("examples/udp_layer.c"), more)
+}
+
+/// A library of a few lines of C.
+fn of_text(folder: &Path, text: &str) -> PathBuf {
+    let source = folder.join("layer.c");
+    let whole = format!("#include <netreel_layer.h>\n#include <stdlib.h>\n{text}");
+    std::fs::write(&source, whole).expect("a file");
+    library(folder, &source, &["-Wno-unused-parameter"])
+}
+
+fn peer() -> Endpoint {
+    Endpoint::from(([127, 0, 0, 1], 9000))
+}
+
+/// Writes what `udp.c` would have recorded that hears its peer on `socket` of so many.
+fn record(folder: &Path, sockets: u16, socket: u16) -> PathBuf {
+    let mut start = vec![0; 28 + 12];
+    start.extend_from_slice(&5_i32.to_ne_bytes());
+    let header = Header {
+        node: "walker".to_owned(),
+        engine: "udp example".to_owned(),
+        start,
+        ..Header::default()
+    };
+    let mut reel = ReelWriter::create(Vec::new(), &header).expect("memory");
+    let mut push = |time: u64, event: Event<'_>| {
+        let number = reel.next_number();
+        let (time, thread) = (Time(time), ThreadId(0));
+        let record = Record {
+            number,
+            time,
+            thread,
+            event,
+        };
+        reel.push(&record).expect("memory");
+        number
+    };
+    for number in 0..sockets {
+        let local = Endpoint::from(([127, 0, 0, 1], 7000 + number));
+        push(
+            0,
+            Event::SocketOpened {
+                socket: SocketId(number),
+                local,
+            },
+        );
+    }
+    let mut position = 0_i32;
+    for tick in 0..50_u32 {
+        let ns = u64::from(tick) * 2_000_000;
+        if tick % 3 == 0 {
+            push(ns, Event::Input { call: &[1] });
+            position += 5;
+        }
+        push(
+            ns,
+            Event::Tick {
+                tick: tick.into(),
+                time: Time(ns),
+            },
+        );
+        push(ns, Event::Clock { value: Time(ns) });
+        for number in 0..sockets {
+            if number == socket {
+                let mut payload = [0; 20];
+                payload[..4].copy_from_slice(&(tick + 1).to_be_bytes());
+                let (socket, from) = (SocketId(number), peer());
+                push(
+                    ns,
+                    Event::Received {
+                        socket,
+                        from,
+                        payload: &payload,
+                    },
+                );
+            }
+            push(
+                ns,
+                Event::PollEmpty {
+                    socket: SocketId(number),
+                },
+            );
+        }
+        let value = u64::from(tick) * 77;
+        push(ns, Event::Random { value });
+        let words = [tick + 1, tick + 1, tick * 2, tick * 77, position as u32];
+        let payload: Vec<u8> = words.iter().flat_map(|word| word.to_be_bytes()).collect();
+        let (socket, to) = (SocketId(socket), peer());
+        let of = push(
+            ns,
+            Event::Sent {
+                socket,
+                to,
+                payload: &payload,
+            },
+        );
+        push(
+            ns,
+            Event::SendResult {
+                of,
+                outcome: SendOutcome::Sent,
+            },
+        );
+    }
+    let path = folder.join("walker.reel");
+    std::fs::write(&path, reel.finish().expect("memory")).expect("a file");
+    path
+}
+
+fn replay(reel: &Path, layer: &Path, more: &[&str]) -> Ran {
+    let [reel, layer] = [reel, layer].map(|path| path.to_str().expect("a path in UTF-8"));
+    netreel(&[&["replay", reel, "--layer", layer], more].concat())
+}
+
+#[test]
+fn a_layer_in_c_is_replayed_exactly() {
+    let folder = folder();
+    let reel = record(folder.path(), 1, 0);
+    let ran = replay(&reel, &udp_layer(folder.path(), &[]), &[]).expect(0);
+    assert_eq!(
+        ran.out,
+        "walker: exact: 50 ticks, 17 calls and 50 equal sends of 1000 B\n"
+    );
+}
+
+#[test]
+fn a_layer_with_two_sockets_says_which() {
+    let folder = folder();
+    let reel = record(folder.path(), 2, 1);
+    let ran = replay(&reel, &udp_layer(folder.path(), &[]), &["--json"]).expect(0);
+    assert_eq!(ran.json()["result"], "exact");
+}
+
+#[test]
+fn a_changed_layer_diverges_at_the_first_byte_that_differs() {
+    let folder = folder();
+    let reel = record(folder.path(), 1, 0);
+    let ran = replay(&reel, &udp_layer(folder.path(), &["-DSTEP=7"]), &[]).expect(1);
+    assert!(ran.out.contains("first difference: byte 19"), "{}", ran.out);
+}
+
+#[test]
+fn a_changed_layer_plays_on_to_the_end() {
+    let folder = folder();
+    let reel = record(folder.path(), 2, 1);
+    let layer = udp_layer(folder.path(), &["-DSTEP=7"]);
+    let out = folder.path().join("on");
+    let out = out.to_str().expect("UTF-8");
+    let report = replay(&reel, &layer, &["--together", "--out", out, "--json"]).json();
+    let sent = &report["played"]["nodes"][0]["sent"];
+    let node = report["played"]["nodes"].as_array().expect("nodes");
+    let walker = node.iter().find(|node| node["node"] == "walker");
+    let sent = walker.map_or(sent, |walker| &walker["sent"]);
+    assert_eq!(
+        (&sent["now"], &sent["changed"]),
+        (&50.into(), &50.into()),
+        "{report}"
+    );
+}
+
+/// A table around functions of C that a test gives.
+fn table(functions: &str, create: &str, tick: &str) -> String {
+    format!(
+        "static int32_t create(const netreel_layer_start *s, const netreel_world *w, void **l) \
+         {{ *l = (void *)&create; return 0; }}\n\
+         static int32_t tick(void *l, const netreel_world *w, uint64_t n, uint64_t t) {{ return 0; }}\n\
+         static int32_t input(void *l, const netreel_world *w, const void *c, uint64_t n) {{ return 0; }}\n\
+         static void destroy(void *l) {{ }}\n{functions}\n\
+         const netreel_layer_api *netreel_layer(uint32_t version) {{\n\
+         static netreel_layer_api api = {{ sizeof api, 1, \"udp example\", {create}, {tick}, input, \
+         destroy, NULL, NULL, NULL }};\n\
+         (void)create; (void)tick; return &api; }}\n"
+    )
+}
+
+#[track_caller]
+fn refused(text: &str, said: &[&str]) {
+    let folder = folder();
+    let reel = record(folder.path(), 1, 0);
+    let ran = replay(&reel, &of_text(folder.path(), text), &[]).expect(2);
+    for said in said {
+        assert!(ran.err.contains(said), "no `{said}` in {}", ran.err);
+    }
+}
+
+#[test]
+fn a_library_without_the_function_is_refused() {
+    refused(
+        "int other(void) { return 0; }",
+        &["no function netreel_layer", "layer!"],
+    );
+}
+
+#[test]
+fn a_library_that_does_not_serve_the_version_is_refused() {
+    let text = "const netreel_layer_api *netreel_layer(uint32_t v) { return 0; }";
+    refused(text, &["does not serve version 1"]);
+}
+
+#[test]
+fn a_table_of_another_version_is_refused() {
+    let text = table("", "create", "tick").replace("sizeof api, 1,", "sizeof api, 9,");
+    refused(&text, &["version 9", "knows 1"]);
+}
+
+#[test]
+fn a_table_that_is_too_short_is_refused() {
+    let text = table("", "create", "tick").replace("sizeof api, 1,", "16, 1,");
+    refused(
+        &text,
+        &["its table has 16 bytes", "sizeof(netreel_layer_api)"],
+    );
+}
+
+#[test]
+fn a_missing_function_is_named() {
+    refused(&table("", "create", "NULL"), &["no function `tick`"]);
+}
+
+#[test]
+fn the_layer_of_another_engine_is_refused() {
+    let text = table("", "create", "tick").replace("udp example", "quake");
+    refused(
+        &text,
+        &[
+            "recorded at the engine `udp example`",
+            "says that it is `quake`",
+        ],
+    );
+}
+
+#[test]
+fn a_layer_that_cannot_be_made_says_why() {
+    let folder = folder();
+    let reel = record(folder.path(), 1, 0);
+    let text = table(
+        "static int32_t none(const netreel_layer_start *s, const netreel_world *w, void **l) { return -7; }",
+        "none",
+        "tick",
+    );
+    let ran = replay(&reel, &of_text(folder.path(), &text), &[]).expect(2);
+    assert!(
+        ran.err.contains("it makes no layer for walker: code -7"),
+        "{}",
+        ran.err
+    );
+}
+
+#[test]
+fn a_tick_that_fails_ends_the_replay_with_its_reason() {
+    let fails = "static int32_t fails(void *l, const netreel_world *w, uint64_t n, uint64_t t) { return -3; }";
+    refused(&table(fails, "create", "fails"), &["at walker: code -3"]);
+}
+
+#[test]
+fn a_crash_is_told_with_its_node_and_event() {
+    let crash = "static int32_t crash(void *l, const netreel_world *w, uint64_t n, uint64_t t) \
+                 { abort(); }";
+    let said = ["it died of signal 6", "at walker, in the tick of event 2"];
+    refused(&table(crash, "create", "crash"), &said);
+}
+
+#[test]
+fn a_layer_that_ends_the_process_is_told() {
+    let leave = "static int32_t leave(void *l, const netreel_world *w, uint64_t n, uint64_t t) \
+                 { exit(0); }";
+    let said = [
+        "it ended the process with exit code 0",
+        "in the tick of event 2",
+    ];
+    refused(&table(leave, "create", "leave"), &said);
+}
+
+#[test]
+fn bad_arguments_of_a_layer_are_refused_and_harm_nobody() {
+    let wild = "static int32_t wild(void *l, const netreel_world *w, uint64_t n, uint64_t t) {\n\
+                netreel_packet packet; netreel_endpoint to = {9, 0, 0, 0, {0}}; uint64_t value;\n\
+                packet.size = 4;\n\
+                int32_t wrong = w->receive(w->world, 0, 0, 0, 0) == NETREEL_E_ARGUMENT\n\
+                && w->receive(w->world, 0, 0, 0, &packet) == NETREEL_E_ARGUMENT\n\
+                && w->send(w->world, 0, &to, 0, 0, 0) == NETREEL_E_ARGUMENT\n\
+                && w->send(w->world, 0, 0, 0, 5, 0) == NETREEL_E_ARGUMENT\n\
+                && w->clock(w->world, 0) == NETREEL_E_ARGUMENT\n\
+                && w->clock((void *)7777, &value) == NETREEL_E_HANDLE\n\
+                && w->random(0, &value) == NETREEL_E_HANDLE\n\
+                && w->note(w->world, 0, 3) == NETREEL_E_ARGUMENT;\n\
+                return wrong ? -99 : -1; }";
+    refused(&table(wild, "create", "wild"), &["at walker: code -99"]);
+}
+
+#[test]
+fn the_numbers_of_events_are_those_of_the_reel() {
+    // What the crash test counts on.
+    let folder = folder();
+    let reel = std::fs::read(record(folder.path(), 1, 0)).expect("the reel");
+    let reel = netreel_reel::Reel::from_bytes(reel).expect("a reel");
+    let event = reel.record(EventNumber(2)).expect("event 2");
+    assert!(matches!(
+        event.as_record().event,
+        Event::Tick { tick: 0, .. }
+    ));
+}

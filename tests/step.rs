@@ -1,0 +1,248 @@
+//! A replay that one sits in, driven by a script on the standard input.
+
+mod support;
+
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+use support::{Ran, demo, netreel};
+
+/// A copy of the sample session, so that breakpoints have a place.
+fn session() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for node in ["HOST", "A", "B", "X"] {
+        let name = format!("{node}.reel");
+        std::fs::copy(
+            Path::new("samples/sessions/host").join(&name),
+            folder.path().join(&name),
+        )
+        .unwrap();
+    }
+    folder
+}
+
+fn step(folder: &Path, more: &[&str], script: &str) -> Ran {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_netreel"))
+        .args(["replay", "--no-index", "--node", "X", "--step"])
+        .arg(folder)
+        .args(more)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(script.as_bytes()).unwrap();
+    drop(stdin);
+    let output = child.wait_with_output().unwrap();
+    Ran {
+        code: output.status.code(),
+        out: String::from_utf8(output.stdout).unwrap(),
+        err: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+/// The JSON answers to a script.
+fn answers(folder: &Path, more: &[&str], script: &str) -> Vec<Value> {
+    let more: Vec<&str> = more.iter().copied().chain(["--json"]).collect();
+    let ran = step(folder, &more, script);
+    let lines = ran.out.lines();
+    lines
+        .map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("{line}")))
+        .collect()
+}
+
+#[test]
+fn the_layer_is_the_same_at_an_event_whichever_way_one_came() {
+    let folder = session();
+    let script = "goto 300\nstate\ngoto 600\nback tick 20\ngoto 300\nstate\ngoto 0\npacket 3\n\
+                  goto 300\nstate\n";
+    let answers = answers(folder.path(), &[], script);
+    let states: Vec<&Value> = answers
+        .iter()
+        .filter(|it| it.get("state").is_some())
+        .collect();
+    assert_eq!(states.len(), 3);
+    assert!(states.iter().all(|state| *state == states[0]));
+    assert!(states[0]["state"].as_array().unwrap().len() > 50);
+}
+
+#[test]
+fn one_goes_on_to_what_fits_and_back_to_it() {
+    let folder = session();
+    let script = "until kind == destroy\nback until kind == migrate\nback until kind == migrate\n";
+    let answers = answers(folder.path(), &[], script);
+    let shown = netreel(
+        &[
+            "events",
+            "samples/sessions/host",
+            "--node",
+            "X",
+            "--json",
+            "--filter",
+        ]
+        .iter()
+        .copied()
+        .chain(["kind == destroy || kind == migrate"])
+        .collect::<Vec<_>>(),
+    );
+    let events: Vec<Value> = shown
+        .out
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(answers[1]["position"], events[1]["event"]);
+    assert_eq!(answers[2]["position"], events[0]["event"]);
+    assert_eq!(answers[3]["stop"], "begin");
+}
+
+#[test]
+fn breakpoints_are_kept_beside_the_session() {
+    let folder = session();
+    step(
+        folder.path(),
+        &[],
+        "break kind == destroy\nbreak event 218\n",
+    );
+    let again = step(
+        folder.path(),
+        &[],
+        "breaks\ncontinue\ncontinue\nback continue\ndelete 1\n",
+    );
+    assert!(
+        again.out.contains("breakpoint 2  event 218"),
+        "{}",
+        again.out
+    );
+    let stops: Vec<&str> = again
+        .out
+        .lines()
+        .filter(|line| line.starts_with("event "))
+        .filter_map(|line| line.split_whitespace().nth(1))
+        .collect();
+    assert_eq!(stops, ["0", "218", "437", "218"]);
+    let kept = std::fs::read_to_string(folder.path().join("breakpoints.txt")).unwrap();
+    assert_eq!(kept, "event 218\n");
+}
+
+#[test]
+fn the_evidence_of_findings_can_be_gone_to() {
+    let folder = session();
+    let found = step(
+        folder.path(),
+        &[],
+        "until finding migrate-before-create\nobject 42\n",
+    );
+    assert!(
+        found.out.contains("packet 210: migrate 42"),
+        "{}",
+        found.out
+    );
+    assert!(found.out.contains("X does not know it"), "{}", found.out);
+    let none = step(folder.path(), &[], "until finding two-owners\n");
+    assert!(
+        none.out.contains("? nothing was found by the rule"),
+        "{}",
+        none.out
+    );
+    assert_eq!(none.code, Some(2));
+}
+
+#[test]
+fn messages_are_stepped_one_by_one_and_back() {
+    let folder = session();
+    let answers = answers(folder.path(), &[], &"m\n".repeat(12));
+    let messages: Vec<u64> = answers[1..]
+        .iter()
+        .map(|it| it["message"].as_u64().unwrap())
+        .collect();
+    let script = "m\n".repeat(12) + &"back m\n".repeat(11);
+    let back = self::answers(folder.path(), &[], &script);
+    let walked: Vec<u64> = back[12..]
+        .iter()
+        .map(|it| it["message"].as_u64().unwrap())
+        .collect();
+    let expected: Vec<u64> = messages.iter().rev().copied().collect();
+    assert_eq!(walked, expected);
+}
+
+#[test]
+fn a_layer_with_other_constants_stops_where_it_parts() {
+    let folder = session();
+    let tune = ["--tune", "resend_delay_ns=20000000"];
+    let parted = step(folder.path(), &tune, "continue\nback tick\ncontinue\n");
+    assert_eq!(parted.code, Some(1));
+    assert_eq!(
+        parted.out.matches("first difference: ").count(),
+        2,
+        "{}",
+        parted.out
+    );
+    let whole = netreel(&[
+        "replay",
+        "samples/sessions/host",
+        "--node",
+        "X",
+        "--tune",
+        "resend_delay_ns=20000000",
+    ]);
+    let event = |text: &str| {
+        text.split("diverged at event ")
+            .nth(1)
+            .map(|it| it[..3].to_owned())
+    };
+    assert_eq!(event(&parted.out), event(&whole.out));
+}
+
+#[test]
+fn a_command_that_is_none_is_said_and_the_rest_goes_on() {
+    let folder = session();
+    let ran = step(
+        folder.path(),
+        &[],
+        "jump\nback\n# a comment\n\ntick x\ntick\n",
+    );
+    assert_eq!(ran.out.matches("\n? ").count(), 3, "{}", ran.out);
+    assert!(ran.out.contains("tick 0, 0.000000 s"), "{}", ran.out);
+}
+
+#[test]
+fn until_shows_the_first_packet_that_fits() {
+    let arguments = [
+        "replay",
+        "samples/sessions/host",
+        "--node",
+        "X",
+        "--until",
+        "kind == migrate",
+    ];
+    let shown = netreel(&arguments).expect(0);
+    assert!(shown.out.contains("new_owner"), "{}", shown.out);
+    let unnamed = netreel(&[
+        "replay",
+        "samples/sessions/host",
+        "--until",
+        "kind == migrate",
+    ]);
+    assert!(unnamed.expect(2).err.contains("--node: HOST, A, B, X"));
+}
+
+#[test]
+fn a_recording_with_snapshots_is_entered_at_a_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("race");
+    demo("host", 3, &out).expect(0);
+    let path = out.to_str().unwrap();
+    let snapshots = netreel(&["events", path, "--node", "X", "--kind", "snapshot"]).expect(0);
+    assert!(
+        snapshots.out.contains("the layer's state"),
+        "{}",
+        snapshots.out
+    );
+    let ran = netreel(&["replay", path, "--node", "X", "--from", "0.8s"]).expect(0);
+    assert!(ran.out.starts_with("X: exact from event "), "{}", ran.out);
+    let late = netreel(&["replay", path, "--node", "X", "--from", "80s"]).expect(2);
+    assert!(late.err.contains("ends before it"), "{}", late.err);
+}
