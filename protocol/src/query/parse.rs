@@ -131,7 +131,6 @@ impl Parser {
         }
     }
 
-    /// `any(create.color) == 200`
     fn each(&mut self, name: &str) -> Result<Expr, QueryError> {
         let each = match name {
             "all" => Each::All,
@@ -148,7 +147,6 @@ impl Parser {
         self.wire(&path, each)
     }
 
-    /// Fields of the wire, which stand alone or are compared.
     fn wire(&mut self, path: &str, each: Each) -> Result<Expr, QueryError> {
         let names: Vec<String> = path.split('.').map(str::to_owned).collect();
         if names.iter().any(String::is_empty) {
@@ -224,7 +222,6 @@ impl Parser {
                     Err(_) => return Err(self.expected("a whole number from 0 to 2^64 - 1")),
                 }
             }
-            // What is nothing is nothing in every unit.
             (Takes::Time, What::Number(text, unit))
                 if unit.is_empty() && text.parse() != Ok(0.0) =>
             {
@@ -329,7 +326,6 @@ fn nearest(typed: &str) -> Option<&'static str> {
     nearest_of(typed, all_names().into_iter())
 }
 
-/// The same of these names.
 pub(super) fn nearest_of<'a>(typed: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let length = typed.chars().count();
     let near = names
