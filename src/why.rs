@@ -34,7 +34,6 @@ pub fn run(arguments: &arguments::Why, out: &mut dyn Write) -> Result<Answer, Fa
             session,
             history,
             why: &why,
-            told: vec![false; why.steps.len()],
         }
         .all(out)?;
     }
@@ -167,32 +166,17 @@ struct Printed<'a> {
     session: &'a Session,
     history: &'a History,
     why: &'a Why,
-    told: Vec<bool>,
 }
 
 impl Printed<'_> {
-    fn all(&mut self, out: &mut dyn Write) -> Result<(), Failure> {
-        // Deeper steps of one root may come before those of the next.
-        let mut open: Vec<(StepId, usize)> = Vec::new();
-        for &root in self.why.roots.iter().rev() {
-            open.push((root, 0));
-        }
-        while let Some((id, depth)) = open.pop() {
-            let Some(step) = self.why.step(id) else {
-                continue;
-            };
-            let Some(told) = self.told.get_mut(id.0 as usize) else {
-                continue;
-            };
-            if std::mem::replace(told, true) {
-                if depth > 0 {
-                    self.again(id, depth, out)?;
-                }
-                continue;
+    fn all(&self, out: &mut dyn Write) -> Result<(), Failure> {
+        for (id, depth, again) in self.why.in_order() {
+            match again {
+                // The answers themselves are told once.
+                true if depth == 0 => {}
+                true => self.again(id, depth, out)?,
+                false => self.one(id, depth, out)?,
             }
-            self.one(id, depth, out)?;
-            let because = step.because.iter().rev();
-            open.extend(because.map(|&cause| (cause, depth + 1)));
         }
         if self.why.cut {
             writeln!(

@@ -70,7 +70,7 @@ impl FileAppend {
     pub fn new(file: File) -> FileAppend {
         let kept = KeptFromChildren::new(&file);
         // Where the file system has no locks, a follower takes a recorder that is alive for dead.
-        let _ = rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive);
+        let _ = lock(&file);
         FileAppend {
             _kept: kept,
             file,
@@ -104,6 +104,20 @@ impl Append for FileAppend {
     }
 }
 
+/// Locks a file of this process's own, for as long as it is open. Whoever looks whether it is locked
+/// has a lock of it for a moment: then it is tried again, for a tenth of a second at most.
+pub(crate) fn lock(file: &File) -> io::Result<()> {
+    use rustix::fs::{FlockOperation, flock};
+    let mut left = 100;
+    loop {
+        match flock(file, FlockOperation::NonBlockingLockExclusive) {
+            Err(rustix::io::Errno::WOULDBLOCK) if left > 0 => left -= 1,
+            done => return Ok(done?),
+        }
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+}
+
 /// Whether somebody writes a reel into `file`, which was opened for reading.
 pub(crate) fn is_being_written(file: &File) -> bool {
     use rustix::fs::{FlockOperation, flock};
@@ -134,4 +148,30 @@ pub(crate) fn os_code(error: &io::Error) -> i32 {
         rustix::io::Errno::IO.raw_os_error()
     };
     error.raw_os_error().unwrap_or(code)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn a_file_is_locked_although_somebody_looks_whether_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.reel");
+        File::create(&path).unwrap();
+        let done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let file = File::open(&path).unwrap();
+                while !done.load(Ordering::Relaxed) {
+                    is_being_written(&file);
+                }
+            });
+            let locked = (0..2000).all(|_| lock(&File::open(&path).unwrap()).is_ok());
+            done.store(true, Ordering::Relaxed);
+            assert!(locked);
+        });
+    }
 }

@@ -5,10 +5,9 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FlockOperation, flock};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
-use crate::file::is_being_written;
+use crate::file::{is_being_written, lock};
 
 /// What files of a recorder's own begin with; its process id follows.
 pub(crate) const OWN: &str = ".netreel-";
@@ -26,7 +25,7 @@ impl Presence {
     pub fn show(folder: &Path, signal: Option<i32>) -> io::Result<Presence> {
         let path = folder.join(format!("{OWN}{}.{RECORDER}", std::process::id()));
         let mut file = File::create(&path)?;
-        flock(&file, FlockOperation::NonBlockingLockExclusive)?;
+        lock(&file)?;
         writeln!(file, "{}", signal.unwrap_or(0))?;
         Ok(Presence {
             path,

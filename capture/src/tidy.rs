@@ -24,16 +24,13 @@ pub fn tidy(folder: &Path) {
     let mut leftovers: Vec<&PathBuf> = Vec::new();
     let mut rings: Vec<&PathBuf> = Vec::new();
     for path in &paths {
-        if ["so", "recorder"]
-            .iter()
-            .any(|kind| owner(path, kind).is_some())
-        {
-            leftovers.extend(free(path).then_some(path));
+        if let Some(process) = ["so", "recorder"].iter().find_map(|kind| owner(path, kind)) {
+            leftovers.extend((is_gone(process) && free(path)).then_some(path));
         } else if let Some(process) = owner(path, "socket") {
             // It has no lock of its own; its library was there before it.
             let library = path.with_extension("so");
             let alive = library.exists() && !free(&library);
-            if !alive && process != std::process::id() {
+            if !alive && is_gone(process) {
                 leftovers.push(path);
             }
         } else if path
@@ -62,6 +59,16 @@ pub fn tidy(folder: &Path) {
     for path in rings.iter().filter(unused) {
         let _ = shorten(path);
     }
+}
+
+/// Whether a process has ended. One that has not may be about to lock its file.
+fn is_gone(process: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat"));
+    // Behind its name in brackets stands its state: a zombie is gone.
+    stat.map_or(true, |stat| {
+        let state = stat.rsplit_once(')').map(|(_, rest)| rest.trim_start());
+        state.is_none_or(|state| state.starts_with('Z'))
+    })
 }
 
 /// Whether somebody records the reel at `base` now.

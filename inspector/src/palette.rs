@@ -41,7 +41,7 @@ pub static DARK: Palette = Palette {
     faint: rgb(0x25_2b33),
     text: rgb(0xd3_d9e1),
     weak: rgb(0x9d_a7b5),
-    dim: rgb(0x92_9bab),
+    dim: rgb(0x94_9dad),
     selected: rgb(0x22_3450),
     accent: rgb(0x6c_b2f0),
     related: rgb(0x22_2c39),

@@ -328,14 +328,14 @@ fn every_view_leads_to_every_other() {
 }
 
 #[test]
-fn a_mistake_in_the_filter_is_shown_whole_and_a_slip_pointed_out() {
+fn a_mistake_in_the_filter_is_shown_whole_with_what_to_write_instead() {
     let mut harness = open(View::Timeline);
     apply(&mut harness, Command::SetFilter("object ==".to_owned()));
     let error = model(&harness).filter().error.clone().expect("an error");
     assert!(harness.query_by_label(&error).is_some(), "{error}");
     apply(&mut harness, Command::SetFilter("late > 100".to_owned()));
-    let hint = harness.query_by_label_contains("write 100ms for milliseconds");
-    assert!(hint.is_some());
+    let what_to_write = harness.query_by_label_contains("as `100s` or `100ms`");
+    assert!(what_to_write.is_some());
 }
 
 #[test]
@@ -439,4 +439,27 @@ fn a_session_that_grows_keeps_what_is_looked_at() {
     let after = (model(&harness).selection(), model(&harness).visible());
     assert_eq!(after, before);
     assert!(harness.query_by_label("live").is_some());
+}
+
+#[test]
+fn below_a_findings_proof_stands_what_led_to_it_and_a_click_shows_the_packet() {
+    let mut harness = open(View::Findings);
+    let why = |harness: &Harness<'_, Inspector>| {
+        let nodes = harness.query_all_by_role(Role::Button);
+        let labels = nodes.filter_map(|node| node.accesskit_node().label());
+        let because = labels.filter(|label| label.starts_with("because "));
+        because.collect::<Vec<String>>()
+    };
+    let told = why(&harness);
+    assert!(told.len() > 3, "{told:?}");
+    let before = model(&harness).selection().packet;
+    let other = model(&harness).why_rows().into_iter();
+    let mut other = other.filter(|row| row.packet.is_some() && row.packet != before);
+    let row = other.next().expect("another packet");
+    let label = format!("because {}", row.sentence);
+    harness.get_by_label(&label).click();
+    harness.run();
+    assert_eq!(model(&harness).selection().packet, row.packet);
+    // The finding stays in view, with all that led to it.
+    assert_eq!(why(&harness), told);
 }

@@ -6,9 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::FlockOperation;
-
-use crate::file::within_limit;
+use crate::file::{lock, within_limit};
 
 /// Built by `build.rs` from `capture/preload`; empty where unmodified programs cannot be recorded.
 static LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libnetreel_preload.so"));
@@ -70,7 +68,7 @@ impl Unpacked {
         let locked = fs::File::open(&unpacked.library)?;
         // Where the file system has no locks, others may remove it while it is used: then programs
         // that start later are named as not recorded.
-        let _ = rustix::fs::flock(&locked, FlockOperation::NonBlockingLockExclusive);
+        let _ = lock(&locked);
         unpacked.locked = Some(locked);
         Ok(unpacked)
     }

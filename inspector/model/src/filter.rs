@@ -14,7 +14,6 @@ use netreel_protocol::query::Query;
 use netreel_protocol::session::{PacketId, Session};
 
 use crate::crowd::{Crowd, Drawn};
-use crate::hint;
 use crate::judged;
 use crate::links::Links;
 use crate::taken::Taken;
@@ -36,8 +35,6 @@ pub struct Filter {
     /// What is wrong with the text. Where it cannot be read, the last good expression stays in
     /// force.
     pub error: Option<String>,
-    /// What the text says that its writer may not have meant.
-    pub hint: Option<String>,
     found: Option<Found>,
     /// The expression in force.
     query: Option<Query>,
@@ -138,7 +135,6 @@ impl Filter {
     ) {
         self.text = text;
         self.error = None;
-        self.hint = None;
         if self.text.trim().is_empty() {
             self.found = None;
             self.query = None;
@@ -150,7 +146,6 @@ impl Filter {
                 // A name that nothing has is a slip more often than a question.
                 let unknown = query.unknown_names(session);
                 self.error = (!unknown.is_empty()).then(|| unknown.join("; "));
-                self.hint = hint::seconds(&self.text);
                 let waits = history.is_none() && query.needs_history();
                 self.waits = waits;
                 self.query = Some(query.clone());

@@ -3,13 +3,14 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use netreel_protocol::history::{History, Level};
 use netreel_protocol::session::{PacketId, Session};
 use netreel_protocol::verdict::Judgement;
 
 use crate::ownership::{self, Summary};
+use crate::why;
 
 /// A history, and what is computed of it once. By default that of a session of which nothing is
 /// known yet.
@@ -29,6 +30,8 @@ pub(crate) struct Judged {
     worst: Vec<(PacketId, Level)>,
     /// For each node, from the worst level down: the times of its flags and the findings.
     pub flags: Flags,
+    /// What led to the finding that was asked for last.
+    pub why: Mutex<why::Known>,
 }
 
 type Flags = Vec<[Vec<(i64, u32)>; 3]>;
@@ -56,6 +59,7 @@ impl Judged {
             finding_counts,
             worst: worst(&history),
             flags: flags(session, &history),
+            why: Mutex::default(),
             history,
         }
     }

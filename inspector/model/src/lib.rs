@@ -14,7 +14,6 @@ mod findings;
 mod focus;
 mod folds;
 mod grow;
-mod hint;
 mod hulls;
 mod index;
 mod judged;
@@ -33,6 +32,7 @@ mod times;
 mod trail;
 mod type_names;
 mod variety;
+mod why;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -57,6 +57,7 @@ pub use scale::{RANGE_NS_MIN, Scale, Tick, ticks};
 pub use table::{Column, PacketRow};
 pub use timeline::{ARROWS_MAX, Arrow, Bucket, Flag, MinimapColumn, Traffic};
 pub use variety::ByteColumn;
+pub use why::WhyRow;
 
 /// Stands for what only a walk over all packets can tell, until somebody has made it.
 const NOT_YET: &str = "being worked out";

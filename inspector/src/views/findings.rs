@@ -4,7 +4,7 @@ use egui::{FontId, Rect, Response, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2
 use netreel_inspector_model::{Command, FindingRow, Model};
 use netreel_protocol::history::Level;
 
-use super::head;
+use super::{head, why};
 use crate::{glyph, theme};
 
 /// Height of a finding in a view of this width: as many lines as a long sentence needs, and one of
@@ -78,10 +78,14 @@ fn rows(ui: &mut Ui, viewport: Rect, model: &Model, count: usize, commands: &mut
         .selection()
         .finding
         .map_or(0, |finding| model.evidence_rows(finding).len());
-    let extra = if opened.is_some() {
-        pieces as f32 * theme::ROW + 8.0
-    } else {
-        0.0
+    let told = match opened {
+        Some(_) => why::lines(ui, model),
+        None => Vec::new(),
+    };
+    let proof_height = pieces as f32 * theme::ROW + 8.0;
+    let extra = match opened {
+        Some(_) => proof_height + why::height(&told),
+        None => 0.0,
     };
     let top_of = |row: usize| {
         let below = opened.is_some_and(|opened| row > opened);
@@ -101,8 +105,9 @@ fn rows(ui: &mut Ui, viewport: Rect, model: &Model, count: usize, commands: &mut
             commands.push(Command::SelectFinding(finding.finding));
         }
         if opened == Some(row) {
-            let below = Rect::from_min_size(rect.left_bottom(), vec2(rect.width(), extra));
+            let below = Rect::from_min_size(rect.left_bottom(), vec2(rect.width(), proof_height));
             proof(ui, below, model, finding.finding, commands);
+            why::show(ui, below.left_bottom(), &told, commands);
         }
     }
 }

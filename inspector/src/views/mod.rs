@@ -17,3 +17,4 @@ pub mod status;
 pub mod story;
 pub mod timeline;
 pub mod top;
+mod why;

@@ -205,19 +205,12 @@ fn fitted(ui: &mut Ui, room: f32, show: impl FnOnce(&mut Ui)) {
     });
 }
 
-/// A sentence that needs a line of its own: why something failed, a mistake in the filter, or what it
-/// says that its writer may not have meant.
+/// A sentence that needs a line of its own: why something failed, or a mistake in the filter.
 pub fn said(model: &Model, bar: &Bar) -> Option<(String, Color32)> {
     let filter = model.filter();
     let news = bar.news.as_ref().map(|it| (it.clone(), theme::error()));
     let error = || filter.error.as_ref().map(|it| (it.clone(), theme::error()));
-    let hint = || {
-        filter
-            .hint
-            .as_ref()
-            .map(|it| (it.clone(), theme::warning()))
-    };
-    news.or_else(error).or_else(hint)
+    news.or_else(error)
 }
 
 /// Draws it, whole.

@@ -106,6 +106,26 @@ impl Why {
         telling.finish(roots)
     }
 
+    /// The steps as they are told: what led to one comes behind it. With each, how many steps lie
+    /// between it and its root, and whether it was told before; what led to it is not told again.
+    pub fn in_order(&self) -> Vec<(StepId, usize, bool)> {
+        let mut order = Vec::new();
+        let mut told = vec![false; self.steps.len()];
+        let mut open: Vec<(StepId, usize)> = self.roots.iter().rev().map(|&id| (id, 0)).collect();
+        while let Some((id, depth)) = open.pop() {
+            let (Some(step), Some(told)) = (self.step(id), told.get_mut(id.0 as usize)) else {
+                continue;
+            };
+            let again = std::mem::replace(told, true);
+            order.push((id, depth, again));
+            if !again {
+                let because = step.because.iter().rev();
+                open.extend(because.map(|&cause| (cause, depth + 1)));
+            }
+        }
+        order
+    }
+
     /// A step.
     pub fn step(&self, id: StepId) -> Option<&Step> {
         self.steps.get(id.0 as usize)
