@@ -6,13 +6,13 @@ use clap::Args;
 pub struct Sit {
     /// Play to the first packet that fits, for example `kind == migrate`, and show it; also
     /// `event N`, `time 1.2s` and `finding` (docs/replay.md).
-    #[arg(long, value_name = "EXPR")]
+    #[arg(long, value_name = "EXPR", conflicts_with = "together")]
     pub until: Option<String>,
     /// Start at the last snapshot before this time of the session, for example `1.25s`.
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", conflicts_with = "together")]
     pub from: Option<String>,
     /// Step through the recording at a prompt, forward and back; `help` there says how.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "together")]
     pub step: bool,
 }
 

@@ -40,6 +40,7 @@ pub fn run(arguments: &Check, out: &mut dyn Write) -> Result<Answer, Failure> {
     for path in &source.paths {
         find(path, &mut folders)?;
     }
+    folders.sort();
     folders.dedup();
     if folders.is_empty() {
         let paths: Vec<String> = source

@@ -1,6 +1,7 @@
 //! Where a replay is to stop: conditions, and a file that keeps them beside the session.
 
 use std::collections::BTreeSet;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use netreel_protocol::session::{PacketId, SessionReel};
@@ -117,6 +118,16 @@ fn findings(
     Ok(events)
 }
 
+/// No file of breakpoints has more bytes; it may be somebody else's.
+const BYTES_MAX: u64 = 64 << 10;
+
+fn beginning(file: &Path) -> std::io::Result<String> {
+    let mut text = String::new();
+    let file = std::fs::File::open(file)?;
+    file.take(BYTES_MAX).read_to_string(&mut text)?;
+    Ok(text)
+}
+
 /// Breakpoints, as they stand in their file: one a line.
 pub struct Breaks {
     file: PathBuf,
@@ -137,7 +148,7 @@ impl Breaks {
             false => path.parent().unwrap_or(path),
         };
         let file = folder.join("breakpoints.txt");
-        let text = std::fs::read_to_string(&file).unwrap_or_default();
+        let text = beginning(&file).unwrap_or_default();
         let mut list = Vec::new();
         for line in text
             .lines()

@@ -71,7 +71,16 @@ pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
     let headers = headers(&nodes, &engine, &words, seed)?;
     prepare(folder)?;
     let (reels, paths) = create(folder, headers)?;
-    let played = run_layers(&plan, &nodes, &engine, seed, Box::new(reels.clone()))?;
+    // Half a session helps nobody, and keeps the next one from its folder.
+    let remove = |failure: Failure| {
+        for path in &paths {
+            let _ = std::fs::remove_file(path);
+        }
+        let _ = std::fs::remove_dir(folder);
+        failure
+    };
+    let played = run_layers(&plan, &nodes, &engine, seed, Box::new(reels.clone()));
+    let played = played.map_err(remove)?;
     let note = note(&words, seed);
     let is_cut = |node: usize| {
         let reel = nodes.get(node).and_then(|node| node.reel.as_ref());
@@ -80,7 +89,7 @@ pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
     reels
         .finish(&note, is_cut)
         .map_err(|error| Failure::new(format!("the reels in {}: {error}", folder.display())))?;
-    engine.check_alive()?;
+    engine.check_alive().map_err(remove)?;
     drop(plan);
 
     let found = open::reels(&paths)?;

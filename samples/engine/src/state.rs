@@ -9,7 +9,7 @@
 //! | the rest, as [`NetLayer`](crate::NetLayer) and its parts write it | |
 //! | checksum: FNV-1a, 64 bits, of all before it | 8, the lowest first |
 //!
-//! A number is an LEB128 below 2^62; a flag is a byte, 0 or 1; what may lack is a flag and then
+//! A number is an LEB128 below 2^62, an id of an object or a counter one below 2^64; a flag is a byte, 0 or 1; what may lack is a flag and then
 //! itself; a list is its length and then its items; bytes are their length and then themselves; what
 //! travels in packets (values, messages) is laid out as there, filled up to whole bytes.
 
@@ -139,6 +139,23 @@ impl<'a> StateReader<'a> {
         self.number_below(NUMBER_LIMIT)
     }
 
+    /// An id or a counter, which a packet may have said: any 64 bits.
+    pub fn wide(&mut self) -> Result<u64, Malformed> {
+        let mut value = 0;
+        for group in 0..10 {
+            let byte = self.byte()?;
+            let bits = u64::from(byte & 0x7F);
+            if group == 9 && byte > 1 {
+                break;
+            }
+            value |= bits << (group * 7);
+            if byte & 0x80 == 0 {
+                return Ok(value);
+            }
+        }
+        Err(self.malformed("a number that is too large"))
+    }
+
     pub fn number_below(&mut self, limit: u64) -> Result<u64, Malformed> {
         let mut value = 0;
         for group in 0..9 {
@@ -239,4 +256,29 @@ pub fn fnv(hash: u64, bytes: &[u8]) -> u64 {
     bytes.iter().fold(hash, |hash, &byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_id_that_a_packet_can_say_comes_back() {
+        for id in [0, 1 << 62, u64::MAX] {
+            let mut writer = StateWriter::default();
+            writer.number(id);
+            let bytes = writer.as_bytes();
+            let mut reader = StateReader { bytes, at: 0 };
+            assert_eq!(reader.wide(), Ok(id));
+        }
+        let bytes = [0xFF; 10];
+        assert!(
+            StateReader {
+                bytes: &bytes,
+                at: 0
+            }
+            .wide()
+            .is_err()
+        );
+    }
 }

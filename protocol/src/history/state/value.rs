@@ -171,6 +171,16 @@ fn take<const N: usize>(bytes: &mut &[u8], count: usize) -> [u8; N] {
 }
 
 impl Part {
+    /// Whether both were written with the same bits, or are equal.
+    fn is_same(&self, other: &Part) -> bool {
+        match (self, other) {
+            (Part::Real(one), Part::Real(other)) => {
+                one == other || one.to_bits() == other.to_bits()
+            }
+            _ => self == other,
+        }
+    }
+
     fn number(&self) -> Option<f64> {
         match self {
             Part::Integer(number) => Some(*number as f64),
@@ -182,9 +192,16 @@ impl Part {
 
 /// How far two values of a property are apart. What is not known is not another value.
 pub fn apart(property: &Property, one: &[Part], other: &[Part]) -> Apart {
-    if one == other || one.contains(&Part::Unknown) || other.contains(&Part::Unknown) {
+    let is_same = one.len() == other.len() && one.iter().zip(other).all(|(a, b)| a.is_same(b));
+    if is_same || one.contains(&Part::Unknown) || other.contains(&Part::Unknown) {
         return Apart::Same;
     }
+    // Whole numbers are subtracted as such: as reals, large ones would be equal that are not.
+    let whole = one.iter().zip(other).map(|parts| match parts {
+        (Part::Integer(one), Part::Integer(other)) => Some(one.saturating_sub(*other) as f64),
+        _ => None,
+    });
+    let whole = whole.collect::<Option<Vec<f64>>>();
     let numbers = |parts: &[Part]| parts.iter().map(Part::number).collect::<Option<Vec<f64>>>();
     let (Some(one), Some(other)) = (numbers(one), numbers(other)) else {
         return Apart::Other;
@@ -192,14 +209,19 @@ pub fn apart(property: &Property, one: &[Part], other: &[Part]) -> Apart {
     if !property.kind.is_measured() || one.len() != other.len() {
         return Apart::Other;
     }
-    let pairs = || one.iter().zip(&other).map(|(one, other)| one - other);
+    // One that is no number is apart from all others.
+    if one.iter().chain(&other).any(|number| number.is_nan()) {
+        return Apart::Other;
+    }
+    let reals = one.iter().zip(&other).map(|(one, other)| one - other);
+    let differences = whole.unwrap_or_else(|| reals.collect());
+    let pairs = || differences.iter().copied();
     let by = match property.kind {
         PropertyKind::Position => pairs().map(|it| it * it).sum::<f64>().sqrt(),
         PropertyKind::Angle if one.len() == 4 => between_rotations(property, &one, &other),
         PropertyKind::Angle => pairs().fold(0.0, |most, it| f64::max(most, way(property, it))),
         _ => pairs().fold(0.0, |most, it| f64::max(most, it.abs())),
     };
-    // Two numbers that are none are the same; one beside another is not.
     if by.is_nan() {
         return Apart::Other;
     }
@@ -344,6 +366,23 @@ mod tests {
         assert!(
             matches!(apart(&radians, &reals(&[0.0]), &reals(&[7.0])), Apart::By(by) if by < 0.72)
         );
+    }
+
+    #[test]
+    fn what_is_no_number_is_the_same_as_itself_alone() {
+        for kind in [PropertyKind::Number, PropertyKind::Position] {
+            let property = property(kind, "m", 1.0);
+            let (none, one) = (reals(&[f64::NAN, 2.0]), reals(&[1.0, 2.0]));
+            assert_eq!(apart(&property, &none, &none), Apart::Same);
+            assert_eq!(apart(&property, &none, &one), Apart::Other);
+        }
+    }
+
+    #[test]
+    fn large_whole_numbers_differ_in_their_last_bit() {
+        let property = property(PropertyKind::Count, "", 0.0);
+        let (one, other) = ([Part::Integer(1 << 60)], [Part::Integer((1 << 60) + 1)]);
+        assert_eq!(apart(&property, &one, &other), Apart::By(1.0));
     }
 
     #[test]

@@ -94,15 +94,15 @@ impl NetLayer {
         self.events = Told::restore(from)?;
         self.joined = from.list(StateReader::peer)?;
         self.gone = from.list(|from| Ok((from.peer()?, from.number()?)))?;
-        self.asked = from.list(|from| from.number().map(ObjectId))?;
+        self.asked = from.list(|from| from.wide().map(ObjectId))?;
         let types = &self.types;
         let objects: BTreeMap<_, _> = from.list(|from| {
-            let id = ObjectId(from.number()?);
+            let id = ObjectId(from.wide()?);
             Ok((id, Object::restore(types, from)?))
         })?;
         let heard: BTreeMap<_, _> = from.list(|from| {
-            let id = ObjectId(from.number()?);
-            let counter = Counter(from.number()?);
+            let id = ObjectId(from.wide()?);
+            let counter = Counter(from.wide()?);
             let destroyed_by = match from.flag()? {
                 true => Some(from.peer()?),
                 false => None,
@@ -114,7 +114,7 @@ impl NetLayer {
             Ok((id, heard))
         })?;
         let copies: BTreeMap<_, _> = from.list(|from| {
-            let key = (ObjectId(from.number()?), from.peer()?);
+            let key = (ObjectId(from.wide()?), from.peer()?);
             Ok((key, Copy::restore(from)?))
         })?;
         for link in self.links.values_mut() {
@@ -222,7 +222,7 @@ impl Object {
 
     fn restore(types: &Types, from: &mut StateReader<'_>) -> Result<Object, Malformed> {
         let owner = from.peer()?;
-        let counter = Counter(from.number()?);
+        let counter = Counter(from.wide()?);
         let kind = from.byte()?;
         let object_type = types
             .get(kind)

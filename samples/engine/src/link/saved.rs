@@ -139,7 +139,7 @@ impl Cargo {
             tickets: from.list(StateReader::number)?,
             updates: from.list(|from| {
                 Ok(SentUpdate {
-                    object: ObjectId(from.number()?),
+                    object: ObjectId(from.wide()?),
                     epoch: from.number()?,
                     fields: from.list(|from| Ok((from.byte()?, from.number()?)))?,
                 })
