@@ -4,10 +4,7 @@ use netreel_capture::Shared;
 use netreel_plugin::{Start, World};
 use rusty_enet_recorded::example::Game;
 
-fn create(
-    start: &Start<'_>,
-    io: Shared<World>,
-) -> Result<Game<World>, Box<dyn std::error::Error>> {
+fn create(start: &Start<'_>, io: Shared<World>) -> Result<Game<World>, Box<dyn std::error::Error>> {
     Game::new(io, start.conditions)
 }
 

@@ -9,7 +9,10 @@ use rusty_enet_recorded::example::record;
 /// `examples/layer.rs`, built.
 fn plugin() -> Plugin {
     let test = std::env::current_exe().expect("this program");
-    let built = test.ancestors().nth(2).expect("the folder of what was built");
+    let built = test
+        .ancestors()
+        .nth(2)
+        .expect("the folder of what was built");
     let library: PathBuf = built.join("examples/librusty_enet_layer.so");
     Plugin::load(&library).expect("cargo builds examples with tests: cargo test -p rusty-enet")
 }
