@@ -55,9 +55,12 @@ fn main() -> ExitCode {
         Ok(Answer::Wrong) => ExitCode::from(1),
         Ok(Answer::Unknown) => ExitCode::from(2),
         Ok(Answer::Code(code)) => ExitCode::from(code),
-        // Whoever reads the pipe has seen enough.
+        // Whoever reads the pipe has seen enough. An exit code that is an answer is not made up.
         Err(Failure::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => {
-            ExitCode::SUCCESS
+            match arguments.command {
+                Command::Check(_) | Command::Replay(_) => ExitCode::from(2),
+                _ => ExitCode::SUCCESS,
+            }
         }
         Err(failure) => {
             // What was printed so far comes before the reason why there is no more.

@@ -5,13 +5,19 @@ use netreel_wire::Misfits;
 
 /// Each is read again; what is said of so many says what is wrong.
 const PACKETS_MAX: usize = 1000;
+/// The same where the wire keeps state, so that others are read for each.
+const PACKETS_WITH_STATE_MAX: usize = 200;
 
 /// Says it on the error output, where something does not fit. What the wire says of packets has been
 /// asked for already.
 pub fn say(session: &Session) {
     let mut misfits = Misfits::default();
     let mut unfit = session.unfit_packets();
-    for PacketId(number) in unfit.by_ref().take(PACKETS_MAX) {
+    let most = match session.wire.as_ref().is_some_and(|wire| wire.has_state()) {
+        true => PACKETS_WITH_STATE_MAX,
+        false => PACKETS_MAX,
+    };
+    for PacketId(number) in unfit.by_ref().take(most) {
         if let Some(decoded) = session.decode(PacketId(number)) {
             misfits.take(number as usize, &decoded.diagnostics);
         }
@@ -21,7 +27,7 @@ pub fn say(session: &Session) {
     }
     let which = match unfit.count() {
         0 => String::new(),
-        _ => format!(", in the first {PACKETS_MAX} of these packets"),
+        _ => format!(", in the first {most} of these packets"),
     };
     anstream::eprintln!("netreel: what does not fit{which}:");
     for line in misfits.group_lines() {

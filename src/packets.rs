@@ -70,6 +70,13 @@ const LOOKED_AT: usize = 4096;
 /// Of an RPC's name, so many characters are shown.
 const RPC_NAME_MAX: usize = 40;
 
+/// The name of an RPC as it is shown. It is what somebody sent: no terminal may take it for more than
+/// text.
+pub fn rpc_name(name: &str) -> String {
+    let name: String = name.chars().take(RPC_NAME_MAX).collect();
+    name.escape_debug().to_string()
+}
+
 /// A list of messages that is longer stands out of its column.
 pub const MESSAGES_MAX: usize = 48;
 
@@ -188,9 +195,7 @@ pub fn kinds_of(
         let kind = kind.map_or("?", |kind| kind.name.as_str());
         let mut part = kind.to_owned();
         if let Some(Some(name)) = names.get(place) {
-            // It is what somebody sent: no terminal may take it for more than text.
-            let name: String = name.chars().take(RPC_NAME_MAX).collect();
-            part += &format!(" {}", name.escape_debug());
+            part += &format!(" {}", rpc_name(name));
         }
         if let Some(object) = facts.object {
             part += &format!(" {object}");

@@ -9,7 +9,7 @@ use netreel_protocol::stats::{Bucket, Ledger, LinkStats, Row, RowOf, Spread, Sta
 use crate::arguments::{self, StatsBy};
 use crate::open;
 use crate::outcome::{Answer, Failure};
-use crate::packets::json;
+use crate::packets::{json, rpc_name};
 use crate::table::{self, Side};
 use crate::text;
 
@@ -238,7 +238,7 @@ fn rows(
 
 fn row_name(table: &str, of: &RowOf) -> String {
     match of {
-        RowOf::Name(name) => name.clone(),
+        RowOf::Name(name) => rpc_name(name),
         RowOf::Number(number) => format!("{table} {number}"),
         RowOf::Others => match table {
             "kind" => "(of no kind)",

@@ -303,3 +303,12 @@ fn a_folder_without_sessions_is_an_error() {
         ran.err
     );
 }
+
+#[test]
+fn a_filter_that_one_session_cannot_be_asked_does_not_end_the_others() {
+    let folder = many();
+    // Only the whole sessions have a node X.
+    let ran = check(folder.path(), &["--each", "--filter", "node == X"]).expect(1);
+    assert!(ran.out.contains("no node is called X"), "{}", ran.out);
+    assert!(ran.out.contains("3 sessions: 1 clean, 1 wrong, 1 unknown"));
+}

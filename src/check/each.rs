@@ -135,8 +135,15 @@ fn one(
     let story = open::in_silence(source, &[folder], wire, |inputs, wire, keys| {
         Session::build_on(processors, inputs, wire, keys)
     });
-    let story = match story {
-        Ok(story) => story,
+    let found = story.and_then(|story| {
+        let unread = story.unread.clone();
+        let (session, mut history) = story.into_parts();
+        super::filter(arguments, &session, &mut history)?;
+        Ok((session, history, unread))
+    });
+    let (session, history, unread) = match found {
+        Ok(found) => found,
+        // One that cannot be read, or not be asked that, does not keep the others from an answer.
         Err(Failure::Told(why)) => {
             return Ok(Checked {
                 verdict: Verdict::Unknown,
@@ -148,9 +155,6 @@ fn one(
         }
         Err(other) => return Err(other),
     };
-    let unread = story.unread.clone();
-    let (session, mut history) = story.into_parts();
-    super::filter(arguments, &session, &mut history)?;
     let judgement = Judgement::new(&session, &history, arguments.fail_on.level(), &unread);
     let mut rules = BTreeMap::new();
     for finding in &history.findings {

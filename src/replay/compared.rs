@@ -47,6 +47,8 @@ pub struct Compared<'a> {
     after: &'a Story,
     judgement: &'a Judgement,
     gone: Vec<&'a Told>,
+    /// At nodes that were not played: nobody knows whether they are gone.
+    not_played: Vec<&'a Told>,
     new: Vec<Told>,
     /// With the level that each had before.
     stayed: Vec<(Told, Level)>,
@@ -106,12 +108,18 @@ impl<'a> Compared<'a> {
                 .iter()
                 .position(|it| std::ptr::eq(it, *told))
         });
+        let is_played = |told: &&Told| {
+            let mut nodes = on.played.nodes.iter();
+            nodes.any(|node| node.played && node.name == told.key.node)
+        };
+        let (gone, not_played) = gone.into_iter().partition(is_played);
         Compared {
             on,
             before,
             after,
             judgement,
             gone,
+            not_played,
             new,
             stayed,
         }
@@ -284,6 +292,9 @@ impl<'a> Compared<'a> {
         for told in &self.gone {
             one("gone", told, out)?;
         }
+        for told in &self.not_played {
+            one("not played", told, out)?;
+        }
         for (told, was) in &self.stayed {
             match told.level == *was {
                 true => one("stays", told, out)?,
@@ -309,7 +320,8 @@ impl<'a> Compared<'a> {
             finding
         });
         let stay: Vec<Value> = stay.collect();
-        let gone: Vec<&Value> = self.gone.iter().map(|told| &told.json).collect();
+        let [gone, not_played] = [&self.gone, &self.not_played]
+            .map(|all| all.iter().map(|told| &told.json).collect::<Vec<&Value>>());
         json!({
             "folder": on.folder.display().to_string(),
             "changes": on.changes,
@@ -318,7 +330,7 @@ impl<'a> Compared<'a> {
             "unchanged": on.unchanged.as_ref().map(|played| self.played(played)),
             "played": self.played(&on.played),
             "packets": { "before": self.before.packets, "now": self.after.session.packet_count() },
-            "findings": { "gone": gone, "stay": stay, "new": all(&self.new) },
+            "findings": { "gone": gone, "not_played": not_played, "stay": stay, "new": all(&self.new) },
             "check": export::check(&self.after.session, self.after.history(), self.judgement),
         })
     }

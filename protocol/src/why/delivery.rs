@@ -307,6 +307,12 @@ impl<'a> Telling<'a> {
         let because = span.map(|span| span.because);
         let certainty = match span.map(|span| span.belief) {
             Some(Belief::Unknown) => Certainty::Unknown,
+            _ if self
+                .session
+                .lacks(node, span.map(|span| span.time.start), at) =>
+            {
+                Certainty::Unknown
+            }
             _ => Certainty::Certain,
         };
         self.step(fact, certainty, |it| {

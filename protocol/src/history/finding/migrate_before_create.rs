@@ -59,6 +59,9 @@ fn at_node(
             create.packet_words(),
             length(create.delivery.at.time.0 - first.delivery.at.time.0)
         ),
+        None if session.lacks(node, None, session.span.end) => {
+            "CREATE had not come as far as its reel tells".to_owned()
+        }
         None => "CREATE had not come when its reel ended".to_owned(),
     };
     let (level, what_it_did) = if dropped {

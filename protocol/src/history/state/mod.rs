@@ -317,6 +317,10 @@ impl Walk<'_> {
         for hole in holes {
             self.forget_all(hole.time.start);
         }
+        // What came after the end of a reel that was cut is not known.
+        if !self.node.complete {
+            self.forget_all(self.node.span.end);
+        }
         pack(self.lanes)
     }
 

@@ -12,6 +12,18 @@ pub struct Moments<'a> {
 }
 
 impl Session {
+    /// Whether something may have reached a node after `since` and until `at` that nobody recorded
+    /// there: it has no reel, or one that was cut before, or one with a hole there.
+    pub(crate) fn lacks(&self, node: NodeId, since: Option<SessionTime>, at: SessionTime) -> bool {
+        let Some(node) = self.nodes.get(usize::from(node.0)) else {
+            return true;
+        };
+        let is_after = |time: SessionTime| since.is_none_or(|since| time > since);
+        let mut holes = node.holes.iter();
+        let holed = holes.any(|hole| hole.time.start <= at && is_after(hole.time.end));
+        !node.recorded || holed || !node.complete && at > node.span.end
+    }
+
     /// When a node sent, or else received; each event once, however many packets it is of. `None`
     /// where the node has no reel.
     pub fn moments(&self, node: NodeId, way: Way) -> Option<Moments<'_>> {

@@ -1,6 +1,7 @@
 //! What became of each packet that nobody is known to have received.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use crate::session::{Fate, Node, NodeId, SessionTime};
 
@@ -16,10 +17,13 @@ const FIRST_WAIT_NS: i64 = 800_000_000;
 /// The last that a reel holds is not an outcome where the reel is not complete: what is missing
 /// there may have been held back on its way and have come with what followed. A packet is lost
 /// there only where one that was sent later on the same link did arrive. What a proxy dropped is
-/// lost, whatever the receiver's reel holds.
+/// lost, whatever the receiver's reel holds. Before a hole it is the same as before the end: what was
+/// held back may have come in it.
 #[derive(Default)]
 pub(crate) struct Fates {
     links: BTreeMap<(NodeId, NodeId), Arrivals>,
+    /// When the holes of each node begin and end, in the order of their beginnings.
+    holes: BTreeMap<NodeId, Vec<Range<SessionTime>>>,
 }
 
 /// What arrived on a link.
@@ -28,6 +32,9 @@ struct Arrivals {
     wait_ns: i64,
     /// When the last packet that is known to have arrived was sent.
     last: SessionTime,
+    /// For each hole of the receiver, when the last of the packets was sent that arrived between the
+    /// hole before and this one.
+    before: Vec<Option<SessionTime>>,
 }
 
 /// A packet that nobody is known to have received.
@@ -46,6 +53,21 @@ pub(crate) struct Missing {
 }
 
 impl Fates {
+    /// Of no packet yet.
+    pub fn new(nodes: &[Node]) -> Fates {
+        let holed = (0..).map(NodeId).zip(nodes);
+        let holed = holed.filter(|(_, node)| !node.holes.is_empty());
+        let holes = holed.map(|(id, node)| {
+            let mut holes: Vec<_> = node.holes.iter().map(|hole| hole.time.clone()).collect();
+            holes.sort_by_key(|hole| (hole.start, hole.end));
+            (id, holes)
+        });
+        Fates {
+            links: BTreeMap::new(),
+            holes: holes.collect(),
+        }
+    }
+
     /// Takes a packet that was received, and left its sender at a moment.
     pub fn arrived(
         &mut self,
@@ -57,9 +79,18 @@ impl Fates {
         let arrivals = self.links.entry(link).or_insert(Arrivals {
             wait_ns: WAIT_NS_MIN,
             last: departed,
+            before: Vec::new(),
         });
         arrivals.wait_ns = twice_ns.max(arrivals.wait_ns);
         arrivals.last = departed.max(arrivals.last);
+        let holes = self.holes.get(&link.1).map_or(&[][..], Vec::as_slice);
+        let next = holes.partition_point(|hole| hole.start < received);
+        if next < holes.len() {
+            arrivals.before.resize(holes.len(), None);
+            if let Some(before) = arrivals.before.get_mut(next) {
+                *before = Some(departed).max(*before);
+            }
+        }
     }
 
     /// How long a packet of any link may take.
@@ -88,10 +119,20 @@ impl Fates {
         }
         let until = SessionTime(sent.0.saturating_add(wait_ns));
         let began = from_start || receiver.span.start <= sent;
-        let holds = |hole: &crate::session::Hole| hole.time.start <= until && sent <= hole.time.end;
+        let holes = self
+            .holes
+            .get(&packet.link.1)
+            .map_or(&[][..], Vec::as_slice);
+        let mut newest: Option<SessionTime> = None;
+        let in_hole = (0..).zip(holes).any(|(place, hole): (usize, _)| {
+            let before = arrivals.and_then(|arrivals| *arrivals.before.get(place)?);
+            newest = newest.max(before);
+            let overtaken = newest.is_some_and(|newest| newest > sent);
+            sent <= hole.end && (hole.start <= until || !overtaken)
+        });
         let settled = receiver.complete || arrivals.is_some_and(|arrivals| arrivals.last > sent);
         let waited = until <= receiver.span.end;
-        match began && settled && waited && !receiver.holes.iter().any(holds) {
+        match began && settled && waited && !in_hole {
             true => Fate::Lost,
             false => Fate::Unknown,
         }
@@ -133,7 +174,7 @@ mod tests {
     /// What became of the first packet?
     fn check(packets: Vec<Packet>, receiver: Node, from_start: bool, expected: Fate) {
         let link = (NodeId(0), NodeId(1));
-        let mut fates = Fates::default();
+        let mut fates = Fates::new(&[Node::default(), receiver.clone()]);
         for packet in &packets {
             if let Some(received) = packet.received {
                 fates.arrived(link, packet.sent, received.time);
@@ -229,6 +270,34 @@ mod tests {
             why: "dropped".to_owned(),
         });
         check(vec![packet(0)], holed, false, Fate::Unknown);
+    }
+
+    /// A hole that comes so late that no packet of the link ever took that long.
+    fn holed_late() -> Node {
+        let mut holed = receiver(0, 9 * SECOND);
+        holed.holes.push(Hole {
+            time: SessionTime(5 * SECOND)..SessionTime(6 * SECOND),
+            before: EventNumber(5),
+            why: "dropped".to_owned(),
+        });
+        holed
+    }
+
+    #[test]
+    fn what_was_held_back_until_a_hole_may_have_come_in_it() {
+        check(vec![packet(SECOND)], holed_late(), false, Fate::Unknown);
+    }
+
+    #[test]
+    fn what_a_later_packet_overtook_before_a_hole_is_lost() {
+        let later = Packet {
+            received: Some(Stamp {
+                number: EventNumber(1),
+                time: SessionTime(2 * SECOND + 10),
+            }),
+            ..packet(2 * SECOND)
+        };
+        check(vec![packet(SECOND), later], holed_late(), false, Fate::Lost);
     }
 
     #[test]

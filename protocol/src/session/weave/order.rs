@@ -320,7 +320,7 @@ impl<'a, 'b> Filling<'a, 'b> {
             },
             places: BTreeMap::new(),
             latest: None,
-            fates: Fates::default(),
+            fates: Fates::new(order.nodes),
             states: Vec::new(),
             missing: Vec::new(),
             doubtful,

@@ -180,6 +180,15 @@ impl Words<'_> {
 
     pub(super) fn believed(&self, node: NodeId, object: u64, at: SessionTime) -> String {
         let node_name = self.name(node);
+        let since = self.history.belief_at(object, node, at);
+        let since = since.map(|span| span.time.start);
+        if self.session.lacks(node, since, at) {
+            let at = moment(at);
+            return format!(
+                "what {node_name} believed of object {object} at {at} is unknown: not all that it \
+                 was told until then was recorded"
+            );
+        }
         let Some(span) = self.history.belief_at(object, node, at) else {
             return format!("at {} {node_name} did not know object {object}", moment(at));
         };
