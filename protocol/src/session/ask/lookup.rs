@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use netreel_reel::{EventNumber, OwnedRecord, Reel, Time};
+use netreel_reel::{EventNumber, OwnedRecord, Reel};
 use netreel_wire::{ConnectionState, Context, Decoded, Kind, MessageFacts, PacketFacts, Role};
 
 use super::traffic::{self, Traffic};
@@ -127,12 +127,7 @@ impl Session {
         Some(&track.clock)
     }
 
-    /// The session's time of an event of a node's reel; `None` where it was not recorded.
-    pub fn time_of(&self, node: NodeId, time: Time, number: EventNumber) -> Option<SessionTime> {
-        Some(self.clock(node)?.time(time, || number))
-    }
-
-    /// The same of an observer's.
+    /// The clock of an observer's reel.
     pub(crate) fn clock_of_observer(&self, observer: ObserverId) -> Option<&ClockMap> {
         let mut tracks = self.rows.tracks.iter();
         let track = tracks.find(|track| track.observer == Some(observer))?;

@@ -1,5 +1,7 @@
 //! When a node sent and received.
 
+use netreel_reel::{EventNumber, Time};
+
 use crate::session::clock::map::ClockMap;
 use crate::session::read::ends::{Ends, Side};
 use crate::session::{NodeId, Session, SessionTime, Way};
@@ -12,6 +14,11 @@ pub struct Moments<'a> {
 }
 
 impl Session {
+    /// The session's time of an event of a node's reel; `None` where it was not recorded.
+    pub fn time_of(&self, node: NodeId, time: Time, number: EventNumber) -> Option<SessionTime> {
+        Some(self.clock(node)?.time(time, || number))
+    }
+
     /// Whether something may have reached a node after `since` and until `at` that nobody recorded
     /// there: it has no reel, or one that was cut before, or one with a hole there.
     pub(crate) fn lacks(&self, node: NodeId, since: Option<SessionTime>, at: SessionTime) -> bool {
