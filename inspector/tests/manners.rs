@@ -453,8 +453,10 @@ fn below_a_findings_proof_stands_what_led_to_it_and_a_click_shows_the_packet() {
     let told = why(&harness);
     assert!(told.len() > 3, "{told:?}");
     let before = model(&harness).selection().packet;
-    let other = model(&harness).why_rows().into_iter();
-    let mut other = other.filter(|row| row.packet.is_some() && row.packet != before);
+    let rows = model(&harness).why_rows();
+    let mut other = rows
+        .iter()
+        .filter(|row| row.packet.is_some() && row.packet != before);
     let row = other.next().expect("another packet");
     let label = format!("because {}", row.sentence);
     harness.get_by_label(&label).click();

@@ -18,8 +18,6 @@ pub struct WhyRow {
     pub is_certain: bool,
     /// A packet that shows it.
     pub packet: Option<PacketId>,
-    /// Whether its packet is the selected one.
-    pub selected: bool,
 }
 
 /// What led to one finding.
@@ -28,29 +26,21 @@ pub(crate) type Known = Option<(usize, Arc<[WhyRow]>)>;
 impl Model {
     /// What led to the selected finding, what followed before what it followed from. Nothing of a
     /// session of many packets, where it may take longer than a frame.
-    pub fn why_rows(&self) -> Vec<WhyRow> {
+    pub fn why_rows(&self) -> Arc<[WhyRow]> {
         let Some(finding) = self.selection.finding.filter(|_| self.session.is_small()) else {
-            return Vec::new();
+            return Arc::default();
         };
         let mut known = self
             .judged
             .why
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        let rows = match known.as_ref().filter(|(of, _)| *of == finding) {
-            Some((_, rows)) => Arc::clone(rows),
-            None => {
-                let rows: Arc<[WhyRow]> = self.find_why(finding).into();
-                *known = Some((finding, Arc::clone(&rows)));
-                rows
-            }
-        };
-        let selected = self.selection.packet;
-        let rows = rows.iter().map(|row| WhyRow {
-            selected: row.packet.is_some() && row.packet == selected,
-            ..row.clone()
-        });
-        rows.collect()
+        if let Some((_, rows)) = known.as_ref().filter(|(of, _)| *of == finding) {
+            return Arc::clone(rows);
+        }
+        let rows: Arc<[WhyRow]> = self.find_why(finding).into();
+        *known = Some((finding, Arc::clone(&rows)));
+        rows
     }
 
     fn find_why(&self, finding: usize) -> Vec<WhyRow> {
@@ -75,7 +65,6 @@ impl Model {
                 sentence: step.fact.sentence(session, history) + mark,
                 is_certain: step.certainty == Certainty::Certain,
                 packet: step.fact.packets(session, history).first().copied(),
-                selected: false,
             })
         });
         rows.collect()

@@ -78,10 +78,7 @@ fn rows(ui: &mut Ui, viewport: Rect, model: &Model, count: usize, commands: &mut
         .selection()
         .finding
         .map_or(0, |finding| model.evidence_rows(finding).len());
-    let told = match opened {
-        Some(_) => why::lines(ui, model),
-        None => Vec::new(),
-    };
+    let told = why::lines(ui, model);
     let proof_height = pieces as f32 * theme::ROW + 8.0;
     let extra = match opened {
         Some(_) => proof_height + why::height(&told),

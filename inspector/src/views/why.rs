@@ -5,6 +5,7 @@ use std::sync::Arc;
 use egui::text::LayoutJob;
 use egui::{Galley, Pos2, Rect, Role, Sense, Ui, WidgetInfo, pos2, vec2};
 use netreel_inspector_model::{Command, Model, WhyRow};
+use netreel_protocol::session::PacketId;
 
 use crate::theme;
 
@@ -14,52 +15,57 @@ const INDENT_MAX: f32 = 60.0;
 const LEFT: f32 = 14.0;
 const GAP: f32 = 5.0;
 
-/// A row and its text.
-pub struct Line {
-    row: WhyRow,
-    galley: Arc<Galley>,
+/// The rows, each with its text as it is laid out.
+pub struct Lines {
+    rows: Arc<[WhyRow]>,
+    galleys: Vec<Arc<Galley>>,
+    selected: Option<PacketId>,
 }
 
 /// The rows, as wide as there is room.
-pub fn lines(ui: &Ui, model: &Model) -> Vec<Line> {
+pub fn lines(ui: &Ui, model: &Model) -> Lines {
     let width = ui.available_width();
-    let rows = model.why_rows().into_iter();
-    rows.map(|row| {
-        let room = (width - left(&row) - 8.0).max(80.0);
+    let rows = model.why_rows();
+    let galleys = rows.iter().map(|row| {
+        let room = (width - left(row) - 8.0).max(80.0);
         let color = match row.is_certain {
             true => theme::text(),
             false => theme::weak(),
         };
         let job = LayoutJob::simple(row.sentence.clone(), theme::body(), color, room);
-        let galley = ui.painter().layout_job(job);
-        Line { row, galley }
-    })
-    .collect()
+        ui.painter().layout_job(job)
+    });
+    Lines {
+        galleys: galleys.collect(),
+        rows,
+        selected: model.selection().packet,
+    }
 }
 
 /// The height of all rows, in points.
-pub fn height(lines: &[Line]) -> f32 {
-    let rows = lines.iter().map(|line| line.galley.size().y + GAP);
-    match lines.is_empty() {
+pub fn height(lines: &Lines) -> f32 {
+    let rows = lines.galleys.iter().map(|galley| galley.size().y + GAP);
+    match lines.galleys.is_empty() {
         true => 0.0,
         false => rows.sum::<f32>() + GAP,
     }
 }
 
 /// Draws them from `origin` on. A click on one selects the packet that shows it.
-pub fn show(ui: &mut Ui, origin: Pos2, lines: &[Line], commands: &mut Vec<Command>) {
+pub fn show(ui: &mut Ui, origin: Pos2, lines: &Lines, commands: &mut Vec<Command>) {
     let width = ui.available_width();
     let all = Rect::from_min_size(origin, vec2(width, height(lines)));
     let painter = ui.painter().with_clip_rect(all.intersect(ui.clip_rect()));
     painter.rect_filled(all, 0.0, theme::panel());
     let mut top = origin.y + GAP;
-    for (place, Line { row, galley }) in lines.iter().enumerate() {
+    for (place, (row, galley)) in lines.rows.iter().zip(&lines.galleys).enumerate() {
         let size = vec2(width, galley.size().y + GAP);
         let rect = Rect::from_min_size(pos2(origin.x, top - GAP / 2.0), size);
         let response = ui.interact(rect, ui.scope_id().with(("why", place)), Sense::click());
         let label = format!("because {}", row.sentence);
         response.widget_info(|| WidgetInfo::labeled(Role::Button, row.packet.is_some(), &label));
-        if row.packet.is_some() && (row.selected || response.hovered()) {
+        let is_selected = row.packet == lines.selected;
+        if row.packet.is_some() && (is_selected || response.hovered()) {
             painter.rect_filled(rect, 0.0, theme::related());
         }
         let x = origin.x + left(row);

@@ -29,7 +29,7 @@ use telling::Telling;
 pub struct Why {
     /// The steps that answer the question.
     pub roots: Vec<StepId>,
-    /// All steps. A step stands before those that led to it.
+    /// All steps, in the order in which they were found.
     pub steps: Vec<Step>,
     /// Whether there were more steps than are told.
     pub cut: bool,
