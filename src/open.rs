@@ -32,6 +32,12 @@ impl Story {
         self.history.get_or_init(|| History::build(&self.session))
     }
 
+    /// Whether asking for the history takes no time worth speaking of.
+    pub fn answers_at_once(&self) -> bool {
+        let session = &self.session;
+        self.history.get().is_some() || session.is_small() || session.has_history()
+    }
+
     /// Says on the error output what is missing.
     fn warn(&self) {
         for warning in self.session.warnings() {

@@ -97,7 +97,12 @@ fn packet(story: &Story, id: PacketId, out: &mut dyn Write) -> Result<(), Failur
             "          the same payload was on its way twice: which one was received when is a guess"
         )?;
     }
-    if let Some(acked) = story.history().acked(&story.session, id) {
+    if !story.answers_at_once() {
+        writeln!(
+            out,
+            "acked     not worked out: it takes all packets of this session; `netreel check` does it, once"
+        )?;
+    } else if let Some(acked) = story.history().acked(&story.session, id) {
         writeln!(out, "acked     {} s", text::time(acked.time))?;
     }
     writeln!(out)?;

@@ -193,3 +193,16 @@ fn what_is_read_with_keys_is_not_kept() {
     ask(folder.path(), &["info"]);
     assert!(indexes(folder.path()).is_empty());
 }
+
+#[test]
+fn a_packet_of_a_large_session_is_shown_without_its_history() {
+    let folder = recording(PACKETS + 1, 14);
+    let folder = folder.path();
+    let shown = || ask(folder, &["show", "--packet", "77777"]);
+    let before = shown();
+    assert!(before.contains("acked     not worked out"), "{before}");
+    assert!(before.contains("number"), "{before}");
+    ask(folder, &["check"]);
+    let after = shown();
+    assert!(!after.contains("not worked out"), "{after}");
+}

@@ -6,4 +6,5 @@ pub(super) mod matching;
 mod neighbours;
 pub(super) mod order;
 pub(super) mod rows;
+mod sockets;
 pub(super) mod weaver;

@@ -11,6 +11,7 @@ use smallvec::SmallVec;
 
 use super::matching::{End, Matched, assign, certain, doubt, groups, sight, sort};
 use super::neighbours::Known;
+use super::sockets::by_sockets;
 use crate::session::clock::Alignment;
 use crate::session::clock::pieces::{Gathered, Pieces};
 use crate::session::parallel;
@@ -338,20 +339,29 @@ impl Weaver<'_> {
         let mut matched = Vec::new();
         for group in groups(&ends) {
             meet(group, &mut part.met);
-            match group {
-                [alone] if !alone.shared => {}
-                [sent, received] if self.is_plain(sent, received) => {
-                    let pair = (self.places.of(sent), self.places.of(received));
-                    part.pairs.push(pair);
-                }
-                _ if has_choice(group) => {
-                    part.later.push(group.len());
-                    part.later_ends.extend_from_slice(group);
-                }
-                _ => self.group(group, &Known::default(), &mut matched, &mut part),
+            let mut take = |some: &[End]| self.take(some, &mut matched, &mut part);
+            match has_choice(group).then(|| by_sockets(group, self.roads.scans)) {
+                Some(Some(split)) => split.iter().for_each(|one| take(one)),
+                _ => take(group),
             }
         }
         part
+    }
+
+    /// Matches ends of one payload, or lets them wait.
+    fn take(&self, group: &[End], matched: &mut Vec<Matched>, part: &mut Part) {
+        match group {
+            [alone] if !alone.shared => {}
+            [sent, received] if self.is_plain(sent, received) => {
+                let pair = (self.places.of(sent), self.places.of(received));
+                part.pairs.push(pair);
+            }
+            _ if has_choice(group) => {
+                part.later.push(group.len());
+                part.later_ends.extend_from_slice(group);
+            }
+            _ => self.group(group, &Known::default(), matched, part),
+        }
     }
 
     /// What is known of the receipts that may be of several sends.

@@ -1,0 +1,41 @@
+//! Equal payloads, told apart by the sockets that they left and reached.
+
+use smallvec::SmallVec;
+
+use super::matching::End;
+use crate::session::read::ends::Side;
+use crate::session::read::scan::Scan;
+
+/// The ports that a packet left and reached.
+type Ports = (u16, u16);
+
+/// Ends of one group that have their ports in common.
+type Ends = SmallVec<[End; 4]>;
+
+/// The ends of one payload, those with the same ports together, where ports say which receipts may
+/// be of which sends: the sends have several, and each receipt has those of a send. A receipt has
+/// others where ports were translated on its way; then they say nothing.
+pub(super) fn by_sockets(group: &[End], scans: &[Scan]) -> Option<Vec<Ends>> {
+    if group.iter().any(|end| end.side == Side::Seen || end.shared) {
+        return None;
+    }
+    let ports = |end: &End| {
+        let scan = scans.get(usize::from(end.reel)).filter(|it| !it.told)?;
+        let place = scan.side(end.side).connection(end.place as usize);
+        let connection = scan.connections.get(place as usize)?;
+        let (near, far) = (connection.port, connection.peer.port());
+        (near != 0 && far != 0).then_some(match end.side {
+            Side::Receive => (far, near),
+            Side::Send | Side::Seen => (near, far),
+        })
+    };
+    let ends = group.iter().map(|end| Some((ports(end)?, *end)));
+    let mut ends = ends.collect::<Option<Vec<(Ports, End)>>>()?;
+    ends.sort_unstable_by_key(|(ports, end)| (*ports, end.side, end.reel, end.place));
+    let split = ends.chunk_by(|(a, _), (b, _)| a == b);
+    let split: Vec<Ends> = split
+        .map(|some| some.iter().map(|&(_, end)| end).collect())
+        .collect();
+    let has_send = |ends: &Ends| ends.first().is_some_and(|end| end.side == Side::Send);
+    (split.len() > 1 && split.iter().all(has_send)).then_some(split)
+}
