@@ -1,6 +1,7 @@
 //! From paths on the command line to a story.
 
 use std::io::Write;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -14,6 +15,7 @@ use netreel_wire::{CompileError, Keys, Wire};
 use crate::arguments::Source;
 use crate::index::Index;
 use crate::outcome::{Answer, Failure};
+use crate::text;
 
 /// A session and what followed from its packets.
 pub struct Story {
@@ -272,6 +274,21 @@ pub fn query(filter: Option<&str>, session: &Session) -> Result<Query, Failure> 
         Some(sentence) => Err(Failure::new(format!("--filter: {sentence}"))),
         None => Ok(query),
     }
+}
+
+/// What `--at` says: a time that the session has.
+pub fn moment(session: &Session, at: &str) -> Result<SessionTime, Failure> {
+    let at = time(at)?;
+    let Range { start, end } = session.span;
+    if (start..=end).contains(&at) {
+        return Ok(at);
+    }
+    Err(Failure::new(format!(
+        "--at {} s: the session lasts from {} to {} s",
+        text::time(at),
+        text::time(start),
+        text::time(end)
+    )))
 }
 
 /// A time of the session: `1.25s`, `300ms`, or seconds without a unit.

@@ -29,15 +29,8 @@ pub fn run(arguments: &arguments::State, out: &mut dyn Write) -> Result<Answer, 
         ));
     }
     let end = session.span.end;
-    let at = arguments.at.as_deref().map(open::time).transpose()?;
-    if let Some(at) = at.filter(|at| !(session.span.start..=end).contains(at)) {
-        return Err(Failure::new(format!(
-            "--at {} s: the session lasts from {} to {} s",
-            text::time(at),
-            text::time(session.span.start),
-            text::time(end)
-        )));
-    }
+    let at = arguments.at.as_deref();
+    let at = at.map(|at| open::moment(&session, at)).transpose()?;
     let node = arguments.node.as_deref();
     let node = node
         .map(|name| named(&session, "--node", name))

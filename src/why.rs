@@ -68,18 +68,9 @@ fn asked(
     }
     let name = arguments.node.clone().unwrap_or_default();
     let node = node(session, &name)?;
-    let at = match arguments.at.as_deref() {
-        Some(at) => open::time(at)?,
-        None => session.span.end,
-    };
-    if !(session.span.start..=session.span.end).contains(&at) {
-        return Err(Failure::new(format!(
-            "--at {} s: the session lasts from {} to {} s",
-            text::time(at),
-            text::time(session.span.start),
-            text::time(session.span.end)
-        )));
-    }
+    let at = arguments.at.as_deref();
+    let at = at.map(|at| open::moment(session, at)).transpose()?;
+    let at = at.unwrap_or(session.span.end);
     let why = Why::of_object(session, history, object, node, at);
     let at_ns = at.0;
     Ok((

@@ -66,19 +66,12 @@ fn object(story: &Story, reel: &SessionReel<'_>, record: &Record<'_>) -> Value {
     };
     let event = export::event(reel, record, call, usize::MAX);
     let mut object = serde_json::to_value(event).unwrap_or_default();
-    if packet(record) {
+    if record.event.is_packet() {
         let id = reel.packet_of(record);
         let decoded = id.and_then(|id| export::show(&story.session, story.history(), id));
         object["decoded"] = json!(decoded);
     }
     object
-}
-
-fn packet(record: &Record<'_>) -> bool {
-    matches!(
-        record.event,
-        Event::Sent { .. } | Event::Received { .. } | Event::Seen { .. }
-    )
 }
 
 fn print(
@@ -124,7 +117,7 @@ fn print(
         return Ok(());
     };
     writeln!(out)?;
-    if packet(record) {
+    if record.event.is_packet() {
         let decoded = match of.and_then(|packet| session.decode(packet)) {
             Some(decoded) => Some(decoded),
             None => session.wire.as_ref().map(|wire| wire.decode(bytes)),

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use netreel_protocol::session::{PacketId, SessionReel};
-use netreel_reel::{Event, EventNumber, Record};
+use netreel_reel::{EventNumber, Record};
 
 use crate::open::{self, Story};
 
@@ -63,7 +63,7 @@ impl Condition {
             Met::Event(number) => record.number == *number,
             Met::Events(numbers) => numbers.contains(&record.number),
             Met::Packets(packets) => {
-                is_packet(&record.event)
+                record.event.is_packet()
                     && reel
                         .packet_of(record)
                         .is_some_and(|packet| packets.contains(&packet))
@@ -77,14 +77,6 @@ pub fn number(text: &str) -> Result<EventNumber, String> {
     let number = text.parse::<u64>();
     let number = number.map_err(|_| format!("`{text}` is not the number of an event"))?;
     Ok(EventNumber(number))
-}
-
-/// Whether an event is a packet's.
-pub fn is_packet(event: &Event<'_>) -> bool {
-    matches!(
-        event,
-        Event::Sent { .. } | Event::Received { .. } | Event::Seen { .. }
-    )
 }
 
 /// The evidence of findings in the reel of one node.

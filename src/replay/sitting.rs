@@ -10,7 +10,7 @@ use netreel_replay::{Moved, StepError, Stepper, Stop, explain};
 use netreel_wire::MessageFacts;
 use serde_json::{Value, json};
 
-use super::breaks::{Breaks, Condition, is_packet, number};
+use super::breaks::{Breaks, Condition, number};
 use super::{as_json, names, print, states};
 use crate::events::calls::Calls;
 use crate::open::{self, Story};
@@ -78,7 +78,7 @@ impl Unit {
     fn is(self, event: &Event<'_>) -> bool {
         match self {
             Unit::Event => true,
-            Unit::Packet | Unit::Message => is_packet(event),
+            Unit::Packet | Unit::Message => event.is_packet(),
             Unit::Tick => matches!(event, Event::Tick { .. }),
             Unit::Call => matches!(event, Event::Input { .. }),
         }
@@ -319,7 +319,7 @@ impl<'a> Sitting<'a> {
         }
         let (session, reel) = (&self.story.session, self.reel);
         let has_some = |it: &Record<'_>| {
-            is_packet(&it.event)
+            it.event.is_packet()
                 && reel
                     .packet_of(it)
                     .is_some_and(|packet| session.messages_of(packet).next().is_some())
@@ -343,7 +343,9 @@ impl<'a> Sitting<'a> {
 
     /// The messages of the packet that an event is of.
     fn messages(&self, record: &Record<'_>) -> Vec<(MessageId, MessageFacts)> {
-        let packet = is_packet(&record.event)
+        let packet = record
+            .event
+            .is_packet()
             .then(|| self.reel.packet_of(record))
             .flatten();
         let session = &self.story.session;
@@ -491,7 +493,7 @@ impl<'a> Sitting<'a> {
         }
         let words = event_words(self.reel, &record.event, self.call(&record.event));
         line += &format!("  {}  {words}", record.event.kind().name());
-        if is_packet(&record.event)
+        if record.event.is_packet()
             && let Some(packet) = self.reel.packet_of(&record)
         {
             line += &format!("  packet {}: {}", packet.0, messages(session, packet));

@@ -151,6 +151,14 @@ impl EventKind {
 }
 
 impl Event<'_> {
+    /// Whether it is a packet that was sent, received or seen.
+    pub fn is_packet(&self) -> bool {
+        matches!(
+            self,
+            Event::Sent { .. } | Event::Received { .. } | Event::Seen { .. }
+        )
+    }
+
     /// What it carries besides fixed fields: a packet's payload, a call, a text, a state.
     pub fn bytes(&self) -> Option<&[u8]> {
         match *self {
