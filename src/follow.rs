@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 
 use netreel_capture::{FollowEnd, Follower, reel_files, reels_at};
 use netreel_protocol::session::{Live, LiveEvent, LiveWhat, SessionTime};
-use netreel_wire::FILE_STEPS_MAX;
 use serde::Serialize;
 
 use crate::arguments::Read;
@@ -54,7 +53,7 @@ pub fn run(arguments: &Read, out: &mut dyn Write) -> Result<Answer, Failure> {
         out.flush()?;
         if following.live.unread() > 0 && !std::mem::replace(&mut is_spent, true) {
             anstream::eprintln!(
-                "netreel: the wire's scripts took all {FILE_STEPS_MAX} steps that they may take: \
+                "netreel: the wire's scripts took all steps that they may take: \
                  packets from here on are not read"
             );
         }

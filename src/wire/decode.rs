@@ -3,9 +3,7 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use netreel_wire::{
-    Connections, Decoded, Diagnostic, FILE_STEPS_MAX, Misfits, PacketFacts, Spent, States,
-};
+use netreel_wire::{Connections, Decoded, Diagnostic, Misfits, PacketFacts, Spent, States};
 use serde_json::{Value as Json, json};
 
 use super::packets::{Given, each_packet};
@@ -83,7 +81,7 @@ pub fn run(arguments: &WireDecode, out: &mut dyn Write) -> Result<Answer, Failur
     }
     if unread > 0 {
         anstream::eprintln!(
-            "netreel: the wire's scripts took all {FILE_STEPS_MAX} steps that they may take for a \
+            "netreel: the wire's scripts took all steps that they may take for a \
              file: {unread} packets were not read"
         );
     }

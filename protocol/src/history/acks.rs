@@ -135,7 +135,7 @@ impl Learning<'_> {
         if self.streams.acknowledges {
             self.hears_of_messages(id, from, end, stamp);
         }
-        let at = self.streams.session_at((self.node, from), id);
+        let at = self.streams.meeting_at(self.session, (self.node, from), id);
         let Some(line) = self.streams.packets.get(&(self.node, from, at)) else {
             return;
         };
@@ -178,7 +178,7 @@ impl Learning<'_> {
         let session = self.session;
         let said = session.said(id);
         let link = (self.node, from);
-        let at = self.streams.session_at(link, id);
+        let at = self.streams.meeting_at(self.session, link, id);
         if let Some(before) = said.and_then(|said| said.acknowledges_before) {
             let facts = MessageFacts::default();
             self.hears_of_all_before(reliable(link, at, &facts), before, end, stamp);

@@ -93,7 +93,7 @@ fn of_node(session: &Session, streams: &Streams, node: NodeId) -> (NodeId, Links
         let Some((from, to)) = session.link(crossing.packet) else {
             continue;
         };
-        let anew = streams.session_at((from, to), crossing.packet);
+        let anew = streams.meeting_at(session, (from, to), crossing.packet);
         match crossing.way {
             Way::In => {
                 if let Some(place) = streams.packet_place(crossing.packet) {

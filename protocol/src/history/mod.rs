@@ -14,6 +14,7 @@ mod kept;
 mod lanes;
 mod line;
 mod links;
+mod meetings;
 mod nodes;
 mod sequence;
 mod settled;

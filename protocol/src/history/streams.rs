@@ -8,6 +8,7 @@ use netreel_wire::{MessageFacts, Role, Sequence};
 
 use super::bits::Bits;
 use super::line::Line;
+use super::meetings::{self, Meetings, Pair};
 use super::sequence::unwrap;
 use crate::session::{MessageId, NodeId, PacketId, Session, SessionTime};
 
@@ -17,7 +18,7 @@ pub(super) struct Stream {
     pub from: NodeId,
     pub to: NodeId,
     /// How often these two had connected anew: numbering begins again.
-    pub session: u16,
+    pub meeting: u16,
     /// Where each channel counts for itself.
     pub channel: Option<u64>,
     /// Whether the numbers are those of `@ordered_sequence`.
@@ -59,8 +60,7 @@ pub(super) struct Streams {
     packet_places: Column,
     /// For each link and session its packets by that place.
     pub packets: BTreeMap<Way, Line>,
-    /// For each two nodes, the lower one first, the packets with which they connected anew.
-    restarts: BTreeMap<(NodeId, NodeId), Vec<PacketId>>,
+    meetings: Meetings,
     /// For each message its place in the stream of its reliable sequence, laid out on one line.
     places: Column,
     /// For each message its place in the order of its channel, where that is apart.
@@ -82,13 +82,16 @@ pub(super) struct Streams {
 /// What is known of nodes that part and meet again.
 #[derive(Default)]
 struct Restarting {
-    /// Of which two nodes one said that it leaves, the lower one first.
-    parted: BTreeSet<(NodeId, NodeId)>,
+    /// Of which two nodes one said that it leaves.
+    parted: BTreeSet<Pair>,
 }
 
 impl Streams {
     pub fn new(session: &Session) -> Streams {
-        let mut streams = Streams::default();
+        let mut streams = Streams {
+            meetings: Meetings::between_ports(session),
+            ..Streams::default()
+        };
         let mut newest: BTreeMap<Stream, i64> = BTreeMap::new();
         let mut newest_packets: BTreeMap<Way, i64> = BTreeMap::new();
         let has = |role: Role| {
@@ -107,7 +110,7 @@ impl Streams {
                 if let Some(restarting) = &mut restarting {
                     streams.restart(session, (packet, link), facts, &newest, restarting);
                 }
-                let at = streams.session_at(link, packet);
+                let at = streams.meetings.number(session, packet, link);
                 streams.take(
                     Sent {
                         link,
@@ -126,7 +129,7 @@ impl Streams {
                 streams.acknowledges |=
                     facts.acknowledges.is_some() || facts.acknowledges_before.is_some();
             }
-            streams.take_packet(packet, link, said.sequence, &mut newest_packets);
+            streams.take_packet(session, (packet, link), said.sequence, &mut newest_packets);
         }
         for column in [
             &mut streams.places,
@@ -162,7 +165,7 @@ impl Streams {
         newest: &BTreeMap<Stream, i64>,
         restarting: &mut Restarting,
     ) {
-        let pair = (link.0.min(link.1), link.0.max(link.1));
+        let pair = meetings::pair(link);
         let peer = |node: NodeId| session.nodes.get(usize::from(node.0))?.peer;
         let of_them = [peer(link.0), peer(link.1)];
         if facts.origin.is_some() && !of_them.contains(&facts.origin) {
@@ -174,12 +177,12 @@ impl Streams {
                 restarting.parted.insert(pair);
             }
             Role::Connect if restarting.parted.contains(&pair) => {
-                let stream = reliable(link, self.session_at(link, packet), facts);
+                let stream = reliable(link, self.meeting_at(session, link, packet), facts);
                 let known = newest.get(&stream).zip(facts.reliable_sequence);
                 let place = known.map(|(&near, sequence)| unwrap(sequence, near));
                 let line = self.links.get(&stream);
                 if place.is_some_and(|at| line.is_some_and(|line| line.first(at).is_some())) {
-                    self.restarts.entry(pair).or_default().push(packet);
+                    self.meetings.again(session, packet, link);
                     restarting.parted.remove(&pair);
                 }
             }
@@ -188,28 +191,23 @@ impl Streams {
     }
 
     /// How often two nodes had connected anew when a packet left.
-    pub fn session_at(&self, (from, to): (NodeId, NodeId), packet: PacketId) -> u16 {
-        if self.restarts.is_empty() {
-            return 0;
-        }
-        let restarts = self.restarts.get(&(from.min(to), from.max(to)));
-        let before = restarts.map_or(0, |packets| packets.partition_point(|&it| it <= packet));
-        u16::try_from(before).unwrap_or(u16::MAX)
+    pub fn meeting_at(&self, session: &Session, link: (NodeId, NodeId), packet: PacketId) -> u16 {
+        self.meetings.number(session, packet, link)
     }
 
     /// The same of the packet of a message.
-    fn session_of(&self, session: &Session, sent: Sent<'_>) -> u16 {
-        if self.restarts.is_empty() {
+    fn meeting_of(&self, session: &Session, sent: Sent<'_>) -> u16 {
+        if self.meetings.is_empty() {
             return 0;
         }
         let packet = session.carrier(sent.message);
-        packet.map_or(0, |packet| self.session_at(sent.link, packet))
+        packet.map_or(0, |packet| self.meeting_at(session, sent.link, packet))
     }
 
     fn take_packet(
         &mut self,
-        packet: PacketId,
-        link: (NodeId, NodeId),
+        session: &Session,
+        (packet, link): (PacketId, (NodeId, NodeId)),
         sequence: Option<Sequence>,
         newest: &mut BTreeMap<Way, i64>,
     ) {
@@ -217,7 +215,7 @@ impl Streams {
             self.packet_places.push(0);
             return;
         };
-        let way = (link.0, link.1, self.session_at(link, packet));
+        let way = (link.0, link.1, self.meeting_at(session, link, packet));
         let place = lay_out(newest, way, sequence);
         self.packet_places.push(put(place));
         self.packets.entry(way).or_default().append(place, packet.0);
@@ -263,13 +261,13 @@ impl Streams {
     pub fn turn(&self, session: &Session, sent: Sent<'_>) -> Turn {
         let row = sent.message.0 as usize;
         if let Some(place) = get(&self.orders, row) {
-            let at = self.session_of(session, sent);
+            let at = self.meeting_of(session, sent);
             return Turn::InOrder(in_order(sent.link, at, sent.facts), place);
         }
         let Some(place) = get(&self.places, row) else {
             return Turn::Now;
         };
-        let at = self.session_of(session, sent);
+        let at = self.meeting_of(session, sent);
         let stream = reliable(sent.link, at, sent.facts);
         match !self.unordered.is_empty() && self.unordered.contains(&stream) {
             true => Turn::Once,
@@ -362,7 +360,7 @@ impl Streams {
 
 /// The stream of a reliable sequence. Where the order has numbers of its own, the reliable ones are
 /// those of the whole link; otherwise each channel has its own.
-pub(super) fn reliable((from, to): (NodeId, NodeId), session: u16, facts: &MessageFacts) -> Stream {
+pub(super) fn reliable((from, to): (NodeId, NodeId), meeting: u16, facts: &MessageFacts) -> Stream {
     let channel = match facts.ordered_sequence {
         Some(_) => None,
         None => facts.channel,
@@ -370,18 +368,18 @@ pub(super) fn reliable((from, to): (NodeId, NodeId), session: u16, facts: &Messa
     Stream {
         from,
         to,
-        session,
+        meeting,
         channel,
         ordered: false,
     }
 }
 
 /// The stream of an ordered sequence.
-fn in_order((from, to): (NodeId, NodeId), session: u16, facts: &MessageFacts) -> Stream {
+fn in_order((from, to): (NodeId, NodeId), meeting: u16, facts: &MessageFacts) -> Stream {
     Stream {
         from,
         to,
-        session,
+        meeting,
         channel: facts.channel,
         ordered: true,
     }

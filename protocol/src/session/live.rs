@@ -27,6 +27,8 @@ pub struct Live {
     steps: u64,
     /// How many they may take.
     steps_max: u64,
+    /// So many more with each packet.
+    packet_steps: u64,
     unread: u64,
 }
 
@@ -114,13 +116,18 @@ impl Live {
             clocks: BTreeMap::new(),
             steps: 0,
             steps_max: CHECKPOINTS.budget.steps,
+            packet_steps: CHECKPOINTS.budget.packet_steps,
             unread: 0,
         }
     }
 
     /// The same, whose wire's scripts may take so many steps for all packets.
     pub fn with_steps(self, steps_max: u64) -> Live {
-        Live { steps_max, ..self }
+        Live {
+            steps_max,
+            packet_steps: 0,
+            ..self
+        }
     }
 
     /// How many packets were not read, because the wire's scripts had taken all steps that they may
@@ -174,11 +181,14 @@ impl Live {
         own.latest_ns = own.latest_ns.max(utc_ns);
         // The work is that of all nodes together, as in a session.
         let before = own.asking.steps();
+        let is_packet = payload(&record.event).is_some();
+        if is_packet {
+            self.steps_max = self.steps_max.saturating_add(self.packet_steps);
+        }
         let left = self.steps_max.saturating_sub(self.steps);
         own.asking.allow(before.saturating_add(left));
         let facts = own.take(self.wire.as_deref(), record);
         self.steps = self.steps.saturating_add(own.asking.steps() - before);
-        let is_packet = payload(&record.event).is_some();
         self.unread += u64::from(left == 0 && is_packet && self.wire.is_some());
         let own_name = || self.name(node).to_owned();
         let who = |endpoint| self.who(endpoint, utc_ns);

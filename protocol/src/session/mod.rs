@@ -15,6 +15,7 @@ mod weave;
 mod who;
 
 pub use ask::moments::Moments;
+pub(crate) use ask::ports::Ports;
 pub use ask::reels::SessionReel;
 pub(crate) use ask::some::Packets;
 pub use ask::traffic::Traffic;

@@ -1,8 +1,9 @@
-//! Connections that begin anew on the same ports, acks of what was sent again, and packets that
-//! nobody read.
+//! Connections that begin anew on the same ports and on others, acks of what was sent again, and
+//! packets that nobody read.
 
 use netreel_protocol::history::History;
 use netreel_protocol::session::{Fate, Session};
+use netreel_reel::SocketId;
 
 use crate::tape::Tape;
 
@@ -26,6 +27,8 @@ const MS: u64 = 1_000_000;
 struct Pair {
     a: Tape,
     b: Tape,
+    /// At which A talks.
+    port: u16,
 }
 
 impl Pair {
@@ -33,7 +36,21 @@ impl Pair {
         Pair {
             a: Tape::node("A", 1, WIRE),
             b: Tape::node("B", 2, WIRE),
+            port: 1,
         }
+    }
+
+    /// A has a second socket, at port 11.
+    fn with_two_sockets() -> Pair {
+        let mut pair = Pair::new();
+        pair.a.opens(0, SocketId(1), 11);
+        pair
+    }
+
+    /// A talks at its first socket, or at its second.
+    fn turns_to(&mut self, socket: u16) {
+        self.a.turns_to(SocketId(socket));
+        self.port = [1, 11][usize::from(socket)];
     }
 
     /// A says something; `arrives` after so long, if at all.
@@ -41,14 +58,15 @@ impl Pair {
         let payload = [kind, number, 0, salt];
         self.a.sent(at_ms * MS, 2, &payload);
         if let Some(takes_ms) = takes_ms {
-            self.b.received((at_ms + takes_ms) * MS, 1, &payload);
+            self.b
+                .received((at_ms + takes_ms) * MS, self.port, &payload);
         }
     }
 
     /// B answers, and A hears it a millisecond later.
     fn answers(&mut self, at_ms: u64, number: u8, salt: u8) {
         let payload = [ACK, number, 0, salt];
-        self.b.sent(at_ms * MS, 1, &payload);
+        self.b.sent(at_ms * MS, self.port, &payload);
         self.a.received((at_ms + 1) * MS, 2, &payload);
     }
 
@@ -83,6 +101,49 @@ fn who_parts_and_connects_anew_resends_nothing() {
     assert_eq!(history.resends().count(), 0);
     assert_eq!(session.packet_count(), 2 * 18);
     assert_eq!(history.undelivered, []);
+}
+
+#[test]
+fn who_connects_anew_from_another_port_resends_nothing() {
+    let mut pair = Pair::with_two_sockets();
+    connection(&mut pair, 1, 1);
+    pair.turns_to(1);
+    connection(&mut pair, 1000, 1);
+    let (session, history) = pair.end();
+    assert_eq!(history.resends().count(), 0);
+    assert_eq!(session.packet_count(), 2 * 18);
+    assert_eq!(history.undelivered, []);
+}
+
+#[test]
+fn two_connections_at_a_time_between_two_nodes_count_apart() {
+    let mut pair = Pair::with_two_sockets();
+    for number in 0..10 {
+        for socket in [0, 1] {
+            pair.turns_to(socket);
+            let at_ms = 1 + u64::from(number) * 20 + u64::from(socket) * 10;
+            let kind = if number == 0 { HELLO } else { TALK };
+            pair.says(at_ms, (kind, number, 0), Some(1));
+            pair.answers(at_ms + 2, number, 0);
+        }
+    }
+    let (session, history) = pair.end();
+    assert_eq!(history.resends().count(), 0);
+    assert_eq!(history.undelivered, []);
+    let links = history.links(&session).values();
+    let rounds: Vec<_> = links.filter_map(|link| link.rtt_ns).collect();
+    assert_eq!(rounds, [(3_000_000, 3_000_000, 3_000_000)]);
+}
+
+#[test]
+fn who_goes_on_at_another_port_without_a_word_counts_on() {
+    let mut pair = Pair::with_two_sockets();
+    connection(&mut pair, 1, 1);
+    pair.turns_to(1);
+    pair.says(500, (TALK, 9, 2), Some(1));
+    pair.answers(502, 9, 2);
+    let (_, history) = pair.end();
+    assert_eq!(history.resends().count(), 1);
 }
 
 #[test]

@@ -12,6 +12,8 @@ use netreel_reel::{
 pub struct Tape {
     name: &'static str,
     writer: ReelWriter<Vec<u8>>,
+    /// The socket that packets are sent and received at.
+    socket: SocketId,
 }
 
 pub fn at(port: u16) -> Endpoint {
@@ -53,11 +55,26 @@ impl Tape {
             ..Header::default()
         };
         let writer = ReelWriter::create(Vec::new(), &header).expect("a reel");
-        Tape { name, writer }
+        Tape {
+            name,
+            writer,
+            socket: SocketId(0),
+        }
+    }
+
+    /// Opens a socket at another port.
+    pub fn opens(&mut self, time: u64, socket: SocketId, port: u16) {
+        let local = at(port);
+        self.push(time, Event::SocketOpened { socket, local });
+    }
+
+    /// What comes is sent and received at this socket.
+    pub fn turns_to(&mut self, socket: SocketId) {
+        self.socket = socket;
     }
 
     pub fn sent(&mut self, time: u64, to: u16, payload: &[u8]) {
-        let (socket, to) = (SocketId(0), at(to));
+        let (socket, to) = (self.socket, at(to));
         let event = Event::Sent {
             socket,
             to,
@@ -67,7 +84,7 @@ impl Tape {
     }
 
     pub fn received(&mut self, time: u64, from: u16, payload: &[u8]) {
-        let (socket, from) = (SocketId(0), at(from));
+        let (socket, from) = (self.socket, at(from));
         let event = Event::Received {
             socket,
             from,

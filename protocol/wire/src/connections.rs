@@ -9,7 +9,7 @@ use crate::context::Context;
 use crate::encode::{Change, EncodeError};
 use crate::facts::PacketFacts;
 use crate::json::{bytes_of_hex, hex};
-use crate::limits::FILE_STEPS_MAX;
+use crate::limits::{FILE_STEPS_MAX, PACKET_STEPS};
 use crate::state::{ConnectionState, States};
 use crate::wire::{Decoded, Wire};
 
@@ -27,6 +27,8 @@ pub struct Connections<'w> {
     known: BTreeMap<(SocketAddr, SocketAddr), Connection>,
     states: States,
     steps_left: u64,
+    /// So many more with each packet.
+    packet_steps: u64,
     spent: Spent,
 }
 
@@ -86,14 +88,16 @@ impl<'w> Connections<'w> {
             known: BTreeMap::new(),
             states: States::new(States::BYTES_MAX),
             steps_left: FILE_STEPS_MAX,
+            packet_steps: PACKET_STEPS,
             spent: Spent::default(),
         }
     }
 
-    /// The same with less of what there is.
+    /// The same with less of what there is, and no more with each packet.
     pub fn with_limits(mut self, states_bytes_max: usize, steps: u64) -> Connections<'w> {
         self.states = States::new(states_bytes_max);
         self.steps_left = steps;
+        self.packet_steps = 0;
         self
     }
 
@@ -133,6 +137,7 @@ impl<'w> Connections<'w> {
 
     /// Whether the next packet is not read.
     fn is_spent(&mut self) -> bool {
+        self.steps_left = self.steps_left.saturating_add(self.packet_steps);
         let is_spent = self.steps_left == 0;
         self.spent.unread += u64::from(is_spent);
         is_spent

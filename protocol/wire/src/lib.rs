@@ -78,7 +78,7 @@ pub use format::format;
 pub use layers::{Keys, KeysError};
 pub use layout::StreamId;
 pub use lexemes::{Lexeme, LexemeKind, lexemes};
-pub use limits::FILE_STEPS_MAX;
+pub use limits::{FILE_STEPS_MAX, PACKET_STEPS};
 pub use misfits::{Misfit, Misfits};
 pub use outline::{
     FilePlace, Help, HelpKind, ImportPlace, Outline, OutlineFile, Symbol, SymbolId, SymbolKind,

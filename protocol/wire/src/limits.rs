@@ -74,5 +74,8 @@ pub(crate) const STREAM_DEPTH_MAX: u8 = 8;
 /// How many pieces of such a stream may wait for one before them.
 pub(crate) const STREAM_PIECES_MAX: usize = 1024;
 
-/// How many steps the scripts of a wire may take for all packets of a file.
+/// How many steps the scripts of a wire may take for all packets of a file, however few these are.
 pub const FILE_STEPS_MAX: u64 = 5_000_000_000;
+
+/// How many more they may take for each packet: a call, and a little work in it.
+pub const PACKET_STEPS: u64 = 25_000;

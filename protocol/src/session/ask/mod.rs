@@ -2,6 +2,7 @@
 
 pub(super) mod lookup;
 pub(super) mod moments;
+pub(crate) mod ports;
 pub(super) mod reels;
 mod rpc;
 pub(super) mod some;

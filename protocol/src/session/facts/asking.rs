@@ -99,9 +99,10 @@ impl Asking {
         self.steps
     }
 
-    /// So many steps may be taken in all.
+    /// So many steps may be taken in all, and no more with each packet.
     pub fn allow(&mut self, steps: u64) {
         self.checkpoints.budget.steps = steps;
+        self.checkpoints.budget.packet_steps = 0;
     }
 
     /// The place of the next end of a side.
@@ -129,7 +130,9 @@ impl Asking {
         payload: &[u8],
     ) -> &PacketFacts {
         let context = connection.context(side.is_out(raw));
-        if self.steps >= self.checkpoints.budget.steps {
+        let budget = &mut self.checkpoints.budget;
+        budget.steps = budget.steps.saturating_add(budget.packet_steps);
+        if self.steps >= budget.steps {
             self.piece.unread += 1;
             wire.unread_facts(payload, &mut self.facts);
             return &self.facts;

@@ -50,6 +50,7 @@ impl Session {
                 track: (track, known),
                 states: States::new(budget.states),
                 steps_left: budget.steps,
+                packet_steps: budget.packet_steps,
                 facts: PacketFacts::default(),
             };
             let Some(reel) = &known.reel else {
@@ -74,6 +75,8 @@ struct Reading<'a> {
     states: States,
     /// Of the wire's scripts.
     steps_left: u64,
+    /// So many more with each packet.
+    packet_steps: u64,
     facts: PacketFacts,
 }
 
@@ -114,6 +117,7 @@ impl Reading<'_> {
             packets.extend(all.filter(|&packet| wanted(packet)));
         }
         let has_state = self.wire.has_state();
+        self.steps_left = self.steps_left.saturating_add(self.packet_steps);
         if self.steps_left == 0 || packets.is_empty() && !has_state {
             return;
         }

@@ -6,7 +6,7 @@ use std::io;
 
 use netreel_reel::{EventNumber, Reel};
 use netreel_table::{Column, Misfit, Putting, Taking};
-use netreel_wire::{ConnectionState, FILE_STEPS_MAX, PacketFacts, States, Wire};
+use netreel_wire::{ConnectionState, FILE_STEPS_MAX, PACKET_STEPS, PacketFacts, States, Wire};
 
 use crate::session::index::{put_plain, take_plain};
 use crate::session::read::connections::{Connection, payload};
@@ -42,6 +42,8 @@ pub(crate) struct Budget {
     pub states: usize,
     /// How many steps the wire's scripts may take.
     pub steps: u64,
+    /// How many more with each packet.
+    pub packet_steps: u64,
 }
 
 impl Budget {
@@ -49,6 +51,7 @@ impl Budget {
     pub const WHOLE: Budget = Budget {
         states: States::BYTES_MAX,
         steps: FILE_STEPS_MAX,
+        packet_steps: PACKET_STEPS,
     };
 
     /// For each of so many parts of it.
@@ -56,6 +59,7 @@ impl Budget {
         Budget {
             states: self.states / parts.max(1),
             steps: self.steps / parts.max(1) as u64,
+            ..self
         }
     }
 }
@@ -279,6 +283,39 @@ mod tests {
             budget: Budget::WHOLE,
         };
         check(checkpoints, 20);
+    }
+
+    #[test]
+    fn the_work_that_scripts_may_do_grows_with_the_packets() {
+        let wire = "wire w { byte_order = little; bit_order = lsb; root = P; state = S; }
+            state S { length: u32 = 0; }
+            struct P {
+                text: string(rest, latin1);
+                set state.length = lua(\"length\", text);
+            }
+            lua \"\"\" function length(text) return #text end \"\"\"";
+        let wire = Wire::compile("w.wire", wire).unwrap_or_else(|error| panic!("{error}"));
+        let wire = Arc::new(wire);
+        let input = ReelInput {
+            name: "a.reel".to_owned(),
+            reel: Arc::new(reel(200)),
+        };
+        let session = Session::build(vec![input], Some(wire.clone())).expect("a session");
+        let unread = |packet_steps| {
+            let budget = Budget {
+                steps: 100_000,
+                packet_steps,
+                ..Budget::WHOLE
+            };
+            let checkpoints = Checkpoints {
+                packets: 64,
+                bytes_max: usize::MAX,
+                budget,
+            };
+            Told::with_checkpoints(&session.rows, &wire, 1, checkpoints).unread()
+        };
+        assert!(unread(0) > 150, "{} packets", unread(0));
+        assert_eq!(unread(PACKET_STEPS), 0);
     }
 
     #[test]

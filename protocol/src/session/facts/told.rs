@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use netreel_reel::{Event, EventNumber, Record, Reel};
 use netreel_table::{Blobs, Column, Misfit, Putting, Taking};
-use netreel_wire::{FILE_STEPS_MAX, MessageFacts, States, Wire};
+use netreel_wire::{MessageFacts, States, Wire};
 
 use super::asking::{Asking, Piece};
 use super::kept::{Budget, Checkpoints, Kept};
@@ -214,7 +214,7 @@ impl Told {
         match self.unread() {
             0 => {}
             unread => sentences.push(format!(
-                "the wire's scripts took all {FILE_STEPS_MAX} steps that they may take for a session: \
+                "the wire's scripts took all steps that they may take for a session: \
                  {unread} packets were not read"
             )),
         }

@@ -1,0 +1,148 @@
+//! Each time that two nodes met: whoever connects anew counts anew.
+//!
+//! Two nodes meet again where one said that it leaves, and then one connects with a message that
+//! would otherwise be a copy of an earlier one; and where they talk between other ports than before,
+//! both ways, and one connects there. Ports that change without such a word are those of a
+//! translation on the way, or of sockets for one way each: counting goes on.
+
+use std::collections::BTreeMap;
+
+use netreel_wire::Role;
+
+use crate::session::{NodeId, PacketId, Ports, Session};
+
+/// Two nodes, the lower one first.
+pub(super) type Pair = (NodeId, NodeId);
+
+/// The pair of a link.
+pub(super) fn pair((from, to): (NodeId, NodeId)) -> Pair {
+    (from.min(to), from.max(to))
+}
+
+/// All meetings of nodes that met more than once.
+#[derive(Default)]
+pub(super) struct Meetings {
+    /// Where two nodes met between several ports.
+    ports: Option<Ports>,
+    pairs: BTreeMap<Pair, Met>,
+}
+
+/// The meetings of two nodes: with which packet each began, in order, and its number.
+#[derive(Default)]
+struct Met {
+    all: Vec<(PacketId, u16)>,
+    /// The same between two ports, the lower node's first.
+    between: BTreeMap<(u16, u16), Vec<(PacketId, u16)>>,
+}
+
+/// What passed between two ports.
+struct Talk {
+    first: PacketId,
+    /// Whether there are packets from the lower node to the higher one, and back.
+    ways: [bool; 2],
+    connects: bool,
+}
+
+impl Meetings {
+    /// The meetings that ports tell.
+    pub fn between_ports(session: &Session) -> Meetings {
+        let kinds = session.wire.as_ref().map_or(&[][..], |wire| wire.kinds());
+        if !kinds.iter().any(|kind| kind.role == Role::Connect) || !session.has_several_ports() {
+            return Meetings::default();
+        }
+        let ports = Ports::new(session);
+        let mut talks: BTreeMap<Pair, BTreeMap<(u16, u16), Talk>> = BTreeMap::new();
+        for packet in (0..session.packet_count()).map(|place| PacketId(place as u32)) {
+            let (Some(link), Some(between)) = (session.link(packet), ports.of(session, packet))
+            else {
+                continue;
+            };
+            let talks = talks.entry(pair(link)).or_default();
+            let talk = talks.entry(ordered(link, between)).or_insert(Talk {
+                first: packet,
+                ways: [false; 2],
+                connects: false,
+            });
+            talk.ways[usize::from(link.0 > link.1)] = true;
+            if !talk.connects
+                && let Some((.., messages)) = session.spoken(packet)
+            {
+                let mut roles = messages.map(|(_, facts)| session.role(&facts));
+                talk.connects = roles.any(|role| role == Role::Connect);
+            }
+        }
+        let pairs = talks.into_iter().filter_map(|(pair, talks)| {
+            let first = talks.values().map(|talk| talk.first).min();
+            let talks = talks.into_iter().filter(|(_, talk)| {
+                let is_known = talk.connects || Some(talk.first) == first;
+                talk.ways == [true; 2] && is_known
+            });
+            let mut talks: Vec<((u16, u16), PacketId)> =
+                talks.map(|(ports, talk)| (ports, talk.first)).collect();
+            talks.sort_unstable_by_key(|&(_, first)| first);
+            let mut met = Met::default();
+            for (number, &(ports, first)) in (0..=u16::MAX).zip(&talks) {
+                met.all.push((first, number));
+                met.between.insert(ports, vec![(first, number)]);
+            }
+            (talks.len() > 1).then_some((pair, met))
+        });
+        let pairs: BTreeMap<Pair, Met> = pairs.collect();
+        Meetings {
+            ports: (!pairs.is_empty()).then_some(ports),
+            pairs,
+        }
+    }
+
+    /// Whether no two nodes met more than once.
+    pub fn is_empty(&self) -> bool {
+        self.pairs.is_empty()
+    }
+
+    /// Two nodes meet again with this packet.
+    pub fn again(&mut self, session: &Session, packet: PacketId, link: (NodeId, NodeId)) {
+        let between = self.between(session, packet, link);
+        let met = self.pairs.entry(pair(link)).or_default();
+        let numbers = met.all.iter().map(|&(_, number)| number);
+        let number = numbers.max().unwrap_or(0).saturating_add(1);
+        let place = met.all.partition_point(|&(first, _)| first <= packet);
+        met.all.insert(place, (packet, number));
+        if let Some(own) = between.and_then(|ports| met.between.get_mut(&ports)) {
+            own.push((packet, number));
+        }
+    }
+
+    /// The number of the meeting that a packet is of, from 0 on.
+    pub fn number(&self, session: &Session, packet: PacketId, link: (NodeId, NodeId)) -> u16 {
+        if self.pairs.is_empty() {
+            return 0;
+        }
+        let Some(met) = self.pairs.get(&pair(link)) else {
+            return 0;
+        };
+        let own = self.between(session, packet, link);
+        let own = own.and_then(|ports| met.between.get(&ports));
+        let meetings = own.unwrap_or(&met.all);
+        let after = meetings.partition_point(|&(first, _)| first <= packet);
+        let last = after.checked_sub(1).and_then(|last| meetings.get(last));
+        last.map_or(0, |&(_, number)| number)
+    }
+
+    fn between(
+        &self,
+        session: &Session,
+        packet: PacketId,
+        link: (NodeId, NodeId),
+    ) -> Option<(u16, u16)> {
+        let ports = self.ports.as_ref()?.of(session, packet)?;
+        Some(ordered(link, ports))
+    }
+}
+
+/// The ports of a link's sender and receiver, the lower node's first.
+fn ordered((from, to): (NodeId, NodeId), (left, reached): (u16, u16)) -> (u16, u16) {
+    match from <= to {
+        true => (left, reached),
+        false => (reached, left),
+    }
+}
