@@ -21,19 +21,20 @@ struct Slot {
     tape: AtomicU32,
 }
 
-const NOBODY: Slot = Slot {
-    identity: AtomicU64::new(0),
-    children: AtomicU64::new(0),
-    run: AtomicPtr::new(core::ptr::null_mut()),
-    argument: AtomicPtr::new(core::ptr::null_mut()),
-    tape: AtomicU32::new(0),
-};
+impl Slot {
+    const fn of(identity: u64) -> Slot {
+        Slot {
+            identity: AtomicU64::new(identity),
+            children: AtomicU64::new(0),
+            run: AtomicPtr::new(core::ptr::null_mut()),
+            argument: AtomicPtr::new(core::ptr::null_mut()),
+            tape: AtomicU32::new(0),
+        }
+    }
+}
 
-static MAIN: Slot = Slot {
-    identity: AtomicU64::new(MAIN_THREAD),
-    ..NOBODY
-};
-static SLOTS: [Slot; THREADS_MAX] = [NOBODY; THREADS_MAX];
+static MAIN: Slot = Slot::of(MAIN_THREAD);
+static SLOTS: [Slot; THREADS_MAX] = [const { Slot::of(0) }; THREADS_MAX];
 /// The key of each thread's slot, plus 1; 0 before it was made.
 static KEY: AtomicU32 = AtomicU32::new(0);
 

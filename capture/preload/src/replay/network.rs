@@ -151,10 +151,7 @@ pub unsafe fn sends_cut(out: &Outgoing, size: usize) -> isize {
 ///
 /// # Safety
 /// As [`sends`]; the messages are the program's own.
-pub unsafe fn sends_many<'a>(
-    messages: &'a mut [MMsgHdr],
-    outgoing: impl Fn(&MMsgHdr) -> Outgoing,
-) -> i32 {
+pub unsafe fn sends_many(messages: &mut [MMsgHdr], outgoing: impl Fn(&MMsgHdr) -> Outgoing) -> i32 {
     let (mut done, mut whole) = (0, true);
     for message in messages.iter_mut() {
         let out = outgoing(message);
