@@ -13,6 +13,7 @@ fn main() {
         "reel/src/body.rs",
         "reel/src/call.rs",
         "reel/src/ring.rs",
+        "reel/src/tape.rs",
     ];
     for source in sources {
         println!("cargo::rerun-if-changed={source}");

@@ -1,6 +1,7 @@
 //! What can be asked on the command line.
 
 mod events;
+mod program;
 mod sit;
 mod state;
 mod stats;
@@ -9,6 +10,7 @@ mod why;
 mod wire;
 
 pub use events::Events;
+pub use program::Program;
 pub use sit::Sit;
 pub use state::State;
 pub use stats::{Stats, StatsBy};
@@ -124,7 +126,7 @@ pub struct Demo {
 }
 
 /// Seconds, 0 for never.
-fn seconds_or_never(text: &str) -> Result<f64, String> {
+pub(crate) fn seconds_or_never(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(seconds) if (0.0..=86_400.0).contains(&seconds) => Ok(seconds),
         _ => Err("write seconds from 0 to 86400".to_owned()),
@@ -413,6 +415,8 @@ pub struct Replay {
     pub set: Vec<String>,
     #[command(flatten)]
     pub together: Together,
+    #[command(flatten)]
+    pub program: Program,
 }
 
 #[derive(Debug, Args)]

@@ -5,6 +5,7 @@ mod breaks;
 mod compared;
 mod engine;
 mod known;
+mod program;
 mod sit;
 mod sitting;
 mod states;
@@ -33,6 +34,9 @@ use engine::Engine;
 pub const ENGINE: &str = "boxes";
 
 pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
+    if !arguments.program.command.is_empty() {
+        return program::run(arguments, out);
+    }
     if arguments.sit.asked() {
         return sit::run(arguments, out);
     }

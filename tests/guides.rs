@@ -112,6 +112,13 @@ fn a_program_that_cannot_be_changed() {
 }
 
 #[test]
+fn a_recorded_program_again() {
+    if has("python3") {
+        check("replay-a-program.md");
+    }
+}
+
+#[test]
 fn a_console() {
     if has("python3") {
         check("console.md");

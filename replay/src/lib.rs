@@ -4,12 +4,14 @@
 //! clock reads and random draws in the recorded order and compares every send with the reel. The
 //! outcome is exact, or the first [`Divergence`](netreel_transport::Divergence), which
 //! [`explain`] decodes to the field. [`together`] plays all nodes of a session at once, and goes on
-//! where they do something else.
+//! where they do something else. [`program`] makes of an unmodified program's reel what the program
+//! is answered when it is started again.
 
 mod checkpoints;
 mod cursor;
 mod difference;
 mod driver;
+pub mod program;
 mod replayable;
 mod states;
 mod stepper;

@@ -106,7 +106,7 @@ fn never(reel: &Reel, says_socket: bool) -> Vec<String> {
 
 /// What is missing between the first event and the last, a sentence each: nothing behind it can be
 /// replayed without a snapshot.
-fn holes(reel: &Reel, found: &Found) -> Vec<String> {
+pub(crate) fn holes(reel: &Reel, found: &Found) -> Vec<String> {
     let mut missing = Vec::new();
     let count = |kind: EventKind| reel.counts().get(&kind).copied().unwrap_or(0);
     if count(EventKind::Dropped) > 0 {

@@ -7,15 +7,18 @@ use core::ffi::c_void;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use crate::bell::Bell;
+use crate::body::{self, EventKind};
+use crate::call::CallId;
 use crate::environment::recorder_path;
 use crate::hello::{
-    HELLO_MAGIC, Hello, KIND_ATTACH, KIND_MORE, KIND_SEGMENTS, KIND_TRIPWIRE, KIND_UNMAPPED,
-    Welcome,
+    HELLO_MAGIC, Hello, KIND_ATTACH, KIND_MORE, KIND_SEGMENTS, KIND_TRIPWIRE, KIND_UNMAPPED, MUTED,
+    REPLAYED, Welcome,
 };
+use crate::replay;
 use crate::ring::{RING_PAGE, RingControl, RingHead, RingMemory, RingWriter};
 use crate::sys::{self, IoVec, MsgHdr, nr};
 use crate::thread::{THREAD_AT, Thread, now};
-use crate::tripwire;
+use crate::{threads, tripwire};
 
 /// What a forked child must not inherit: the kernel gives it zeros instead.
 #[repr(C)]
@@ -146,6 +149,7 @@ fn attach(forked: bool) -> Option<u32> {
     } else {
         REFUSED
     };
+    replay::off();
     PHASE.store(phase, Ordering::Release);
     if forked {
         forks();
@@ -188,6 +192,9 @@ fn try_attach(forked: bool) -> Option<()> {
     ASK_AGAIN.store(0, Ordering::Relaxed);
     let kind = KIND_ATTACH;
     let (welcome, fd, bell) = ask(kind, u32::from(forked))?;
+    if matches!(welcome.accepted, REPLAYED | MUTED) {
+        return replayed(&welcome, fd);
+    }
     let rings = (welcome.rings as usize).min(RINGS_MAX);
     let capacity = welcome.capacity as usize;
     let length = RING_PAGE + rings * (RING_PAGE + capacity);
@@ -221,11 +228,65 @@ fn try_attach(forked: bool) -> Option<()> {
         }
         KEY.store(key + 1, Ordering::Relaxed);
     }
+    if threads::prepare().is_none() {
+        return unmapped(sys::EAGAIN as u32);
+    }
     if !forked && welcome.tripwire != 0 {
         tripwire::set(|listener| {
             let _ = tell(KIND_TRIPWIRE, 0, listener);
         });
     }
+    Some(())
+}
+
+/// Where a tape is mapped, if there is room: out of the way of what the recorded program had mapped.
+const TAPE_HINT: usize = 0x2000_0000_0000;
+
+/// This process is to be answered from a tape. Takes the same room in memory as recording does, so
+/// that whatever the program maps lies where it lay.
+#[cold]
+fn replayed(welcome: &Welcome, fd: i32) -> Option<()> {
+    let length = RING_PAGE + welcome.rings as usize * (RING_PAGE + welcome.capacity as usize);
+    let reserve = |length: usize| {
+        let kind = sys::MAP_PRIVATE_ANONYMOUS | sys::MAP_NORESERVE;
+        let arguments = [0, length, sys::PROT_READ_WRITE, kind, usize::MAX, 0];
+        // SAFETY: a new mapping where the kernel finds room.
+        let base = unsafe { sys::syscall(nr::MMAP, arguments) };
+        (base > 0).then_some(base as *mut u8)
+    };
+    // Zeros: nothing is pushed there.
+    CONTROL.store(reserve(length)?.cast(), Ordering::Relaxed);
+    let _bell = reserve(RING_PAGE)?;
+    PID.store(sys::process(), Ordering::Relaxed);
+    let key = KEY.load(Ordering::Relaxed);
+    if key == 0 {
+        let mut key = 0;
+        // SAFETY: a place for the key.
+        if unsafe { sys::pthread_key_create(&raw mut key, None) } == 0 {
+            KEY.store(key + 1, Ordering::Relaxed);
+        }
+    }
+    threads::prepare()?;
+    if welcome.accepted == MUTED {
+        replay::mute();
+        return Some(());
+    }
+    let arguments = [
+        TAPE_HINT,
+        welcome.identity as usize,
+        sys::PROT_READ_WRITE,
+        sys::MAP_SHARED,
+        fd as usize,
+        0,
+    ];
+    // SAFETY: a new mapping where the kernel finds room.
+    let tape = unsafe { sys::syscall(nr::MMAP, arguments) };
+    sys::close(fd);
+    if tape <= 0 {
+        return None;
+    }
+    // SAFETY: the command made it whole before it answered.
+    unsafe { replay::begin(tape as *mut u8) };
     Some(())
 }
 
@@ -311,6 +372,9 @@ fn take(head: *mut RingHead, generation: u32) -> *mut Thread {
         };
         let thread = head.byte_add(THREAD_AT).cast::<Thread>();
         thread.write(Thread::new(generation, RingWriter::new(memory)));
+        let (which, identity) = (body::called(CallId::THREAD, 0), threads::identity());
+        let (writer, kind) = (&mut (*thread).writer, EventKind::Called as u8);
+        writer.push(now(), kind, &which, &identity.to_le_bytes());
         let key = KEY.load(Ordering::Relaxed);
         sys::pthread_setspecific(key.wrapping_sub(1), head.cast());
         thread
@@ -520,6 +584,9 @@ fn receive_welcome(socket: i32) -> Option<(Welcome, i32, Option<i32>)> {
     };
     let whole = received == size_of::<Welcome>() as isize && welcome.magic == HELLO_MAGIC;
     let with_fd = message.control_length >= 20 && control[0] >= 20;
+    if whole && welcome.accepted == MUTED {
+        return Some((welcome, -1, None));
+    }
     if !whole || !with_fd || welcome.accepted == 0 {
         return None;
     }

@@ -6,8 +6,8 @@ use crate::call::CallId;
 use crate::hook::hook;
 use crate::sys::{IoVec, MMsgHdr, MsgHdr, TimeSpec, TimeVal, errno, nr};
 use crate::{
-    clocks, descriptors, others, processes, randomness, receive, sandbox, send, sockets, uring,
-    waits,
+    clocks, descriptors, names, others, processes, randomness, receive, replay, sandbox, send,
+    sockets, uring, waits,
 };
 
 hook! {
@@ -62,20 +62,33 @@ hook! {
                 #[cfg(target_arch = "x86_64")]
                 nr::EPOLL_WAIT => waits::epoll_wait(fd, b as *mut _, c as i32, d as i32) as isize,
                 nr::PPOLL => {
+                    if replay::on() && let Some(ready) = replay::polls(CallId::PPOLL, a as *mut _, b) {
+                        return ready as isize;
+                    }
                     let ready = real(number, a, b, c, d, e, f);
                     waits::after_poll(CallId::PPOLL, a as *const _, b, ready as i32) as isize
                 }
                 nr::PSELECT => {
+                    let (asked, nowhere) = ([b as *mut _, c as *mut _, d as *mut _], core::ptr::null_mut());
+                    if replay::on() && let Some(ready) = replay::selects(CallId::PSELECT, fd, asked, nowhere) {
+                        return ready as isize;
+                    }
                     let ready = real(number, a, b, c, d, e, f);
                     let sets = [b as *const _, c as *const _, d as *const _];
                     waits::after_select(CallId::PSELECT, fd, sets, ready as i32) as isize
                 }
                 nr::EPOLL_PWAIT | nr::EPOLL_PWAIT2 => {
+                    if replay::on() && let Some(ready) = replay::epoll(CallId::EPOLL_PWAIT, b as *mut _, c as i32) {
+                        return ready as isize;
+                    }
                     let ready = real(number, a, b, c, d, e, f);
                     waits::after_epoll(CallId::EPOLL_PWAIT, b as *const _, ready as i32) as isize
                 }
                 nr::NANOSLEEP => waits::nanosleep(a as *const TimeSpec, b as *mut TimeSpec) as isize,
                 nr::CLOCK_NANOSLEEP => {
+                    if replay::on() && let Some(result) = replay::slept() {
+                        return waits::with_errno(result) as isize;
+                    }
                     let asked = waits::nanos(c as *const TimeSpec);
                     let result = real(number, a, b, c, d, e, f);
                     waits::slept(asked, if result < 0 { -errno() } else { 0 });
@@ -90,15 +103,20 @@ hook! {
                 nr::PREADV => randomness::preadv64(fd, b as *const IoVec, c as i32, d as i64),
                 nr::GETTIMEOFDAY => {
                     let result = real(number, a, b, c, d, e, f);
-                    clocks::after_gettimeofday(result, a as *const TimeVal);
+                    clocks::after_gettimeofday(result, a as *mut TimeVal);
                     result
                 }
                 #[cfg(target_arch = "x86_64")]
                 nr::TIME => {
                     let result = real(number, a, b, c, d, e, f);
-                    clocks::after_time(result as i64);
-                    result
+                    clocks::after_time(result as i64, a as *mut i64) as isize
                 }
+                nr::GETSOCKNAME => names::getsockname(fd, b as *mut u8, c as *mut u32) as isize,
+                nr::GETPEERNAME => names::getpeername(fd, b as *mut u8, c as *mut u32) as isize,
+                nr::GETSOCKOPT => names::getsockopt(fd, b as i32, c as i32, d as *mut u8, e as *mut u32) as isize,
+                nr::GETPID => processes::getpid() as isize,
+                nr::GETPPID => processes::getppid() as isize,
+                nr::KILL => processes::kill(fd, b as i32) as isize,
                 nr::CLOCK_GETTIME => clocks::clock_gettime(fd, b as *mut TimeSpec) as isize,
                 _ => real(number, a, b, c, d, e, f),
             }

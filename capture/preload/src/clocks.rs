@@ -6,6 +6,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use crate::call::ClockId;
 use crate::hook::hook;
 use crate::push::pushing;
+use crate::replay;
 use crate::sys::{CLOCK_MONOTONIC, TimeSpec, TimeVal};
 use crate::thread::now;
 
@@ -17,8 +18,18 @@ const FRESH_NS: u64 = 100_000_000;
 /// Clocks whose value moves with the monotonic one: real, raw, coarse, boot, alarm, TAI.
 const STEADY: u32 = 0b1011_1111_0001;
 
-/// Pushes that `clock` answered `value`, which it takes from Linux's clock `source`.
-fn told(source: i32, clock: ClockId, value: u64) {
+/// What the program is told where `clock` answers `value`, which it takes from Linux's clock
+/// `source`: in a replay what it was told then, otherwise the same, which is pushed.
+#[inline]
+fn told(source: i32, clock: ClockId, value: u64) -> u64 {
+    if replay::on() {
+        return replay::clock(clock).unwrap_or(value);
+    }
+    push(source, clock, value);
+    value
+}
+
+fn push(source: i32, clock: ClockId, value: u64) {
     let Some(mut pushing) = pushing() else { return };
     if source == CLOCK_MONOTONIC {
         pushing.clock_read(value, clock, value);
@@ -46,27 +57,52 @@ fn told(source: i32, clock: ClockId, value: u64) {
     pushing.clock_read(time, clock, value);
 }
 
-/// Pushes the result of reading the calendar's time in microseconds.
+/// Writes nanoseconds where the program has a time, in a replay.
+fn put(time: &mut TimeSpec, nanos: u64) {
+    if replay::on() {
+        time.seconds = (nanos / 1_000_000_000) as i64;
+        time.nanos = (nanos % 1_000_000_000) as i64;
+    }
+}
+
+/// Tells of reading the calendar's time in microseconds.
 ///
 /// # Safety
 /// `time` is null or leads to a time.
-pub unsafe fn after_gettimeofday(result: isize, time: *const TimeVal) {
+pub unsafe fn after_gettimeofday(result: isize, time: *mut TimeVal) {
     // SAFETY: the caller vouches for it.
-    if let Some(time) = unsafe { time.as_ref() }.filter(|_| result == 0) {
+    if let Some(time) = unsafe { time.as_mut() }.filter(|_| result == 0) {
         let value = (time.seconds as u64)
             .wrapping_mul(1_000_000)
             .wrapping_add(time.micros as u64)
             .wrapping_mul(1_000);
-        told(0, ClockId::GETTIMEOFDAY, value);
+        let told = told(0, ClockId::GETTIMEOFDAY, value) / 1_000;
+        if replay::on() {
+            time.seconds = (told / 1_000_000) as i64;
+            time.micros = (told % 1_000_000) as i64;
+        }
     }
 }
 
-/// Pushes the result of reading the calendar's time in seconds.
-pub fn after_time(result: i64) {
-    if result != -1 {
-        let value = (result as u64).wrapping_mul(1_000_000_000);
-        told(0, ClockId::TIME, value);
+/// Tells of reading the calendar's time in seconds; what the program is told.
+///
+/// # Safety
+/// `place` is null or leads to the seconds.
+pub unsafe fn after_time(result: i64, place: *mut i64) -> i64 {
+    if result == -1 {
+        return result;
     }
+    let value = (result as u64).wrapping_mul(1_000_000_000);
+    let told = told(0, ClockId::TIME, value);
+    if !replay::on() {
+        return result;
+    }
+    let told = (told / 1_000_000_000) as i64;
+    // SAFETY: the caller vouches for it.
+    if let Some(place) = unsafe { place.as_mut() } {
+        *place = told;
+    }
+    told
 }
 
 hook! {
@@ -74,10 +110,10 @@ hook! {
         // SAFETY: as the program vouches for its own call.
         unsafe {
             let result = real(clock, time);
-            if result == 0 && let Some(time) = time.as_ref() {
+            if result == 0 && let Some(time) = time.as_mut() {
                 // Clocks of processes and descriptors have negative numbers.
                 let id = ClockId(u8::try_from(clock).map_or(127, |id| id.min(127)));
-                told(clock, id, time.in_nanos());
+                put(time, told(clock, id, time.in_nanos()));
             }
             result
         }
@@ -95,9 +131,7 @@ hook! {
     fn time[real](place: *mut i64) -> i64 {
         // SAFETY: as the program vouches for its own call.
         unsafe {
-            let result = real(place);
-            after_time(result);
-            result
+            after_time(real(place), place)
         }
     }
 
@@ -105,8 +139,8 @@ hook! {
         // SAFETY: as the program vouches for its own call.
         unsafe {
             let result = real(time, base);
-            if result != 0 && let Some(time) = time.as_ref() {
-                told(0, ClockId::REALTIME, time.in_nanos());
+            if result != 0 && let Some(time) = time.as_mut() {
+                put(time, told(0, ClockId::REALTIME, time.in_nanos()));
             }
             result
         }
@@ -116,7 +150,7 @@ hook! {
         // SAFETY: asks for a number.
         let result = unsafe { real() };
         // Processor time in microseconds.
-        told(2, ClockId(2), (result as u64).wrapping_mul(1_000));
-        result
+        let told = told(2, ClockId(2), (result as u64).wrapping_mul(1_000));
+        if replay::on() { (told / 1_000) as i64 } else { result }
     }
 }

@@ -8,7 +8,9 @@ use crate::endpoint::Endpoint;
 use crate::hook::{Onward, Real, hook, passing};
 use crate::objects::Function;
 use crate::push::pushing;
+use crate::replay::{self, Did};
 use crate::sockets;
+use crate::streams::fileno;
 use crate::sys::{self, errno, set_errno};
 
 /// Pushes the result of a call on a UDP socket. Leaves `errno` as it is.
@@ -26,6 +28,49 @@ fn tell(fd: i32, call: CallId, result: i32, details: &[&[u8]]) {
         }
     }
     set_errno(code);
+}
+
+/// The recorded result of a call on a UDP socket; `None`: it is not replayed.
+#[inline]
+fn replayed(fd: i32, call: CallId) -> Option<i32> {
+    if !replay::on() {
+        return None;
+    }
+    let socket = sockets::udp(fd)?;
+    let did = Did::on_socket(call, fd, socket);
+    match replay::call_with_errno(did) {
+        Some(result) => Some(result),
+        None if replay::is_muted() => None,
+        None => replay::stray(did),
+    }
+}
+
+/// The same for `ioctl`, with the number that it answers.
+///
+/// # Safety
+/// `argument` is as the request wants it.
+unsafe fn replayed_ioctl(
+    fd: i32,
+    request: u64,
+    argument: *mut i32,
+    real: impl FnOnce() -> i32,
+) -> Option<i32> {
+    const FIONREAD: u64 = 0x541b;
+    let socket = sockets::udp(fd).filter(|_| !replay::is_muted())?;
+    let did = Did::on_socket(CallId::IOCTL, fd, socket);
+    if request != FIONREAD {
+        // It may steer the descriptor itself, or tell of the machine.
+        real();
+    }
+    let Some((result, details)) = replay::told(did) else {
+        replay::stray(did)
+    };
+    let answer = details.get(10..14).and_then(|four| four.first_chunk::<4>());
+    // SAFETY: the caller vouches for it.
+    if let (FIONREAD, Some(answer), Some(place)) = (request, answer, unsafe { argument.as_mut() }) {
+        *place = i32::from_le_bytes(*answer);
+    }
+    Some(result)
 }
 
 fn quietly(run: impl FnOnce()) {
@@ -122,6 +167,12 @@ hook! {
     fn socket[real](domain: i32, kind: i32, protocol: i32) -> i32 {
         // SAFETY: as the program vouches for its own call.
         let fd = unsafe { real(domain, kind, protocol) };
+        if fd >= 0 && attach::generation().is_some() && replay::on() {
+            let code = errno();
+            let fd = replay::has_made(fd, sockets::is_udp(fd));
+            set_errno(code);
+            return fd;
+        }
         if fd >= 0 {
             quietly(|| sockets::made(fd, sockets::is_udp_by(domain, kind, protocol)));
         }
@@ -129,6 +180,9 @@ hook! {
     }
 
     fn bind[real](fd: i32, address: *const u8, length: u32) -> i32 {
+        if let Some(result) = replayed(fd, CallId::BIND) {
+            return result;
+        }
         // SAFETY: as the program vouches for its own call.
         let result = unsafe { real(fd, address, length) };
         tell(fd, CallId::BIND, result, &[]);
@@ -136,6 +190,16 @@ hook! {
     }
 
     fn connect[real](fd: i32, address: *const u8, length: u32) -> i32 {
+        if replay::on() {
+            // SAFETY: as the program vouches for its own call.
+            let peer = unsafe { Endpoint::from_pointer(address, length) };
+            if let Some(socket) = sockets::udp(fd) {
+                return replay::connects(fd, socket, peer.as_ref());
+            }
+            if peer.is_some() {
+                return replay::refuses();
+            }
+        }
         // SAFETY: as the program vouches for its own call.
         let (result, peer) = unsafe {
             (real(fd, address, length), Endpoint::from_pointer(address, length))
@@ -153,6 +217,9 @@ hook! {
     }
 
     fn shutdown[real](fd: i32, how: i32) -> i32 {
+        if let Some(result) = replayed(fd, CallId::SHUTDOWN) {
+            return result;
+        }
         // SAFETY: as the program vouches for its own call.
         let result = unsafe { real(fd, how) };
         tell(fd, CallId::SHUTDOWN, result, &[&how.to_le_bytes()]);
@@ -162,13 +229,16 @@ hook! {
     fn setsockopt[real](fd: i32, level: i32, name: i32, value: *const u8, length: u32) -> i32 {
         // SAFETY: as the program vouches for its own call.
         unsafe {
-            let result = real(fd, level, name, value, length);
+            let told = replayed(fd, CallId::SET_OPTION);
+            let result = told.unwrap_or_else(|| real(fd, level, name, value, length));
             let value = if value.is_null() {
                 &[]
             } else {
                 core::slice::from_raw_parts(value, length.min(64) as usize)
             };
-            tell(fd, CallId::SET_OPTION, result, &[&level.to_le_bytes(), &name.to_le_bytes(), value]);
+            if told.is_none() {
+                tell(fd, CallId::SET_OPTION, result, &[&level.to_le_bytes(), &name.to_le_bytes(), value]);
+            }
             if level == sys::SOL_UDP && result == 0
                 && let (Some(value), Some(socket)) = (value.first_chunk(), sockets::udp(fd))
             {
@@ -187,6 +257,9 @@ hook! {
     fn ioctl[real](fd: i32, request: u64, argument: *mut i32) -> i32 {
         // SAFETY: as the program vouches for its own call.
         unsafe {
+            if replay::on() && let Some(result) = replayed_ioctl(fd, request, argument, || real(fd, request, argument)) {
+                return result;
+            }
             let result = real(fd, request, argument);
             if sockets::udp(fd).is_some() {
                 // FIONREAD and FIONBIO have an integer there; of others the request says enough.
@@ -224,7 +297,7 @@ hook! {
     fn fclose[real](stream: *mut c_void) -> i32 {
         // SAFETY: as the program vouches for its own call.
         unsafe {
-            let fd = if stream.is_null() { -1 } else { sys::fileno(stream) };
+            let fd = if stream.is_null() { -1 } else { fileno(stream) };
             quietly(|| sockets::closing(fd));
             let result = real(stream);
             sockets::closed(fd);

@@ -33,16 +33,31 @@ pub struct Hello {
     pub identity: u64,
 }
 
-/// From the recorder; the ring file comes with it where `accepted` is 1.
+/// [`Welcome::accepted`]: nothing of the process is recorded.
+#[allow(dead_code)]
+pub const REFUSED: u32 = 0;
+/// The ring file comes with it.
+#[allow(dead_code)]
+pub const ACCEPTED: u32 = 1;
+/// The process is replayed; the tape comes with it.
+#[allow(dead_code)]
+pub const REPLAYED: u32 = 2;
+/// The process was started by one that is replayed, and may send nothing.
+#[allow(dead_code)]
+pub const MUTED: u32 = 3;
+
+/// From the recorder.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Welcome {
     pub magic: u32,
+    /// [`REFUSED`] and the others.
     pub accepted: u32,
     /// How many rings the file has; for one more ring, its index.
     pub rings: u32,
     /// The length of each ring's data in bytes.
     pub capacity: u32,
+    /// Of the reel; for a replay the length of the tape in bytes.
     pub identity: u64,
     /// 1: a full ring drops at once instead of waiting.
     pub drop_when_full: u32,

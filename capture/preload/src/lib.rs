@@ -23,6 +23,9 @@ mod call;
 #[allow(dead_code)]
 #[path = "../../reel/src/ring.rs"]
 mod ring;
+#[allow(dead_code)]
+#[path = "../../reel/src/tape.rs"]
+mod tape;
 
 mod attach;
 mod by_number;
@@ -35,18 +38,23 @@ mod hello;
 mod hook;
 mod joined;
 mod lookups;
+mod names;
 mod objects;
 mod others;
 mod processes;
 mod push;
 mod randomness;
 mod receive;
+mod replay;
 mod sandbox;
 mod send;
+mod signals;
 mod sockets;
+mod streams;
 mod sys;
 mod taken;
 mod thread;
+mod threads;
 mod tripwire;
 mod twins;
 mod uring;
@@ -81,6 +89,7 @@ extern "C" fn start() {
 /// Pushes the last state of the receive buffers, after the program's `main`.
 extern "C" fn end() {
     sockets::push_receive_queues();
+    processes::ends();
 }
 
 #[used]

@@ -12,8 +12,8 @@ use crate::objects::{Function, Place, View};
 use crate::sockets;
 use crate::sys::{RTLD_NEXT, errno, set_errno};
 use crate::{
-    by_number, clocks, descriptors, exec_list, others, processes, randomness, receive, sandbox,
-    send, twins, uring, waits,
+    by_number, clocks, descriptors, exec_list, names, others, processes, randomness, receive,
+    sandbox, send, signals, streams, threads, twins, uring, waits,
 };
 
 static HOOKED: &[Hooked] = &[
@@ -45,6 +45,10 @@ fn hook_of(name: &CStr) -> Option<*mut c_void> {
         randomness::HOOKED,
         sandbox::HOOKED,
         processes::HOOKED,
+        names::HOOKED,
+        signals::HOOKED,
+        streams::HOOKED,
+        threads::HOOKED,
         HOOKED,
     ];
     let mut all = lists.into_iter().flatten();

@@ -6,6 +6,7 @@ use crate::attach;
 use crate::call::CallId;
 use crate::hook::hook;
 use crate::push::pushing;
+use crate::replay::{self, Did};
 use crate::sys::{self, environ, errno, nr, set_errno};
 
 /// Whether the environment of a new program no longer names the recorder.
@@ -78,6 +79,9 @@ unsafe fn becomes(
     list: impl Fn() -> *const *const c_char,
     run: impl FnOnce() -> i32,
 ) -> i32 {
+    if !attach::is_borrowed() {
+        starts_none(CallId::EXEC);
+    }
     // SAFETY: the caller vouches for it.
     unsafe {
         starts(CallId::EXEC, 0, path, list());
@@ -111,6 +115,25 @@ unsafe fn spawned(
 
 const AT_SYSINFO_EHDR: u64 = 33;
 
+/// Pushes that the program ends by itself, after its `main`.
+pub fn ends() {
+    if replay::on() {
+        replay::ends();
+    } else if attach::generation().is_some()
+        && let Some(mut pushing) = pushing()
+    {
+        pushing.called(CallId::END, 0, &[]);
+    }
+}
+
+/// In a replay no thread that is replayed starts another process: those are refused beforehand.
+fn starts_none(call: CallId) {
+    if replay::on() {
+        // Parts from the recording.
+        let _ = replay::call(Did::called(call, -1));
+    }
+}
+
 hook! {
     fn getauxval[real](kind: u64) -> u64 {
         if kind == AT_SYSINFO_EHDR
@@ -124,8 +147,12 @@ hook! {
 
     fn fork[real]() -> i32 {
         attach::forks();
+        starts_none(CallId::FORK);
         // SAFETY: no argument.
         let child = unsafe { real() };
+        if child == 0 {
+            replay::forked();
+        }
         if child > 0 {
             let code = errno();
             if let Some(mut pushing) = pushing() {
@@ -162,6 +189,7 @@ hook! {
     fn posix_spawn[real](child: *mut i32, path: *const c_char, actions: *const c_void, attributes: *const c_void, arguments: *const *const c_char, list: *const *const c_char) -> i32 {
         // SAFETY: as the program vouches for its own call.
         unsafe {
+            starts_none(CallId::SPAWN);
             let result = real(child, path, actions, attributes, arguments, list);
             spawned(child, path, list, result)
         }
@@ -170,8 +198,34 @@ hook! {
     fn posix_spawnp[real](child: *mut i32, path: *const c_char, actions: *const c_void, attributes: *const c_void, arguments: *const *const c_char, list: *const *const c_char) -> i32 {
         // SAFETY: as the program vouches for its own call.
         unsafe {
+            starts_none(CallId::SPAWN);
             let result = real(child, path, actions, attributes, arguments, list);
             spawned(child, path, list, result)
         }
+    }
+
+    fn getpid[real]() -> i32 {
+        // SAFETY: asks for a number.
+        let result = unsafe { real() };
+        replay::processes().map_or(result, |(this, _)| this as i32)
+    }
+
+    fn clock_getcpuclockid[real](process: i32, clock: *mut i32) -> i32 {
+        let this = replay::processes().filter(|(this, _)| *this as i32 == process);
+        // SAFETY: as the program vouches for its own call.
+        unsafe { real(this.map_or(process, |_| 0), clock) }
+    }
+
+    fn getppid[real]() -> i32 {
+        // SAFETY: asks for a number.
+        let result = unsafe { real() };
+        replay::processes().map_or(result, |(_, parent)| parent as i32)
+    }
+
+    fn kill[real](process: i32, signal: i32) -> i32 {
+        let this = replay::processes().filter(|(this, _)| *this as i32 == process);
+        let process = this.map_or(process, |_| sys::process() as i32);
+        // SAFETY: as the program vouches for its own call.
+        unsafe { real(process, signal) }
     }
 }

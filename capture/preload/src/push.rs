@@ -33,20 +33,39 @@ impl Drop for Pushing {
 /// Starts pushing; `None` where nothing is recorded now.
 #[inline]
 pub fn pushing() -> Option<Pushing> {
+    lend(true)
+}
+
+/// The same for what may be missing where a signal came in the middle of a push: nothing is
+/// counted as dropped for it.
+pub fn pushing_unless_busy() -> Option<Pushing> {
+    lend(false)
+}
+
+#[inline]
+fn lend(counts: bool) -> Option<Pushing> {
     let generation = attach::generation()?;
     let state = attach::control().gate.0.state.load(Ordering::Relaxed);
     if !matches!(state, ON | FULL) {
         return None;
     }
     let Some(thread) = attach::thread(generation) else {
-        attach::control().ringless.0.fetch_add(1, Ordering::Relaxed);
+        let count = u64::from(counts);
+        attach::control()
+            .ringless
+            .0
+            .fetch_add(count, Ordering::Relaxed);
         return None;
     };
     // SAFETY: memory of this thread; `busy` keeps a signal handler from using it at the same time.
     let state = unsafe { &mut *thread };
     if state.busy {
         // A signal handler came in the middle of a push.
-        attach::control().ringless.0.fetch_add(1, Ordering::Relaxed);
+        let count = u64::from(counts);
+        attach::control()
+            .ringless
+            .0
+            .fetch_add(count, Ordering::Relaxed);
         return None;
     }
     state.busy = true;

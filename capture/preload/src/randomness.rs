@@ -5,6 +5,7 @@ use core::ffi::{CStr, c_char, c_void};
 use crate::call::CallId;
 use crate::hook::{Real, hook};
 use crate::push::pushing;
+use crate::replay::{self, Did};
 use crate::sockets;
 use crate::sys::{IoVec, errno, set_errno};
 use crate::vectors::Vectors;
@@ -18,18 +19,24 @@ const ARC4RANDOM: u8 = 3;
 ///
 /// # Safety
 /// `bytes` leads to `result` bytes where that is positive.
-unsafe fn given(source: u8, bytes: *const u8, result: isize) {
+unsafe fn given(source: u8, bytes: *const u8, result: isize) -> isize {
     let part = IoVec::new(bytes, usize::try_from(result).unwrap_or(0));
     // SAFETY: the caller vouches for it.
-    unsafe { given_parts(source, &raw const part, 1, result) };
+    unsafe { given_parts(source, &raw const part, 1, result) }
 }
 
 /// The same where they lie in several places.
 ///
 /// # Safety
 /// `iov` leads to `count` buffers, with `result` bytes where that is positive.
-unsafe fn given_parts(source: u8, iov: *const IoVec, count: usize, result: isize) {
+unsafe fn given_parts(source: u8, iov: *const IoVec, count: usize, result: isize) -> isize {
     let code = errno();
+    if replay::on() {
+        let did = Did::called(CallId::RANDOM, -1);
+        // SAFETY: the caller vouches for it; the program's buffers are its own to be written to.
+        let filled = unsafe { replay::fill(did, iov, count, 1) };
+        return filled.unwrap_or(result);
+    }
     if let Some(mut pushing) = pushing() {
         match usize::try_from(result) {
             // SAFETY: the caller vouches for it.
@@ -42,6 +49,40 @@ unsafe fn given_parts(source: u8, iov: *const IoVec, count: usize, result: isize
         }
     }
     set_errno(code);
+    result
+}
+
+/// Reads the standard input by `real`, and pushes what came, or takes it out of a replay. `None`:
+/// the descriptor is a UDP socket or a source of randomness.
+///
+/// # Safety
+/// `buffer` has room for `length` bytes.
+#[cold]
+pub unsafe fn input(buffer: *mut u8, length: usize, real: impl FnOnce() -> isize) -> Option<isize> {
+    if sockets::udp(0).is_some() || sockets::is_random_source(0) {
+        return None;
+    }
+    let whole = IoVec::new(buffer, length);
+    if replay::on() {
+        let did = Did::called(CallId::INPUT, 0);
+        // SAFETY: the caller vouches for it.
+        let filled = unsafe { replay::fill(did, &raw const whole, 1, 1) };
+        return Some(filled.unwrap_or_else(real));
+    }
+    let result = real();
+    let code = errno();
+    if let Some(mut pushing) = pushing() {
+        match usize::try_from(result) {
+            // SAFETY: the call has filled so many bytes.
+            Ok(length) => unsafe {
+                let mut bytes = Vectors::new(&raw const whole, 1);
+                pushing.called_with(CallId::INPUT, length as i32, 0, &mut bytes, length);
+            },
+            Err(_) => pushing.called(CallId::INPUT, -code, &[&[0]]),
+        }
+    }
+    set_errno(code);
+    Some(result)
 }
 
 /// After a read of any descriptor: pushes the bytes if they are random. Returns `result`.
@@ -52,7 +93,7 @@ unsafe fn given_parts(source: u8, iov: *const IoVec, count: usize, result: isize
 pub unsafe fn after_read(fd: i32, buffer: *const u8, result: isize) -> isize {
     if sockets::is_random_source(fd) {
         // SAFETY: the caller vouches for it.
-        unsafe { given(DEVICE, buffer, result) };
+        return unsafe { given(DEVICE, buffer, result) };
     }
     result
 }
@@ -65,7 +106,7 @@ pub unsafe fn after_read(fd: i32, buffer: *const u8, result: isize) -> isize {
 pub unsafe fn after_read_parts(fd: i32, iov: *const IoVec, count: i32, result: isize) -> isize {
     if sockets::is_random_source(fd) {
         // SAFETY: the caller vouches for it.
-        unsafe { given_parts(DEVICE, iov, usize::try_from(count).unwrap_or(0), result) };
+        return unsafe { given_parts(DEVICE, iov, usize::try_from(count).unwrap_or(0), result) };
     }
     result
 }
@@ -90,8 +131,7 @@ hook! {
         // SAFETY: as the program vouches for its own call.
         unsafe {
             let result = real(buffer, length, flags);
-            given(GETRANDOM, buffer.cast(), result);
-            result
+            given(GETRANDOM, buffer.cast(), result)
         }
     }
 
@@ -100,16 +140,17 @@ hook! {
         unsafe {
             let result = real(buffer, length);
             let got = if result == 0 { length as isize } else { -1 };
-            given(GETENTROPY, buffer.cast(), got);
-            result
+            let got = given(GETENTROPY, buffer.cast(), got);
+            if got < 0 { -1 } else { 0 }
         }
     }
 
     fn arc4random[real]() -> u32 {
         // SAFETY: asks for a number.
         unsafe {
-            let result = real();
-            given(ARC4RANDOM, (&raw const result).cast(), 4);
+            let mut result = real();
+            let bytes = (&raw mut result).cast_const();
+            given(ARC4RANDOM, bytes.cast(), 4);
             result
         }
     }
@@ -117,8 +158,9 @@ hook! {
     fn arc4random_uniform[real](bound: u32) -> u32 {
         // SAFETY: asks for a number.
         unsafe {
-            let result = real(bound);
-            given(ARC4RANDOM, (&raw const result).cast(), 4);
+            let mut result = real(bound);
+            let bytes = (&raw mut result).cast_const();
+            given(ARC4RANDOM, bytes.cast(), 4);
             result
         }
     }

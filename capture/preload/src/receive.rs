@@ -2,9 +2,12 @@
 
 use core::ffi::c_void;
 
+use crate::call::CallId;
 use crate::hook::{Real, hook};
 use crate::joined::{self, NOWHERE};
+use crate::push::pushing;
 use crate::randomness;
+use crate::replay;
 use crate::sockets;
 use crate::sys::{self, IoVec, MMsgHdr, MsgHdr, TimeSpec, errno};
 use crate::taken::{Taken, UNJOINED, after, room_for, taken_by};
@@ -41,6 +44,30 @@ unsafe fn after_one(
         };
         after(fd, &taken, result);
     }
+}
+
+/// Takes a packet out of a replay.
+///
+/// # Safety
+/// `list` leads to `count` buffers, the address to nothing or to as many bytes as its length says.
+unsafe fn replayed(
+    fd: i32,
+    socket: u16,
+    (list, count): (*const IoVec, usize),
+    flags: i32,
+    (name, name_length): (*mut u8, *mut u32),
+) -> isize {
+    let place = replay::Place {
+        fd,
+        socket,
+        list,
+        count,
+        name,
+        name_length,
+        flags,
+    };
+    // SAFETY: the caller vouches for it.
+    unsafe { replay::receives(&place) }
 }
 
 /// Where a packet comes from, for a program that does not ask for it.
@@ -165,6 +192,14 @@ unsafe fn receive_bytes(
     flags: i32,
     plain: impl FnOnce() -> isize,
 ) -> isize {
+    if replay::on()
+        && length <= room
+        && let Some(socket) = sockets::udp(fd)
+    {
+        let iov = IoVec::new(buffer, length);
+        // SAFETY: the caller vouches for it.
+        return unsafe { replayed(fd, socket, (&raw const iov, 1), flags, NOWHERE) };
+    }
     // SAFETY: the caller vouches for it.
     unsafe {
         if length <= room
@@ -199,6 +234,12 @@ unsafe fn receive_from(
         }
         let iov = IoVec::new(buffer, length);
         let place = (address, address_length);
+        if replay::on()
+            && length <= room
+            && let Some(socket) = sockets::udp(fd)
+        {
+            return replayed(fd, socket, (&raw const iov, 1), flags, place);
+        }
         if length <= room
             && let Some(result) = joined::ask_plainly(fd, &raw const iov, 1, flags, place)
         {
@@ -230,6 +271,14 @@ unsafe fn read_parts(
     plain: impl FnOnce() -> isize,
 ) -> isize {
     let nobody = Source::unknown(fd);
+    if replay::on()
+        && let Some(socket) = nobody.socket
+        && sockets::is_still_udp(fd)
+    {
+        let count = usize::try_from(count).unwrap_or(0);
+        // SAFETY: the caller vouches for it.
+        return unsafe { replayed(fd, socket, (iov, count), 0, NOWHERE) };
+    }
     // SAFETY: the caller vouches for it.
     unsafe {
         if flags == 0
@@ -346,6 +395,11 @@ unsafe fn after_many(
         unsafe { after(fd, &none, -1) };
         return;
     };
+    if let Some(socket) = socket.filter(|_| got > 0)
+        && let Some(mut pushing) = pushing()
+    {
+        pushing.called(CallId::BATCH, result, &[&socket.to_le_bytes()]);
+    }
     for (index, message) in messages.iter().take(got).enumerate() {
         let room = rooms.get(index).copied().unwrap_or(0);
         // SAFETY: the caller vouches for it.
@@ -391,6 +445,9 @@ hook! {
         let place = (buffer, length, usize::MAX);
         // SAFETY: as the program vouches for its own call.
         unsafe {
+            if fd == 0 && let Some(result) = randomness::input(buffer, length, || real(fd, buffer, length)) {
+                return result;
+            }
             let result = receive_bytes(fd, place, 0, || real(fd, buffer, length));
             randomness::after_read(fd, buffer, result)
         }
@@ -400,6 +457,9 @@ hook! {
         let place = (buffer, length, room);
         // SAFETY: as the program vouches for its own call.
         unsafe {
+            if fd == 0 && length <= room && let Some(result) = randomness::input(buffer, length, || real(fd, buffer, length, room)) {
+                return result;
+            }
             let result = receive_bytes(fd, place, 0, || real(fd, buffer, length, room));
             randomness::after_read(fd, buffer, result)
         }
@@ -432,6 +492,14 @@ hook! {
             let Some(asked) = message.as_mut() else {
                 return real(fd, message, flags);
             };
+            if replay::on() && let Some(socket) = sockets::udp(fd) {
+                let place = (asked.name, &raw mut asked.name_length);
+                let result = replayed(fd, socket, (asked.iov, asked.iov_count), flags, place);
+                if result >= 0 {
+                    (asked.flags, asked.control_length) = (0, 0);
+                }
+                return result;
+            }
             if asked.control.is_null() && let Some(result) = joined::ask(fd, asked, flags) {
                 return result;
             }
@@ -466,6 +534,9 @@ hook! {
             }
             let list = core::slice::from_raw_parts_mut(messages, count as usize);
             let socket = sockets::udp(fd);
+            if replay::on() && let Some(socket) = socket {
+                return replay::receives_many(fd, socket, list, flags);
+            }
             let many = socket.is_some_and(|socket| !sockets::has_peer(fd, socket));
             let receive = |messages| real(fd, messages, count, flags, timeout);
             let receive_list = |list: &mut [MMsgHdr]| {

@@ -4,6 +4,7 @@ use crate::body::{self, EventKind, SendOutcome};
 use crate::endpoint::Endpoint;
 use crate::hook::hook;
 use crate::push::{Pushing, pushing};
+use crate::replay;
 use crate::sockets;
 use crate::sys::{self, IoVec, MMsgHdr, MsgHdr, errno, set_errno};
 use crate::thread::now;
@@ -62,18 +63,40 @@ impl Outgoing {
     /// As [`send_by`].
     #[inline]
     unsafe fn to(&self, fd: i32, socket: u16) -> Endpoint {
+        // SAFETY: the caller vouches for it.
+        unsafe { self.named(fd) }.unwrap_or_else(|| sockets::peer(fd, socket))
+    }
+
+    /// Where the call says that it goes.
+    ///
+    /// # Safety
+    /// As [`send_by`].
+    #[inline]
+    unsafe fn named(&self, fd: i32) -> Option<Endpoint> {
         let (address, length) = (self.address, self.address_length);
-        if !address.is_null() {
-            // SAFETY: the caller vouches for it.
-            let named = unsafe {
-                Endpoint::from_pointer(address, length)
-                    .or_else(|| sockets::without_family(fd, address, length))
-            };
-            if let Some(named) = named {
-                return named;
-            }
+        if address.is_null() {
+            return None;
         }
-        sockets::peer(fd, socket)
+        // SAFETY: the caller vouches for it.
+        unsafe {
+            Endpoint::from_pointer(address, length)
+                .or_else(|| sockets::without_family(fd, address, length))
+        }
+    }
+
+    /// For a replay.
+    ///
+    /// # Safety
+    /// As [`send_by`].
+    unsafe fn replayed(&self, fd: i32, socket: u16) -> replay::Outgoing {
+        replay::Outgoing {
+            fd,
+            socket,
+            // SAFETY: the caller vouches for it.
+            to: unsafe { self.named(fd) },
+            list: self.iov,
+            count: self.count,
+        }
     }
 
     /// The size into which the kernel cuts it; 0 where it goes as it is.
@@ -116,6 +139,13 @@ unsafe fn send_by(fd: i32, outgoing: &Outgoing, send: impl FnOnce() -> isize) ->
     // SAFETY: the caller vouches for it.
     unsafe {
         let size = outgoing.cut(socket);
+        if replay::on() {
+            let out = outgoing.replayed(fd, socket);
+            return match size {
+                0 => replay::sends(&out),
+                size => replay::sends_cut(&out, size),
+            };
+        }
         if size > 0 {
             return send_cut(fd, socket, outgoing, size, send);
         }
@@ -297,6 +327,9 @@ hook! {
                 let cut = |message: &MMsgHdr| Outgoing::message(&message.header).cut(socket) > 0;
                 let result = if part.iter().any(cut) {
                     send_one_by_one(fd, part, send)
+                } else if replay::on() {
+                    let out = |message: &MMsgHdr| Outgoing::message(&message.header).replayed(fd, socket);
+                    replay::sends_many(part, out)
                 } else {
                     send_part(fd, socket, part, send)
                 };
@@ -383,6 +416,9 @@ unsafe fn send_one_by_one(
                 failed => failed as isize,
             })
         };
+        if replay::on() && taken >= 0 {
+            message.length = taken as u32;
+        }
         if taken < 0 {
             return if done > 0 { done } else { -1 };
         }

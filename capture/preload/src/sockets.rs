@@ -7,6 +7,7 @@ use crate::body::{self, EventKind};
 use crate::call::{CallId, PastId};
 use crate::endpoint::Endpoint;
 use crate::push::{Pushing, pushing};
+use crate::replay;
 use crate::sandbox;
 use crate::sys::{self, nr};
 use crate::thread::now;
@@ -116,6 +117,9 @@ fn set(fd: i32, class: u32) {
 /// A descriptor that was not seen being made: inherited, or passed by somebody.
 #[cold]
 fn classify(fd: i32) -> Option<u16> {
+    if replay::on() && !replay::is_muted() && is_udp(fd) {
+        return replay::is_numbered(fd);
+    }
     let socket = loop {
         let is = is_udp(fd);
         let (class, socket) = if is {
@@ -146,7 +150,8 @@ fn classify(fd: i32) -> Option<u16> {
     Some(socket)
 }
 
-fn is_udp(fd: i32) -> bool {
+/// Whether the kernel says that it is a UDP socket.
+pub fn is_udp(fd: i32) -> bool {
     let is = |name, value| option(fd, sys::SOL_SOCKET, name) == Some(value);
     // A raw socket may name the protocol as well.
     is(sys::SO_PROTOCOL, sys::SOL_UDP) && is(sys::SO_TYPE, sys::SOCK_DGRAM)
@@ -261,6 +266,20 @@ pub fn past(what: PastId) {
     if let Some(mut pushing) = pushing() {
         pushing.called(CallId::PAST, 0, &[&[what.0]]);
     }
+}
+
+/// In a replay: the descriptor is this socket's, as it was in the recording.
+pub fn replayed(fd: i32, socket: u16) {
+    let index = usize::from(socket);
+    let Some(references) = REFERENCES.get(index) else {
+        return;
+    };
+    references.store(1, Ordering::Relaxed);
+    ANNOUNCED[index].store(BOUND, Ordering::Relaxed);
+    CONNECTED[index].store(0, Ordering::Relaxed);
+    cuts(socket, 0);
+    joins_from_now(socket, 0);
+    set(fd, UDP + u32::from(socket));
 }
 
 /// The descriptor is another one than was known: it was closed where no hook sees it.
@@ -446,6 +465,9 @@ pub fn duplicated(from: i32, to: i32) {
     }
     set(to, UDP + u32::from(socket));
     REFERENCES[usize::from(socket)].fetch_add(1, Ordering::Relaxed);
+    if replay::on() {
+        replay::duplicates(from, to, socket);
+    }
     if let Some(mut pushing) = pushing() {
         let (from, to) = (from.to_le_bytes(), to.to_le_bytes());
         pushing.called(CallId::DUP, 0, &[&from, &to, &socket.to_le_bytes()]);
@@ -474,6 +496,9 @@ pub fn closing(fd: i32) {
         return;
     };
     let last = REFERENCES[usize::from(socket)].fetch_sub(1, Ordering::Relaxed) <= 1;
+    if replay::on() {
+        replay::closes(fd, socket);
+    }
     let Some(mut pushing) = pushing() else { return };
     let (fd_bytes, number) = (fd.to_le_bytes(), socket.to_le_bytes());
     if !last {

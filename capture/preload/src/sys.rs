@@ -32,6 +32,7 @@ pub const ENOTSOCK: c_int = 88;
 pub const CLOCK_MONOTONIC: c_int = 1;
 pub const PROT_READ_WRITE: usize = 3;
 pub const MAP_SHARED: usize = 1;
+pub const MAP_NORESERVE: usize = 0x4000;
 pub const MAP_PRIVATE_ANONYMOUS: usize = 0x22;
 pub const MADV_WIPEONFORK: usize = 18;
 pub const MADV_POPULATE_WRITE: usize = 23;
@@ -149,7 +150,6 @@ unsafe extern "C" {
     #[cfg(feature = "carried")]
     pub fn abort() -> !;
     pub fn __errno_location() -> *mut c_int;
-    pub fn fileno(stream: *mut c_void) -> c_int;
     pub fn pthread_key_create(
         key: *mut u32,
         destructor: Option<unsafe extern "C" fn(*mut c_void)>,
@@ -184,6 +184,9 @@ pub mod nr {
     pub const FUTEX: usize = 202;
     pub const GETPID: usize = 39;
     pub const GETTID: usize = 186;
+    pub const GETPPID: usize = 110;
+    pub const KILL: usize = 62;
+    pub const EXIT_GROUP: usize = 231;
     pub const GETCWD: usize = 79;
     pub const SOCKET: usize = 41;
     pub const ACCEPT: usize = 43;
@@ -249,6 +252,9 @@ pub mod nr {
     pub const FUTEX: usize = 98;
     pub const GETPID: usize = 172;
     pub const GETTID: usize = 178;
+    pub const GETPPID: usize = 173;
+    pub const KILL: usize = 129;
+    pub const EXIT_GROUP: usize = 94;
     pub const GETCWD: usize = 17;
     pub const SOCKET: usize = 198;
     pub const ACCEPT: usize = 202;

@@ -6,6 +6,7 @@ use crate::attach;
 use crate::call::CallId;
 use crate::hook::hook;
 use crate::push::pushing;
+use crate::replay::{self, Did};
 use crate::sys::{self, EpollEvent, PollFd, TimeSpec, TimeVal, errno, set_errno};
 
 /// So many ready descriptors stand in one event.
@@ -123,6 +124,15 @@ pub fn slept(nanos: u64, result: i32) {
     set_errno(code);
 }
 
+/// A recorded result, as the C library gives it.
+pub fn with_errno(result: i32) -> i32 {
+    if result < 0 {
+        set_errno(-result);
+        return -1;
+    }
+    result
+}
+
 /// How long a time is.
 ///
 /// # Safety
@@ -136,6 +146,9 @@ hook! {
     fn poll[real](list: *mut PollFd, count: u64, timeout: i32) -> i32 {
         // SAFETY: as the program vouches for its own call.
         unsafe {
+            if replay::on() && let Some(result) = replay::polls(CallId::POLL, list, count as usize) {
+                return result;
+            }
             let result = real(list, count, timeout);
             after_poll(CallId::POLL, list, count as usize, result)
         }
@@ -144,6 +157,9 @@ hook! {
     fn __poll_chk[real](list: *mut PollFd, count: u64, timeout: i32, room: usize) -> i32 {
         // SAFETY: as the program vouches for its own call.
         unsafe {
+            if replay::on() && let Some(result) = replay::polls(CallId::POLL, list, count as usize) {
+                return result;
+            }
             let result = real(list, count, timeout, room);
             after_poll(CallId::POLL, list, count as usize, result)
         }
@@ -152,6 +168,9 @@ hook! {
     fn ppoll[real](list: *mut PollFd, count: u64, timeout: *const TimeSpec, mask: *const c_void) -> i32 {
         // SAFETY: as the program vouches for its own call.
         unsafe {
+            if replay::on() && let Some(result) = replay::polls(CallId::PPOLL, list, count as usize) {
+                return result;
+            }
             let result = real(list, count, timeout, mask);
             after_poll(CallId::PPOLL, list, count as usize, result)
         }
@@ -160,6 +179,9 @@ hook! {
     fn __ppoll_chk[real](list: *mut PollFd, count: u64, timeout: *const TimeSpec, mask: *const c_void, room: usize) -> i32 {
         // SAFETY: as the program vouches for its own call.
         unsafe {
+            if replay::on() && let Some(result) = replay::polls(CallId::PPOLL, list, count as usize) {
+                return result;
+            }
             let result = real(list, count, timeout, mask, room);
             after_poll(CallId::PPOLL, list, count as usize, result)
         }
@@ -168,6 +190,10 @@ hook! {
     fn select[real](count: i32, readable: *mut u64, writable: *mut u64, exceptional: *mut u64, timeout: *mut TimeVal) -> i32 {
         // SAFETY: as the program vouches for its own call.
         unsafe {
+            let sets = [readable, writable, exceptional];
+            if replay::on() && let Some(result) = replay::selects(CallId::SELECT, count, sets, timeout) {
+                return result;
+            }
             let result = real(count, readable, writable, exceptional, timeout);
             after_select(CallId::SELECT, count, [readable, writable, exceptional], result)
         }
@@ -176,6 +202,11 @@ hook! {
     fn pselect[real](count: i32, readable: *mut u64, writable: *mut u64, exceptional: *mut u64, timeout: *const TimeSpec, mask: *const c_void) -> i32 {
         // SAFETY: as the program vouches for its own call.
         unsafe {
+            let sets = [readable, writable, exceptional];
+            let nowhere = core::ptr::null_mut();
+            if replay::on() && let Some(result) = replay::selects(CallId::PSELECT, count, sets, nowhere) {
+                return result;
+            }
             let result = real(count, readable, writable, exceptional, timeout, mask);
             after_select(CallId::PSELECT, count, [readable, writable, exceptional], result)
         }
@@ -184,6 +215,9 @@ hook! {
     fn epoll_wait[real](epoll: i32, list: *mut EpollEvent, count: i32, timeout: i32) -> i32 {
         // SAFETY: as the program vouches for its own call.
         unsafe {
+            if replay::on() && let Some(result) = replay::epoll(CallId::EPOLL_WAIT, list, count) {
+                return result;
+            }
             let result = real(epoll, list, count, timeout);
             after_epoll(CallId::EPOLL_WAIT, list, result)
         }
@@ -192,6 +226,9 @@ hook! {
     fn epoll_pwait[real](epoll: i32, list: *mut EpollEvent, count: i32, timeout: i32, mask: *const c_void) -> i32 {
         // SAFETY: as the program vouches for its own call.
         unsafe {
+            if replay::on() && let Some(result) = replay::epoll(CallId::EPOLL_PWAIT, list, count) {
+                return result;
+            }
             let result = real(epoll, list, count, timeout, mask);
             after_epoll(CallId::EPOLL_PWAIT, list, result)
         }
@@ -200,6 +237,9 @@ hook! {
     fn epoll_pwait2[real](epoll: i32, list: *mut EpollEvent, count: i32, timeout: *const TimeSpec, mask: *const c_void) -> i32 {
         // SAFETY: as the program vouches for its own call.
         unsafe {
+            if replay::on() && let Some(result) = replay::epoll(CallId::EPOLL_PWAIT, list, count) {
+                return result;
+            }
             let result = real(epoll, list, count, timeout, mask);
             after_epoll(CallId::EPOLL_PWAIT, list, result)
         }
@@ -209,6 +249,10 @@ hook! {
         // SAFETY: as the program vouches for its own call.
         unsafe {
             let result = real(epoll, operation, fd, event);
+            let told = Did::called(CallId::EPOLL_CTL, fd);
+            if replay::on() && let Some(result) = replay::call_with_errno(told) {
+                return result;
+            }
             let code = errno();
             if let Some(mut pushing) = pushing() {
                 let events = event.as_ref().map_or(0, |event| event.events);
@@ -225,6 +269,9 @@ hook! {
     fn nanosleep[real](time: *const TimeSpec, left: *mut TimeSpec) -> i32 {
         // SAFETY: as the program vouches for its own call.
         unsafe {
+            if replay::on() && let Some(result) = replay::slept() {
+                return with_errno(result);
+            }
             let asked = nanos(time);
             let result = real(time, left);
             slept(asked, if result < 0 { -errno() } else { 0 });
@@ -235,6 +282,9 @@ hook! {
     fn clock_nanosleep[real](clock: i32, flags: i32, time: *const TimeSpec, left: *mut TimeSpec) -> i32 {
         // SAFETY: as the program vouches for its own call.
         unsafe {
+            if replay::on() && let Some(result) = replay::slept() {
+                return -result;
+            }
             let asked = nanos(time);
             let result = real(clock, flags, time, left);
             slept(asked, -result);
@@ -245,6 +295,9 @@ hook! {
     fn thrd_sleep[real](time: *const TimeSpec, left: *mut TimeSpec) -> i32 {
         // SAFETY: as the program vouches for its own call.
         unsafe {
+            if replay::on() && let Some(result) = replay::slept() {
+                return if result == -sys::EINTR { -1 } else { result };
+            }
             let asked = nanos(time);
             let result = real(time, left);
             // As C has it, -1 means that a signal came.
@@ -254,6 +307,9 @@ hook! {
     }
 
     fn usleep[real](micros: u32) -> i32 {
+        if replay::on() && let Some(result) = replay::slept() {
+            return with_errno(result);
+        }
         // SAFETY: as the program vouches for its own call.
         let result = unsafe { real(micros) };
         slept(u64::from(micros) * 1_000, if result < 0 { -errno() } else { 0 });
@@ -261,6 +317,9 @@ hook! {
     }
 
     fn sleep[real](seconds: u32) -> u32 {
+        if replay::on() && let Some(result) = replay::slept() {
+            return result as u32;
+        }
         // SAFETY: as the program vouches for its own call.
         let result = unsafe { real(seconds) };
         slept(u64::from(seconds) * 1_000_000_000, result as i32);

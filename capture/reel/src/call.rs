@@ -76,6 +76,40 @@ calls! {
     24 VDSO "vdso" "Asked where the kernel's own library lies, to call it past the C library.";
     25 PAST "past" "Does something that no hook sees.";
     26 JOINED "joined" "One call passed the packets that follow in this thread.";
+    27 START "start" "Something that the program was started with.";
+    28 THREAD "thread" "Which of the program's threads this one is.";
+    29 OWN_NAME "getsockname" "Asked for the address of a UDP socket.";
+    30 PEER_NAME "getpeername" "Asked for the peer of a UDP socket.";
+    31 GET_OPTION "getsockopt" "Asked for an option of a UDP socket.";
+    32 LOOKS_UP "looks up" "Begins to look a name up; what this thread does until it has it is the C library's.";
+    33 LOOKED_UP "looked up" "Was told the addresses of a name.";
+    34 INPUT "input" "Read from the standard input.";
+    35 END "end" "Ended by itself.";
+    36 SIGNAL "signal" "A handler of the program's begins.";
+    37 BATCH "batch" "One call was given the packets that follow in this thread.";
+}
+
+/// What of a program's start an event tells: the first byte of its details.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StartId(pub u8);
+
+#[allow(dead_code)] // as above
+impl StartId {
+    /// u32 process id, u32 the parent's, u32 rings, u32 length of each ring's data, u8 1 where
+    /// addresses are random.
+    pub const NUMBERS: StartId = StartId(1);
+    /// The working directory's path.
+    pub const FOLDER: StartId = StartId(2);
+    /// A variable of the environment: `NAME=value`.
+    pub const VARIABLE: StartId = StartId(3);
+    /// One whose value is kept back: u32 its CRC-32, u32 its length, `NAME`.
+    pub const SECRET: StartId = StartId(4);
+    /// A file in memory: u64 address, u32 CRC-32 of the file, its path.
+    pub const FILE: StartId = StartId(5);
+    /// An open descriptor: i32 its number, what it leads to.
+    pub const DESCRIPTOR: StartId = StartId(6);
+    /// The path by which the program was started.
+    pub const PROGRAM: StartId = StartId(7);
 }
 
 /// What a program does that no hook sees.

@@ -30,13 +30,14 @@ pub mod ring;
 mod scan;
 mod tag;
 mod tail;
+pub mod tape;
 mod time;
 mod trigger;
 mod varint;
 mod writer;
 
 pub use body::{EventKind, SendOutcome};
-pub use call::{CallId, ClockId, PastId};
+pub use call::{CallId, ClockId, PastId, StartId};
 pub use decode::{BlockProblem, Records};
 pub use ending::{CutWhy, Damage, Ending, Gap, GapWhy, LIMIT_NOTE, Recovery};
 pub use event::{Event, Record};

@@ -5,12 +5,14 @@
 //! ring file that this side makes and drains: the program gets no thread, and what it pushed
 //! outlives it. What the library cannot see is refused before the start or named while it runs.
 
+mod begun;
 mod descendants;
 mod escape;
 mod library;
 mod look;
 mod messages;
 mod process;
+mod rerun;
 mod serve;
 mod tripwire;
 
@@ -23,6 +25,7 @@ use std::path::PathBuf;
 use std::process::ExitStatus;
 
 pub use escape::{Escape, check_program, find_program};
+pub use rerun::{Came, Input, Rerun, RerunEnd, rerun};
 
 use crate::options::{Options, Reached};
 use crate::progress::Progress;
@@ -158,6 +161,16 @@ pub struct Outcome {
 /// Why a program with AddressSanitizer refuses to run.
 const ADDRESS_SANITIZER: &str = "It is built with AddressSanitizer, which refuses to run beside \
 other preloaded libraries: set ASAN_OPTIONS=verify_asan_link_order=0";
+
+/// The checksum by which files are told apart.
+pub fn sum_of(bytes: &[u8]) -> u32 {
+    crc32fast::hash(bytes)
+}
+
+/// The same of a file; `None` where it cannot be read.
+pub fn sum_of_file(path: &std::path::Path) -> Option<u32> {
+    Some(sum_of(&std::fs::read(path).ok()?))
+}
 
 /// Runs the program and records it until it and all that descends from it have ended, or until
 /// it was asked to stop twice (Ctrl-C, SIGTERM, SIGHUP; the first goes to the program), or once

@@ -12,6 +12,7 @@ use netreel_reel::{CallId, Event, Header, PastId, Record, ThreadId};
 use netreel_transport::{Pusher, monotonic_now};
 use rustix::event::{EventfdFlags, eventfd};
 
+use super::begun::{Numbers, tell_start};
 use super::look;
 use super::tripwire::Tripwire;
 use crate::anchor::clock_anchor;
@@ -24,12 +25,11 @@ use crate::writer::Writer;
 /// What every reel of an unmodified program says of itself.
 const NOT_COVERED: &str = "recorded from outside the program, by a preloaded library. \
 Not covered, so that a replay may part where they steer the network loop: \
-waits with a time-out on locks and conditions, signals, \
+waits with a time-out on locks and conditions, \
 processor instructions for time and randomness (RDTSC, RDRAND), \
-reads of files, pipes and TCP sockets, random bytes read through stdio, \
-name lookups inside the C library, the time left over that select writes back, \
+reads of files, pipes and TCP sockets, the standard input through stdio, the time left over that select writes back, \
 what stands beside a packet (control data), timerfd, eventfd and signalfd, \
-getsockname and getsockopt, the 65th and later descriptors that one wait finds ready, \
+the 65th and later descriptors that one wait finds ready, \
 packets that are sent in parts (MSG_MORE), \
 functions of the C library that are found in the loader's tables without dlsym, \
 system calls that other libraries than the C library make themselves, that are made by int 0x80, \
@@ -72,6 +72,15 @@ pub(super) struct Process {
     recorder: Recorder,
     tally: Arc<Tally>,
     notes: Pusher,
+}
+
+/// How a process says that it is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Seen {
+    /// Its number, as itself sees it.
+    pub(super) pid: u32,
+    /// Whether it is a forked child, so that its start was its parent's.
+    pub(super) forked: bool,
 }
 
 /// What a recorded process does that may leave a gap.
@@ -152,7 +161,7 @@ impl Process {
     /// Makes the reel of process `pid`, which is called `name`, in `folder`. `session` is the same for all processes of the
     /// recording.
     pub(super) fn new(
-        (pid, name): (u32, String),
+        (pid, name, seen): (u32, String, Seen),
         ended: OwnedFd,
         folder: &Path,
         options: Options,
@@ -218,6 +227,24 @@ impl Process {
             notes,
         };
         process.note(NOT_COVERED);
+        if let Ok((_, rings, capacity)) = process.recorder.share() {
+            let numbers = Numbers {
+                process: seen.pid,
+                rings: rings as u32,
+                capacity: capacity as u32,
+                forked: seen.forked,
+            };
+            let notes = &mut process.notes;
+            tell_start(pid, &numbers, &mut |details| {
+                let (call, result) = (CallId::START, 0);
+                let event = Event::Called {
+                    call,
+                    result,
+                    details,
+                };
+                notes.push(monotonic_now(), event);
+            });
+        }
         Ok(process)
     }
 

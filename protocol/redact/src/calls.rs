@@ -65,6 +65,16 @@ pub(crate) fn details(
         (CallId::SET_OPTION, None) if names_interface(details) => {
             (Removed::CallDetails, Bytes::Lengths.of(behind)?)
         }
+        // Folders, the environment, libraries, what somebody typed, addresses.
+        (
+            CallId::START
+            | CallId::INPUT
+            | CallId::LOOKED_UP
+            | CallId::OWN_NAME
+            | CallId::PEER_NAME
+            | CallId::GET_OPTION,
+            None,
+        ) => (Removed::CallDetails, Bytes::Lengths.of(behind)?),
         _ => return None,
     };
     report.count(what);
@@ -83,10 +93,12 @@ pub(crate) fn numbers(call: CallId, details: &[u8]) -> usize {
     match call {
         CallId::CONNECT if endpoint(call, details).is_some() => details.len(),
         CallId::CONNECT | CallId::PEEK => 2,
-        CallId::SET_OPTION => 10,
-        CallId::RANDOM | CallId::EXEC | CallId::SPAWN => 1,
+        CallId::SET_OPTION | CallId::GET_OPTION => 10,
+        CallId::RANDOM | CallId::EXEC | CallId::SPAWN | CallId::START | CallId::INPUT => 1,
+        CallId::OWN_NAME | CallId::PEER_NAME => 2,
+        CallId::LOOKED_UP => 0,
         // The last that is known here: nobody knows what others have.
-        CallId(known) if known <= CallId::JOINED.0 => details.len(),
+        CallId(known) if known <= CallId::BATCH.0 => details.len(),
         _ => 2,
     }
 }

@@ -16,7 +16,7 @@ use super::super::hello::VARIABLE;
 use super::super::library::Unpacked;
 
 /// Where recorded programs reach the recorder.
-pub(super) fn listen(path: &Path) -> io::Result<OwnedFd> {
+pub(in crate::preload) fn listen(path: &Path) -> io::Result<OwnedFd> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let kind = SocketType::SEQPACKET;
     let socket = net::socket_with(AddressFamily::UNIX, kind, flags, None)?;

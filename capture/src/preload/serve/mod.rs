@@ -31,7 +31,8 @@ use crate::signals::Signals;
 use crate::tidy::tidy;
 use crate::writer::Writer;
 
-use launch::{listen, start};
+pub(super) use launch::listen;
+use launch::start;
 
 /// How often the recording's state is told.
 const LIVE_EVERY: Duration = Duration::from_millis(500);

@@ -15,7 +15,7 @@ use super::super::hello::{
     HELLO_MAGIC, KIND_ATTACH, KIND_MORE, KIND_SEGMENTS, KIND_TRIPWIRE, KIND_UNMAPPED, Welcome,
 };
 use super::super::messages::{read_hello, write_welcome};
-use super::super::process::{Process, RINGS_MAX};
+use super::super::process::{Process, RINGS_MAX, Seen};
 use super::super::tripwire::Tripwire;
 use super::super::{Report, look};
 use super::{Server, Why};
@@ -40,7 +40,14 @@ impl Server<'_> {
             return;
         }
         let (welcome, file) = match hello.kind {
-            KIND_ATTACH => self.attach(pid, hello.pid == pid),
+            KIND_ATTACH => {
+                let forked = hello.flags & 1 != 0;
+                let seen = Seen {
+                    pid: hello.pid,
+                    forked,
+                };
+                self.attach(pid, seen)
+            }
             KIND_MORE => self.more(pid),
             KIND_TRIPWIRE => {
                 self.arm(pid, fd);
@@ -62,7 +69,7 @@ impl Server<'_> {
         write_welcome(&socket, &welcome, files);
     }
 
-    fn attach(&mut self, pid: u32, same_numbers: bool) -> (Welcome, Option<File>) {
+    fn attach(&mut self, pid: u32, seen: Seen) -> (Welcome, Option<File>) {
         if pid == self.main {
             self.loaded = true;
         } else if !self.wanted.children {
@@ -74,14 +81,14 @@ impl Server<'_> {
         if let Some(descendants) = &mut self.descendants {
             descendants.comes(pid);
         }
-        let welcome = self.new_process(pid).unwrap_or_default();
+        let welcome = self.new_process(pid, seen).unwrap_or_default();
         if let Some(process) = self.processes.get_mut(&pid) {
-            process.same_numbers = same_numbers;
+            process.same_numbers = seen.pid == pid;
         }
         welcome
     }
 
-    fn new_process(&mut self, pid: u32) -> Option<(Welcome, Option<File>)> {
+    fn new_process(&mut self, pid: u32, seen: Seen) -> Option<(Welcome, Option<File>)> {
         let ended = pidfd_open(Pid::from_raw(pid as i32)?, PidfdFlags::empty()).ok()?;
         let options = self.wanted.options.clone();
         let sender = self.sender.clone();
@@ -92,7 +99,7 @@ impl Server<'_> {
             Some(name) if pid == self.main => name.clone(),
             Some(name) => format!("{name}.{program}"),
         };
-        let whose = (pid, name);
+        let whose = (pid, name, seen);
         let made = Process::new(whose, ended, &self.wanted.out, options, told);
         let process = match made {
             Ok(process) => process,

@@ -1,0 +1,377 @@
+//! What a program asks by name: the addresses and options of its UDP sockets, and the addresses
+//! behind names of hosts.
+
+use core::ffi::{c_char, c_void};
+
+use crate::call::CallId;
+use crate::endpoint::Endpoint;
+use crate::hook::hook;
+use crate::push::pushing;
+use crate::replay::{self, Did};
+use crate::sockets;
+use crate::sys::{errno, set_errno};
+
+/// Answers from a replay where a socket lies, or pushes what the program was told.
+///
+/// # Safety
+/// As for `getsockname`.
+unsafe fn asked_name(
+    call: CallId,
+    fd: i32,
+    (address, length): (*mut u8, *mut u32),
+    real: impl FnOnce() -> i32,
+) -> i32 {
+    let Some(socket) = sockets::udp(fd).filter(|_| !replay::is_muted()) else {
+        return real();
+    };
+    let did = Did::on_socket(call, fd, socket);
+    if replay::on() {
+        let Some((result, details)) = replay::told(did) else {
+            replay::stray(did)
+        };
+        if result == 0 {
+            let endpoint = details.get(2..).unwrap_or(&[]);
+            // SAFETY: the caller vouches for it.
+            unsafe { replay::gives(endpoint, address, length) };
+        }
+        return result;
+    }
+    // SAFETY: the caller vouches for it.
+    let room = unsafe { length.as_ref() }.copied().unwrap_or(0);
+    let result = real();
+    let code = errno();
+    if let Some(mut pushing) = pushing() {
+        let told = if result < 0 { -code } else { result };
+        // SAFETY: as above.
+        let endpoint = unsafe {
+            let own = length.as_ref().copied().unwrap_or(0).min(room).min(28);
+            Endpoint::from_pointer(address, if result == 0 { own } else { 0 })
+        };
+        let endpoint = endpoint.as_ref().map_or(&[][..], Endpoint::bytes);
+        pushing.called(call, told, &[&socket.to_le_bytes(), endpoint]);
+    }
+    set_errno(code);
+    result
+}
+
+/// So many bytes of an option's value are kept.
+const VALUE_MAX: usize = 64;
+
+/// As `struct addrinfo`.
+#[repr(C)]
+pub struct Address {
+    flags: i32,
+    family: i32,
+    kind: i32,
+    protocol: i32,
+    length: u32,
+    address: *mut u8,
+    name: *mut c_char,
+    next: *mut Address,
+}
+
+/// As `struct hostent`.
+#[repr(C)]
+pub struct Host {
+    name: *mut c_char,
+    others: *mut *mut c_char,
+    family: i32,
+    length: i32,
+    addresses: *mut *mut u8,
+}
+
+unsafe extern "C" {
+    fn __h_errno_location() -> *mut i32;
+}
+
+/// Of an address that a name was found to have: kind of socket, protocol, endpoint.
+const FOUND: usize = 2 + 27;
+/// So many of them are kept.
+const FOUND_MAX: usize = 24;
+
+/// Addresses under way to an event.
+struct Found {
+    bytes: [u8; FOUND * FOUND_MAX],
+    length: usize,
+}
+
+impl Found {
+    fn new() -> Found {
+        Found {
+            bytes: [0; FOUND * FOUND_MAX],
+            length: 0,
+        }
+    }
+
+    fn add(&mut self, kind: i32, protocol: i32, endpoint: &Endpoint) {
+        let end = self.length + FOUND;
+        let own = endpoint.bytes();
+        if let Some([a, b, rest @ ..]) = self.bytes.get_mut(self.length..end) {
+            (*a, *b) = (kind as u8, protocol as u8);
+            if let Some(place) = rest.get_mut(..own.len()) {
+                place.copy_from_slice(own);
+            }
+            self.length = end;
+        }
+    }
+}
+
+fn begins() {
+    let code = errno();
+    if let Some(mut pushing) = pushing() {
+        pushing.called(CallId::LOOKS_UP, 0, &[]);
+    }
+    set_errno(code);
+}
+
+fn ended(result: i32, found: &Found) {
+    let code = errno();
+    if let Some(mut pushing) = pushing() {
+        let details = found.bytes.get(..found.length).unwrap_or(&[]);
+        pushing.called(CallId::LOOKED_UP, result, &[details]);
+    }
+    set_errno(code);
+}
+
+/// An address in words, with a zero byte at its end.
+fn in_words(endpoint: &[u8], words: &mut [u8; 64]) {
+    let mut at = 0;
+    let mut put = |byte: u8| {
+        if let Some(place) = words.get_mut(at) {
+            *place = byte;
+            at += 1;
+        }
+    };
+    match endpoint {
+        [4, _, _, address @ ..] => {
+            for (index, part) in address.iter().take(4).enumerate() {
+                if index > 0 {
+                    put(b'.');
+                }
+                for power in [100, 10, 1] {
+                    if *part >= power || power == 1 {
+                        put(b'0' + part / power % 10);
+                    }
+                }
+            }
+        }
+        [_, _, _, address @ ..] => {
+            for (index, part) in address.iter().take(16).enumerate() {
+                if index > 0 && index % 2 == 0 {
+                    put(b':');
+                }
+                for half in [part >> 4, part & 15] {
+                    put(if half < 10 {
+                        b'0' + half
+                    } else {
+                        b'a' + half - 10
+                    });
+                }
+            }
+        }
+        _ => {}
+    }
+    put(0);
+}
+
+/// The recorded addresses as the C library gives them: each is looked up as the number that it is.
+///
+/// # Safety
+/// As for `getaddrinfo`.
+unsafe fn given(
+    found: &[u8],
+    into: *mut *mut Address,
+    real: impl Fn(*const c_char, *const Address, *mut *mut Address) -> i32,
+) -> i32 {
+    let mut place = into;
+    for one in found.as_chunks::<FOUND>().0 {
+        let [kind, protocol, endpoint @ ..] = one;
+        let mut words = [0; 64];
+        in_words(endpoint, &mut words);
+        const NUMERIC: i32 = 4;
+        let hints = Address {
+            flags: NUMERIC,
+            family: 0,
+            kind: i32::from(*kind),
+            protocol: i32::from(*protocol),
+            length: 0,
+            address: core::ptr::null_mut(),
+            name: core::ptr::null_mut(),
+            next: core::ptr::null_mut(),
+        };
+        // SAFETY: the caller vouches for it; the C library makes a list of one, which it frees one
+        // by one.
+        unsafe {
+            place.write(core::ptr::null_mut());
+            let result = real(words.as_ptr().cast(), &raw const hints, place);
+            if result != 0 {
+                return result;
+            }
+            let Some(made) = (*place).as_mut() else { break };
+            let (mut address, mut length) = ([0u8; 28], 28);
+            let own: &[u8] = if endpoint[0] == 4 {
+                &endpoint[..7]
+            } else {
+                endpoint
+            };
+            replay::gives(own, address.as_mut_ptr(), &raw mut length);
+            let room = length.min(made.length) as usize;
+            core::ptr::copy_nonoverlapping(address.as_ptr(), made.address, room);
+            place = &raw mut made.next;
+        }
+    }
+    0
+}
+
+/// What a host was found to have, pushed; or the recorded answer.
+///
+/// # Safety
+/// `real` answers as `gethostbyname` does.
+unsafe fn host(name: *const c_char, real: impl Fn(*const c_char) -> *mut Host) -> *mut Host {
+    if replay::on()
+        && let Some((result, found)) = replay::looked_up()
+    {
+        let mut words = [0; 64];
+        let first = found.first_chunk::<FOUND>();
+        if let Some([_, _, endpoint @ ..]) = first.filter(|_| result == 0) {
+            in_words(endpoint, &mut words);
+            return real(words.as_ptr().cast());
+        }
+        // SAFETY: C gives each thread its own.
+        unsafe { *__h_errno_location() = -result };
+        return core::ptr::null_mut();
+    }
+    begins();
+    let answer = real(name);
+    let mut found = Found::new();
+    // SAFETY: as the C library has made it; each thread has its own error code.
+    let result = unsafe {
+        match answer.as_ref() {
+            Some(host) => {
+                add_all(host, &mut found);
+                0
+            }
+            None => -*__h_errno_location(),
+        }
+    };
+    ended(result, &found);
+    answer
+}
+
+/// # Safety
+/// As the C library has made it.
+unsafe fn add_all(host: &Host, found: &mut Found) {
+    let length = usize::try_from(host.length).unwrap_or(0).min(16);
+    let mut list = host.addresses;
+    // SAFETY: the caller vouches for it.
+    unsafe {
+        while !list.is_null() && !(*list).is_null() {
+            let bytes = core::slice::from_raw_parts(*list, length);
+            let mut address = [0u8; 28];
+            address[..2].copy_from_slice(&(host.family as u16).to_ne_bytes());
+            let at = if length == 4 { 4 } else { 8 };
+            address[at..at + length].copy_from_slice(bytes);
+            if let Some(endpoint) = Endpoint::from_c(&address) {
+                found.add(0, 0, &endpoint);
+            }
+            list = list.add(1);
+        }
+    }
+}
+
+hook! {
+    fn getsockname[real](fd: i32, address: *mut u8, length: *mut u32) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        unsafe { asked_name(CallId::OWN_NAME, fd, (address, length), || real(fd, address, length)) }
+    }
+
+    fn getpeername[real](fd: i32, address: *mut u8, length: *mut u32) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        unsafe { asked_name(CallId::PEER_NAME, fd, (address, length), || real(fd, address, length)) }
+    }
+
+    fn getsockopt[real](fd: i32, level: i32, name: i32, value: *mut u8, length: *mut u32) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        unsafe {
+            let Some(socket) = sockets::udp(fd).filter(|_| !replay::is_muted()) else {
+                return real(fd, level, name, value, length);
+            };
+            let did = Did::on_socket(CallId::GET_OPTION, fd, socket);
+            if replay::on() {
+                let Some((result, details)) = replay::told(did) else { replay::stray(did) };
+                let own = details.get(10..).unwrap_or(&[]);
+                if result == 0 && let Some(length) = length.as_mut() {
+                    let room = own.len().min(*length as usize);
+                    core::ptr::copy_nonoverlapping(own.as_ptr(), value, room);
+                    *length = room as u32;
+                }
+                return result;
+            }
+            let result = real(fd, level, name, value, length);
+            let code = errno();
+            if let Some(mut pushing) = pushing() {
+                let told = if result < 0 { -code } else { result };
+                let own = length.as_ref().map_or(0, |length| (*length as usize).min(VALUE_MAX));
+                let own = match result == 0 && !value.is_null() {
+                    true => core::slice::from_raw_parts(value, own),
+                    false => &[],
+                };
+                let parts = [&socket.to_le_bytes()[..], &level.to_le_bytes(), &name.to_le_bytes(), own];
+                pushing.called(CallId::GET_OPTION, told, &parts);
+            }
+            set_errno(code);
+            result
+        }
+    }
+
+    fn getaddrinfo[real](node: *const c_char, service: *const c_char, hints: *const c_void, into: *mut *mut c_void) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        unsafe {
+            if replay::on() && let Some((result, found)) = replay::looked_up() {
+                if result != 0 {
+                    return result;
+                }
+                let nowhere = core::ptr::null();
+                return given(found, into.cast(), |words, hints, into| real(words, nowhere, hints.cast(), into.cast()));
+            }
+            begins();
+            let result = real(node, service, hints, into);
+            let mut found = Found::new();
+            let mut one = if result == 0 { (*into).cast::<Address>().cast_const() } else { core::ptr::null() };
+            while let Some(address) = one.as_ref() {
+                if let Some(endpoint) = Endpoint::from_pointer(address.address, address.length.min(28)) {
+                    found.add(address.kind, address.protocol, &endpoint);
+                }
+                one = address.next;
+            }
+            ended(result, &found);
+            result
+        }
+    }
+
+    fn gethostbyname[real](name: *const c_char) -> *mut Host {
+        // SAFETY: as the program vouches for its own call.
+        unsafe { host(name, |name| real(name)) }
+    }
+
+    fn gethostbyname2[real](name: *const c_char, family: i32) -> *mut Host {
+        // SAFETY: as the program vouches for its own call.
+        unsafe { host(name, |name| real(name, family)) }
+    }
+
+    fn gethostbyname_r[real](name: *const c_char, into: *mut Host, room: *mut c_char, length: usize, result: *mut *mut Host, code: *mut i32) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        unsafe {
+            let status = core::cell::Cell::new(0);
+            let told = host(name, |name| {
+                status.set(real(name, into, room, length, result, code));
+                *result
+            });
+            if told.is_null() && replay::on() {
+                result.write(core::ptr::null_mut());
+                code.write(*__h_errno_location());
+            }
+            status.get()
+        }
+    }
+}

@@ -1,0 +1,431 @@
+//! Replay: a program that is started again gets the recorded answers instead of the system's.
+//!
+//! The command hands over a tape ([`crate::tape`]) in place of a ring file. Each hook takes the
+//! next entry of its thread and answers from it; threads that had to do with packets go one after
+//! the other, in the recorded order. Nothing is sent. Where the program does something else than
+//! it did, that is written beside the tape, and the process ends.
+
+mod network;
+mod waits;
+
+use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+
+use crate::attach;
+use crate::body::EventKind;
+use crate::call::{CallId, ClockId};
+use crate::sys::{self, IoVec, nr};
+use crate::tape::{
+    CAME_AT, CAME_MAX, Came, Entry, THREADS_AT, THREADS_MAX, TapeControl, state, why,
+};
+use crate::vectors::Vectors;
+use crate::{signals, threads};
+
+pub use network::{
+    Outgoing, Place, closes, connects, duplicates, gives, has_made, is_numbered, receives,
+    receives_many, refuses, sends, sends_cut, sends_many,
+};
+pub use waits::{epoll, polls, selects, slept};
+
+const OFF: u32 = 0;
+const TAPE_ON: u32 = 1;
+/// A process that the replayed one has started: it may do what it likes, but send nothing.
+const MUTED: u32 = 2;
+/// Nobody was asked yet.
+const UNKNOWN: u32 = 3;
+
+static MODE: AtomicU32 = AtomicU32::new(UNKNOWN);
+static TAPE: AtomicPtr<TapeControl> = AtomicPtr::new(core::ptr::null_mut());
+
+/// Whether this process is replayed, or was started by one that is.
+#[inline(always)]
+pub fn on() -> bool {
+    match MODE.load(Ordering::Relaxed) {
+        OFF => false,
+        UNKNOWN => ask(),
+        _ => true,
+    }
+}
+
+/// Asks, which libraries may do before this one's start.
+#[cold]
+fn ask() -> bool {
+    let _ = attach::generation();
+    matches!(MODE.load(Ordering::Relaxed), TAPE_ON | MUTED)
+}
+
+/// This process is not replayed.
+pub fn off() {
+    let order = Ordering::Relaxed;
+    let _ = MODE.compare_exchange(UNKNOWN, OFF, order, order);
+}
+
+/// From now on calls are answered from the tape at `tape`.
+///
+/// # Safety
+/// It is a whole tape that stays mapped.
+pub unsafe fn begin(tape: *mut u8) {
+    TAPE.store(tape.cast(), Ordering::Release);
+    MODE.store(TAPE_ON, Ordering::Release);
+}
+
+/// From now on nothing is sent.
+pub fn mute() {
+    MODE.store(MUTED, Ordering::Release);
+}
+
+/// Whether it may do what it likes, but send nothing.
+pub fn is_muted() -> bool {
+    MODE.load(Ordering::Relaxed) == MUTED
+}
+
+fn tape() -> Option<&'static TapeControl> {
+    let on = MODE.load(Ordering::Acquire) == TAPE_ON;
+    // SAFETY: `begin` has put it there for good.
+    unsafe { TAPE.load(Ordering::Acquire).as_ref() }.filter(|_| on)
+}
+
+/// The process ids that the program is told: its own, and its parent's.
+pub fn processes() -> Option<(u32, u32)> {
+    tape().map(|tape| (tape.process, tape.parent))
+}
+
+/// What a thread's turn is answered with.
+pub struct Turn {
+    tape: &'static TapeControl,
+    entry: &'static Entry,
+}
+
+/// What this thread did.
+#[derive(Clone, Copy)]
+pub struct Did<'a> {
+    why: u32,
+    kind: EventKind,
+    id: u8,
+    socket: u16,
+    descriptor: i32,
+    endpoint: &'a [u8],
+    bytes: Option<(*const IoVec, usize)>,
+}
+
+impl Did<'_> {
+    fn plain(kind: EventKind, id: u8) -> Did<'static> {
+        Did {
+            why: why::OTHER,
+            kind,
+            id,
+            socket: u16::MAX,
+            descriptor: -1,
+            endpoint: &[],
+            bytes: None,
+        }
+    }
+
+    /// A call on a descriptor; -1 for none.
+    pub fn called(call: CallId, descriptor: i32) -> Did<'static> {
+        Did {
+            descriptor,
+            ..Did::plain(EventKind::Called, call.0)
+        }
+    }
+
+    /// A call on a UDP socket.
+    pub fn on_socket(call: CallId, descriptor: i32, socket: u16) -> Did<'static> {
+        Did {
+            socket,
+            ..Did::called(call, descriptor)
+        }
+    }
+}
+
+/// Free threads had nothing to do with packets in the recording: they are not replayed.
+const FREE: u32 = 1;
+const FIRST: u32 = 2;
+
+/// This thread, as the tape numbers it; `None` for a free one.
+#[inline]
+fn own_number(tape: &TapeControl) -> Option<u16> {
+    let known = threads::replayed_as()?;
+    let mut number = known.load(Ordering::Relaxed);
+    if number == 0 {
+        number = find(tape, threads::identity()).map_or(FREE, |index| index + FIRST);
+        known.store(number, Ordering::Relaxed);
+    }
+    number.checked_sub(FIRST).map(|index| index as u16)
+}
+
+#[cold]
+fn find(tape: &TapeControl, identity: u64) -> Option<u32> {
+    let count = (tape.threads as usize).min(THREADS_MAX);
+    let first = (&raw const *tape).cast::<u8>();
+    // SAFETY: the identities lie there in every tape.
+    let all = unsafe { core::slice::from_raw_parts(first.add(THREADS_AT).cast::<u64>(), count) };
+    let found = all.iter().position(|known| *known == identity)?;
+    Some(found as u32)
+}
+
+/// Waits until it is this thread's turn. `None`: it is not replayed.
+#[inline]
+pub fn turn() -> Option<Turn> {
+    let tape = tape()?;
+    let own = own_number(tape)?;
+    loop {
+        let turns = tape.turns.load(Ordering::SeqCst);
+        let next = tape.next.load(Ordering::Acquire);
+        if next >= tape.end {
+            over(tape);
+        }
+        // SAFETY: entries fill the tape up to its end, each at a multiple of 8.
+        let entry = unsafe { &*(&raw const *tape).byte_add(next as usize).cast::<Entry>() };
+        if entry.thread == own {
+            if entry.number >= tape.stop_at && tape.stopped.swap(1, Ordering::Relaxed) == 0 {
+                stop();
+            }
+            let turn = Turn { tape, entry };
+            if entry.id == CallId::SIGNAL.0 && entry.kind == EventKind::Called as u8 {
+                signals::comes(turn.done());
+                continue;
+            }
+            return Some(turn);
+        }
+        wait(tape, turns);
+    }
+}
+
+#[cold]
+fn wait(tape: &TapeControl, turns: u32) {
+    tape.waiting.fetch_add(1, Ordering::SeqCst);
+    let word = (&raw const tape.turns) as usize;
+    let arguments = [word, sys::FUTEX_WAIT_PRIVATE, turns as usize, 0, 0, 0];
+    // SAFETY: a word that stays mapped.
+    unsafe { sys::syscall(nr::FUTEX, arguments) };
+    tape.waiting.fetch_sub(1, Ordering::SeqCst);
+}
+
+/// The recording is over, and so is this process.
+#[cold]
+fn over(tape: &TapeControl) -> ! {
+    let order = (Ordering::AcqRel, Ordering::Relaxed);
+    let _ = tape
+        .state
+        .compare_exchange(state::RUNNING, state::OVER, order.0, order.1);
+    leave()
+}
+
+/// Ends the process.
+pub fn leave() -> ! {
+    loop {
+        // SAFETY: ends the process.
+        unsafe { sys::syscall(nr::EXIT_GROUP, [0; 6]) };
+    }
+}
+
+/// Stops, so that a debugger can be attached.
+#[cold]
+fn stop() {
+    const SIGSTOP: usize = 19;
+    let this = sys::process() as usize;
+    // SAFETY: a signal to this process.
+    unsafe { sys::syscall(nr::KILL, [this, SIGSTOP, 0, 0, 0, 0]) };
+}
+
+/// This process did something that is not in the recording at this place. Ends it.
+#[cold]
+#[inline(never)]
+pub fn part(did: Did<'_>) -> ! {
+    let Some(tape) = tape() else { leave() };
+    let (order, claimed) = ((Ordering::AcqRel, Ordering::Relaxed), state::PARTED + 100);
+    if tape
+        .state
+        .compare_exchange(state::RUNNING, claimed, order.0, order.1)
+        .is_err()
+    {
+        leave();
+    }
+    let base = (&raw const *tape).cast_mut();
+    let endpoint = did.endpoint.len().min(CAME_MAX);
+    let mut length = endpoint;
+    // SAFETY: memory that is mapped for this, and nobody else writes now.
+    unsafe {
+        let place = base.cast::<u8>().add(CAME_AT);
+        core::ptr::copy_nonoverlapping(did.endpoint.as_ptr(), place, endpoint);
+        if let Some((list, count)) = did.bytes {
+            let mut vectors = Vectors::new(list, count);
+            let rest = vectors.length().min(CAME_MAX - endpoint);
+            vectors.take(place.add(endpoint), rest);
+            length += rest;
+        }
+        (&raw mut (*base).came).write(Came {
+            why: did.why,
+            kind: did.kind as u8,
+            id: did.id,
+            socket: did.socket,
+            endpoint: endpoint as u32,
+            length: length as u32,
+            descriptor: did.descriptor,
+            thread: sys::syscall(nr::GETTID, [0; 6]) as u32,
+        });
+    }
+    tape.state.store(state::PARTED, Ordering::Release);
+    leave()
+}
+
+/// A thread that had nothing to do with packets in the recording does this.
+pub fn stray(did: Did<'_>) -> ! {
+    part(Did {
+        why: why::OTHER_THREAD,
+        ..did
+    })
+}
+
+impl Turn {
+    /// Parts from the recording unless this is the next call in it.
+    #[inline]
+    fn expect(&self, did: Did<'_>) {
+        let entry = self.entry;
+        let socket = did.socket == u16::MAX || did.socket == entry.socket;
+        if entry.kind != did.kind as u8 || entry.id != did.id || !socket {
+            part(did);
+        }
+    }
+
+    /// What belongs to it: an endpoint first, where it has one.
+    fn bytes(&self) -> &'static [u8] {
+        let (entry, length) = (&raw const *self.entry, self.entry.length as usize);
+        // SAFETY: they follow the entry.
+        unsafe { core::slice::from_raw_parts(entry.add(1).cast::<u8>(), length) }
+    }
+
+    fn split(&self) -> (&'static [u8], &'static [u8]) {
+        let bytes = self.bytes();
+        let at = usize::from(self.entry.endpoint).min(bytes.len());
+        bytes.split_at(at)
+    }
+
+    /// The number at this place of its details.
+    fn word(&self, at: usize) -> i32 {
+        let four = self.bytes().get(at..at + 4);
+        let four = four.and_then(|four| four.first_chunk::<4>());
+        four.map_or(-1, |four| i32::from_le_bytes(*four))
+    }
+
+    /// It is done, and the next one comes.
+    #[inline]
+    fn done(self) -> i32 {
+        let entry = self.entry;
+        let size = (size_of::<Entry>() + entry.length as usize).next_multiple_of(8);
+        let next = self.tape.next.load(Ordering::Relaxed) + size as u64;
+        self.tape.next.store(next, Ordering::Release);
+        if self.tape.threads > 1 {
+            self.pass_on();
+        }
+        entry.result
+    }
+
+    fn pass_on(&self) {
+        self.tape.turns.fetch_add(1, Ordering::SeqCst);
+        if self.tape.waiting.load(Ordering::SeqCst) > 0 {
+            let word = (&raw const self.tape.turns) as usize;
+            let arguments = [word, sys::FUTEX_WAKE_PRIVATE, i32::MAX as usize, 0, 0, 0];
+            // SAFETY: a word that stays mapped.
+            unsafe { sys::syscall(nr::FUTEX, arguments) };
+        }
+    }
+}
+
+/// As the C library gives a result: -1, with the error code, where it is negative.
+fn result(result: i32) -> i32 {
+    if result < 0 {
+        sys::set_errno(-result);
+        return -1;
+    }
+    result
+}
+
+/// The result of a call that has nothing else to give; `None`: it is not replayed.
+pub fn call(did: Did<'_>) -> Option<i32> {
+    let turn = turn()?;
+    turn.expect(did);
+    Some(turn.done())
+}
+
+/// The same as the C library gives it.
+pub fn call_with_errno(did: Did<'_>) -> Option<i32> {
+    call(did).map(result)
+}
+
+/// What a clock says.
+#[inline]
+pub fn clock(clock: ClockId) -> Option<u64> {
+    let turn = turn()?;
+    turn.expect(Did::plain(EventKind::ClockRead, clock.0));
+    let value = turn.entry.value;
+    turn.done();
+    Some(value)
+}
+
+/// Fills the program's buffers with recorded bytes. What the call returns.
+///
+/// # Safety
+/// `list` leads to `count` buffers.
+pub unsafe fn fill(did: Did<'_>, list: *const IoVec, count: usize, skip: usize) -> Option<isize> {
+    let turn = turn()?;
+    turn.expect(did);
+    let bytes = turn.bytes().get(skip..).unwrap_or(&[]);
+    // SAFETY: the caller vouches for it.
+    if !unsafe { scatter(bytes, list, count) } {
+        part(Did {
+            why: why::NO_ROOM,
+            ..did
+        });
+    }
+    Some(result(turn.done()) as isize)
+}
+
+/// Puts bytes into buffers; `false` where they have too little room.
+///
+/// # Safety
+/// `list` leads to `count` buffers.
+unsafe fn scatter(mut bytes: &[u8], list: *const IoVec, count: usize) -> bool {
+    for index in 0..if list.is_null() { 0 } else { count } {
+        // SAFETY: the caller vouches for it.
+        unsafe {
+            let place = *list.add(index);
+            let part = bytes.len().min(place.length);
+            core::ptr::copy_nonoverlapping(bytes.as_ptr(), place.base, part);
+            bytes = bytes.get(part..).unwrap_or(&[]);
+        }
+    }
+    bytes.is_empty()
+}
+
+/// The addresses that a name was found to have, and the result of the lookup.
+pub fn looked_up() -> Option<(i32, &'static [u8])> {
+    let turn = turn()?;
+    turn.expect(Did::called(CallId::LOOKED_UP, -1));
+    let bytes = turn.bytes();
+    Some((turn.done(), bytes))
+}
+
+/// What a UDP socket was told: the result, and what stands behind the socket's number.
+pub fn told(did: Did<'_>) -> Option<(i32, &'static [u8])> {
+    let turn = turn()?;
+    turn.expect(did);
+    let bytes = turn.bytes();
+    Some((result(turn.done()), bytes))
+}
+
+/// The program ends by itself.
+pub fn ends() {
+    let Some(turn) = turn() else { return };
+    turn.expect(Did::called(CallId::END, -1));
+    let tape = turn.tape;
+    turn.done();
+    tape.state.store(state::OVER, Ordering::Release);
+}
+
+/// In a child of `fork`, whose parent goes on with the tape.
+pub fn forked() {
+    if on() {
+        mute();
+    }
+}

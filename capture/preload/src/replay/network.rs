@@ -1,0 +1,444 @@
+//! UDP sockets in a replay: packets come from the tape, and what is sent is compared with it.
+
+use crate::body::EventKind;
+use crate::call::CallId;
+use crate::endpoint::Endpoint;
+use crate::sockets;
+use crate::sys::{self, IoVec, MMsgHdr, nr, set_errno};
+use crate::tape::{UNKNOWN_RESULT, why};
+use crate::vectors::Vectors;
+
+use super::{Did, Turn, is_muted, part, result, scatter, stray, tape, turn};
+
+/// What a call hands over to be sent.
+pub struct Outgoing {
+    pub fd: i32,
+    pub socket: u16,
+    /// Where it goes, where the call says.
+    pub to: Option<Endpoint>,
+    pub list: *const IoVec,
+    pub count: usize,
+}
+
+impl Outgoing {
+    fn did(&self, why: u32, cut: Option<&[IoVec]>) -> Did<'_> {
+        let whole = (self.list, self.count);
+        let bytes = cut.map_or(whole, |cut| (cut.as_ptr(), cut.len()));
+        Did {
+            why,
+            socket: self.socket,
+            descriptor: self.fd,
+            endpoint: self.to.as_ref().map_or(&[], Endpoint::bytes),
+            bytes: Some(bytes),
+            ..Did::plain(EventKind::Sent, 0)
+        }
+    }
+}
+
+const ENETDOWN: i32 = 100;
+
+fn down() -> isize {
+    set_errno(ENETDOWN);
+    -1
+}
+
+/// How many bytes the recorded call took; the negative error code where it failed.
+fn taken(turn: Turn, length: usize) -> isize {
+    let (entry, tape) = (turn.entry, turn.tape);
+    let order = core::sync::atomic::Ordering::Relaxed;
+    tape.sends.fetch_add(1, order);
+    tape.bytes.fetch_add(length as u64, order);
+    turn.done();
+    match entry.flags & UNKNOWN_RESULT {
+        0 => entry.result as isize,
+        _ => length as isize,
+    }
+}
+
+fn given(result: isize) -> isize {
+    if result < 0 {
+        set_errno(-result as i32);
+        return -1;
+    }
+    result
+}
+
+/// Compares a packet with the recorded one; what came of that.
+///
+/// # Safety
+/// What goes out leads to readable bytes.
+unsafe fn compared(out: &Outgoing, vectors: &mut Vectors<'_>, length: usize) -> isize {
+    let Some(turn) = turn() else {
+        stray(out.did(why::OTHER, None))
+    };
+    let entry = turn.entry;
+    if entry.kind != EventKind::Sent as u8 || entry.socket != out.socket {
+        part(out.did(why::OTHER, None));
+    }
+    let (to, payload) = turn.split();
+    let elsewhere = out.to.as_ref().is_some_and(|named| named.bytes() != to);
+    // SAFETY: the caller vouches for it.
+    let same = payload.len() == length && unsafe { equals(payload, vectors) };
+    if elsewhere || !same {
+        part(out.did(why::PACKET, None));
+    }
+    taken(turn, length)
+}
+
+/// Whether the next bytes are these.
+///
+/// # Safety
+/// The vectors hold at least as many.
+unsafe fn equals(mut expected: &[u8], vectors: &mut Vectors<'_>) -> bool {
+    let mut chunk = [0u8; 512];
+    while !expected.is_empty() {
+        let length = expected.len().min(chunk.len());
+        // SAFETY: the caller vouches for it.
+        unsafe { vectors.take(chunk.as_mut_ptr(), length) };
+        let (now, rest) = expected.split_at(length);
+        if chunk.get(..length) != Some(now) {
+            return false;
+        }
+        expected = rest;
+    }
+    true
+}
+
+/// One packet is sent. What the call returns.
+///
+/// # Safety
+/// What goes out leads to readable bytes.
+pub unsafe fn sends(out: &Outgoing) -> isize {
+    if is_muted() {
+        return down();
+    }
+    // SAFETY: the caller vouches for it.
+    unsafe {
+        let mut vectors = Vectors::new(out.list, out.count);
+        let length = vectors.length();
+        given(compared(out, &mut vectors, length))
+    }
+}
+
+/// The kernel cuts what is sent into packets of `size` bytes. What the call returns.
+///
+/// # Safety
+/// As [`sends`].
+pub unsafe fn sends_cut(out: &Outgoing, size: usize) -> isize {
+    if is_muted() {
+        return down();
+    }
+    let did = Did::on_socket(CallId::JOINED, out.fd, out.socket);
+    let Some(turn) = turn() else { stray(did) };
+    turn.expect(did);
+    turn.done();
+    // SAFETY: the caller vouches for it.
+    unsafe {
+        let mut vectors = Vectors::new(out.list, out.count);
+        let (whole, mut last) = (vectors.length(), 0);
+        let mut left = whole;
+        while left > 0 {
+            let part = left.min(size);
+            last = compared(out, &mut vectors, part);
+            left -= part;
+        }
+        // Each part has the result of the call, which takes all or none.
+        given(if last < 0 { last } else { whole as isize })
+    }
+}
+
+/// Several packets are sent by one call. How many of them, as the call returns it.
+///
+/// # Safety
+/// As [`sends`]; the messages are the program's own.
+pub unsafe fn sends_many(messages: &mut [MMsgHdr], outgoing: impl Fn(&MMsgHdr) -> Outgoing) -> i32 {
+    let (mut done, mut whole) = (0, true);
+    for message in messages.iter_mut() {
+        let out = outgoing(message);
+        if is_muted() {
+            return down() as i32;
+        }
+        // SAFETY: the caller vouches for it.
+        let (length, taken) = unsafe {
+            let mut vectors = Vectors::new(out.list, out.count);
+            let length = vectors.length();
+            (length, compared(&out, &mut vectors, length))
+        };
+        whole &= taken == length as isize;
+        if whole {
+            message.length = length as u32;
+            done += 1;
+        } else if taken < 0 && done == 0 {
+            set_errno(-taken as i32);
+        }
+    }
+    if done == 0 && !messages.is_empty() {
+        return -1;
+    }
+    done
+}
+
+/// Where a program wants a packet.
+pub struct Place {
+    pub fd: i32,
+    pub socket: u16,
+    pub list: *const IoVec,
+    pub count: usize,
+    pub name: *mut u8,
+    pub name_length: *mut u32,
+    pub flags: i32,
+}
+
+/// A packet is asked for. What the call returns.
+///
+/// # Safety
+/// The place leads to the program's buffers.
+pub unsafe fn receives(place: &Place) -> isize {
+    if is_muted() {
+        return down();
+    }
+    let kind = EventKind::Received;
+    let did = Did {
+        socket: place.socket,
+        descriptor: place.fd,
+        ..match place.flags {
+            flags if flags & sys::MSG_ERRQUEUE != 0 => Did::called(CallId::ERROR_QUEUE, place.fd),
+            flags if flags & sys::MSG_PEEK != 0 => Did::called(CallId::PEEK, place.fd),
+            _ => Did::plain(kind, 0),
+        }
+    };
+    let Some(turn) = turn() else { stray(did) };
+    let entry = turn.entry;
+    if entry.socket != place.socket {
+        part(did);
+    }
+    if entry.kind == EventKind::PollEmpty as u8 || entry.kind == EventKind::ReceiveFailed as u8 {
+        return result(turn.done()) as isize;
+    }
+    turn.expect(did);
+    if entry.result < 0 {
+        return result(turn.done()) as isize;
+    }
+    if did.id == CallId::ERROR_QUEUE.0 || entry.flags & UNKNOWN_RESULT != 0 {
+        part(Did {
+            why: why::NOT_RECORDED,
+            ..did
+        });
+    }
+    let (from, payload) = turn.split();
+    // SAFETY: the caller vouches for it.
+    unsafe {
+        if !scatter(payload, place.list, place.count) {
+            part(Did {
+                why: why::NO_ROOM,
+                ..did
+            });
+        }
+        gives(from, place.name, place.name_length);
+    }
+    turn.done() as isize
+}
+
+/// Writes an endpoint where the program has room for an address.
+///
+/// # Safety
+/// `name` leads to nothing or to as many bytes as `length` says.
+pub unsafe fn gives(endpoint: &[u8], name: *mut u8, length: *mut u32) {
+    let mut address = [0u8; 28];
+    let own = match endpoint {
+        [4, p, q, a, b, c, d] => {
+            address[..2].copy_from_slice(&(sys::AF_INET as u16).to_ne_bytes());
+            address[2..8].copy_from_slice(&[*q, *p, *a, *b, *c, *d]);
+            16
+        }
+        [6, p, q, rest @ ..] if rest.len() == 24 => {
+            address[..2].copy_from_slice(&(sys::AF_INET6 as u16).to_ne_bytes());
+            address[2..4].copy_from_slice(&[*q, *p]);
+            address[4..8].copy_from_slice(&rest[16..20]);
+            address[8..24].copy_from_slice(&rest[..16]);
+            address[24..].copy_from_slice(&rest[20..]);
+            28
+        }
+        _ => 0,
+    };
+    // SAFETY: the caller vouches for it.
+    unsafe {
+        let Some(length) = length.as_mut().filter(|_| !name.is_null()) else {
+            return;
+        };
+        let room = (*length as usize).min(own);
+        core::ptr::copy_nonoverlapping(address.as_ptr(), name, room);
+        *length = own as u32;
+    }
+}
+
+/// Several packets are asked for by one call. How many came, as the call returns it.
+///
+/// # Safety
+/// The messages are the program's own.
+pub unsafe fn receives_many(fd: i32, socket: u16, messages: &mut [MMsgHdr], flags: i32) -> i32 {
+    let did = Did::on_socket(CallId::BATCH, fd, socket);
+    if is_muted() {
+        return down() as i32;
+    }
+    let Some(turn) = turn() else { stray(did) };
+    let kind = turn.entry.kind;
+    if turn.entry.socket == socket
+        && (kind == EventKind::PollEmpty as u8 || kind == EventKind::ReceiveFailed as u8)
+    {
+        return result(turn.done());
+    }
+    turn.expect(did);
+    let count = turn.done();
+    if count as usize > messages.len() {
+        part(Did {
+            why: why::NO_ROOM,
+            ..did
+        });
+    }
+    for message in messages.iter_mut().take(count.max(0) as usize) {
+        let header = &mut message.header;
+        let place = Place {
+            fd,
+            socket,
+            list: header.iov,
+            count: header.iov_count,
+            name: header.name,
+            name_length: &raw mut header.name_length,
+            flags,
+        };
+        // SAFETY: the caller vouches for it.
+        let got = unsafe { receives(&place) };
+        (header.flags, header.control_length) = (0, 0);
+        message.length = got.max(0) as u32;
+    }
+    count
+}
+
+/// The program has made a socket. The descriptor that it gets.
+pub fn has_made(fd: i32, is_udp: bool) -> i32 {
+    if is_muted() || !is_udp {
+        sockets::made_another(fd);
+        return fd;
+    }
+    let did = Did::called(CallId::SOCKET, fd);
+    let Some(turn) = turn() else { stray(did) };
+    turn.expect(did);
+    let wanted = turn.word(0);
+    let socket = turn.entry.socket;
+    if wanted != fd && !moved(fd, wanted) {
+        part(Did {
+            why: why::DESCRIPTOR,
+            ..did
+        });
+    }
+    sockets::replayed(wanted, socket);
+    turn.done();
+    wanted
+}
+
+/// Gives the descriptor the number that it had, where nobody has that now.
+fn moved(fd: i32, wanted: i32) -> bool {
+    const F_GETFD: usize = 1;
+    let of = |fd: i32| {
+        let arguments = [fd as usize, F_GETFD, 0, 0, 0, 0];
+        // SAFETY: asks for a number.
+        unsafe { sys::syscall(nr::FCNTL, arguments) }
+    };
+    let flags = of(fd);
+    if wanted < 0 || flags < 0 || of(wanted) >= 0 {
+        return false;
+    }
+    let close_on_exec = if flags & 1 != 0 { sys::O_CLOEXEC } else { 0 };
+    let arguments = [
+        fd as usize,
+        wanted as usize,
+        close_on_exec as usize,
+        0,
+        0,
+        0,
+    ];
+    // SAFETY: a number that is free.
+    let made = unsafe { sys::syscall(nr::DUP3, arguments) };
+    if made == wanted as isize {
+        sys::close(fd);
+    }
+    made == wanted as isize
+}
+
+/// A UDP socket was found that was not seen being made: its number. `None`: none of the replay's.
+pub fn is_numbered(fd: i32) -> Option<u16> {
+    let did = Did::called(CallId::SOCKET, fd);
+    tape()?;
+    let Some(turn) = turn() else { stray(did) };
+    turn.expect(did);
+    if turn.word(0) != fd {
+        part(Did {
+            why: why::DESCRIPTOR,
+            ..did
+        });
+    }
+    let socket = turn.entry.socket;
+    sockets::replayed(fd, socket);
+    turn.done();
+    Some(socket)
+}
+
+/// A descriptor of a UDP socket was duplicated.
+pub fn duplicates(from: i32, to: i32, socket: u16) {
+    if is_muted() {
+        return;
+    }
+    let did = Did::on_socket(CallId::DUP, to, socket);
+    let Some(turn) = turn() else { stray(did) };
+    turn.expect(did);
+    if (turn.word(0), turn.word(4)) != (from, to) {
+        part(Did {
+            why: why::DESCRIPTOR,
+            ..did
+        });
+    }
+    turn.done();
+}
+
+/// A descriptor of a UDP socket is about to be closed.
+pub fn closes(fd: i32, socket: u16) {
+    if is_muted() {
+        return;
+    }
+    let did = Did::on_socket(CallId::CLOSE, fd, socket);
+    let Some(turn) = turn() else { stray(did) };
+    turn.expect(did);
+    turn.done();
+}
+
+/// A UDP socket is given a peer. What the call returns.
+pub fn connects(fd: i32, socket: u16, peer: Option<&Endpoint>) -> i32 {
+    if is_muted() {
+        return down() as i32;
+    }
+    let did = Did {
+        endpoint: peer.map_or(&[], Endpoint::bytes),
+        ..Did::on_socket(CallId::CONNECT, fd, socket)
+    };
+    let Some(turn) = turn() else { stray(did) };
+    turn.expect(did);
+    if turn.split().0 != did.endpoint {
+        part(Did {
+            why: why::PACKET,
+            ..did
+        });
+    }
+    result(turn.done())
+}
+
+/// A way out of the replay that is not a packet: it is refused, and counted.
+pub fn refuses() -> i32 {
+    const ECONNREFUSED: i32 = 111;
+    if let Some(tape) = tape() {
+        let order = core::sync::atomic::Ordering::Relaxed;
+        tape.refused.fetch_add(1, order);
+    }
+    set_errno(ECONNREFUSED);
+    -1
+}

@@ -1,0 +1,145 @@
+//! Handlers of the signals that people and timers send: where one runs is in the recording, and in a
+//! replay it runs at that place.
+
+use core::ffi::c_void;
+use core::sync::atomic::{AtomicPtr, Ordering};
+
+use crate::attach;
+use crate::call::CallId;
+use crate::hook::hook;
+use crate::push::pushing_unless_busy;
+use crate::replay;
+use crate::sys::{errno, set_errno};
+
+/// Interrupts, and what is asked of a program: HUP, INT, QUIT, USR1, USR2, ALRM, TERM. The others
+/// come of what the program itself does.
+const WATCHED: [i32; 7] = [1, 2, 3, 10, 12, 14, 15];
+/// Those that end a program that has no handler for them, and that a person sends.
+const ENDING: [i32; 4] = [1, 2, 3, 15];
+const SIGNALS: usize = 65;
+
+/// The program's handlers; null where there is none.
+static HANDLERS: [AtomicPtr<c_void>; SIGNALS] =
+    [const { AtomicPtr::new(core::ptr::null_mut()) }; SIGNALS];
+
+/// As glibc has it.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Action {
+    handler: *mut c_void,
+    mask: [u64; 16],
+    flags: i32,
+    restorer: *mut c_void,
+}
+
+type Handler = unsafe extern "C" fn(i32, *mut c_void, *mut c_void);
+
+fn place(signal: i32) -> Option<&'static AtomicPtr<c_void>> {
+    let watched = WATCHED.contains(&signal) && attach::generation().is_some();
+    HANDLERS
+        .get(usize::try_from(signal).ok()?)
+        .filter(|_| watched)
+}
+
+/// Whether it is a function, and not one of the two words for the usual and for nothing.
+fn is_function(handler: *mut c_void) -> bool {
+    !matches!(handler as isize, -1..=1)
+}
+
+fn ours() -> *mut c_void {
+    handles as *mut c_void
+}
+
+/// Stands before the program's handler.
+unsafe extern "C" fn handles(signal: i32, info: *mut c_void, context: *mut c_void) {
+    if replay::on() && !replay::is_muted() {
+        // The recording's signals come from the tape.
+        if ENDING.contains(&signal) {
+            replay::leave();
+        }
+        return;
+    }
+    let code = errno();
+    if let Some(mut pushing) = pushing_unless_busy() {
+        pushing.called(CallId::SIGNAL, signal, &[]);
+    }
+    set_errno(code);
+    // SAFETY: as the kernel has called this.
+    unsafe { call(signal, info, context) };
+}
+
+/// # Safety
+/// As the kernel calls a handler.
+unsafe fn call(signal: i32, info: *mut c_void, context: *mut c_void) {
+    let handler = usize::try_from(signal).ok().and_then(|at| HANDLERS.get(at));
+    let handler = handler.map(|place| place.load(Ordering::Acquire));
+    if let Some(handler) = handler.filter(|handler| is_function(*handler)) {
+        // SAFETY: the program has said that it is one.
+        unsafe {
+            let handler: Handler = core::mem::transmute(handler);
+            handler(signal, info, context);
+        }
+    }
+}
+
+/// Runs the program's handler in a replay.
+pub fn comes(signal: i32) {
+    let mut info = [0u64; 16];
+    info[0] = signal as u64;
+    let mut context = [0u64; 128];
+    // SAFETY: room for what handlers look at: which signal it was.
+    unsafe {
+        call(
+            signal,
+            info.as_mut_ptr().cast(),
+            context.as_mut_ptr().cast(),
+        )
+    };
+}
+
+hook! {
+    fn sigaction[real](signal: i32, action: *const Action, old: *mut Action) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        unsafe {
+            let Some(place) = place(signal) else {
+                return real(signal, action, old);
+            };
+            let before = place.load(Ordering::Acquire);
+            let mut wanted = action.as_ref().copied();
+            if let Some(wanted) = &mut wanted {
+                let handler = wanted.handler;
+                if is_function(handler) && handler != ours() {
+                    place.store(handler, Ordering::Release);
+                    wanted.handler = ours();
+                }
+            }
+            let pointer = wanted.as_ref().map_or(core::ptr::null(), |it| &raw const *it);
+            let result = real(signal, pointer, old);
+            if result != 0 {
+                place.store(before, Ordering::Release);
+            } else if let Some(old) = old.as_mut().filter(|old| old.handler == ours()) {
+                old.handler = before;
+            }
+            result
+        }
+    }
+
+    fn signal[real](signal: i32, handler: *mut c_void) -> *mut c_void {
+        // SAFETY: as the program vouches for its own call.
+        unsafe {
+            let Some(place) = place(signal) else {
+                return real(signal, handler);
+            };
+            let before = place.load(Ordering::Acquire);
+            let wanted = match is_function(handler) && handler != ours() {
+                true => {
+                    place.store(handler, Ordering::Release);
+                    ours()
+                }
+                false => handler,
+            };
+            let old = real(signal, wanted);
+            if old == ours() { before } else { old }
+        }
+    }
+}

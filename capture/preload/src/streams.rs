@@ -1,0 +1,129 @@
+//! Sources of randomness that are opened as a stream of the C library, which reads them inside
+//! itself: the program gets a stream whose bytes come through the hooks.
+
+use core::ffi::{CStr, c_char, c_void};
+use core::sync::atomic::{AtomicI32, AtomicPtr, Ordering};
+
+use crate::attach;
+use crate::hook::{Real, hook};
+use crate::{descriptors, randomness, receive};
+
+/// As glibc has it.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Functions {
+    read: Option<unsafe extern "C" fn(*mut c_void, *mut u8, usize) -> isize>,
+    write: Option<unsafe extern "C" fn(*mut c_void, *const u8, usize) -> isize>,
+    seek: Option<unsafe extern "C" fn(*mut c_void, *mut i64, i32) -> i32>,
+    close: Option<unsafe extern "C" fn(*mut c_void) -> i32>,
+}
+
+/// So many such streams have a descriptor at a time.
+const STREAMS: usize = 32;
+type Place = (AtomicPtr<c_void>, AtomicI32);
+static OPEN: [Place; STREAMS] =
+    [const { (AtomicPtr::new(core::ptr::null_mut()), AtomicI32::new(-1)) }; STREAMS];
+
+static FOPENCOOKIE: Real = Real::new(c"fopencookie");
+
+/// More than a program needs at a time of a source that never ends.
+const AT_ONCE: usize = 256;
+
+unsafe extern "C" fn read(fd: *mut c_void, buffer: *mut u8, length: usize) -> isize {
+    // SAFETY: the C library's buffer.
+    unsafe { receive::read(fd as usize as i32, buffer, length.min(AT_ONCE)) }
+}
+
+unsafe extern "C" fn close(fd: *mut c_void) -> i32 {
+    let fd = fd as usize as i32;
+    for (stream, its) in &OPEN {
+        if its.load(Ordering::Relaxed) == fd {
+            its.store(-1, Ordering::Relaxed);
+            stream.store(core::ptr::null_mut(), Ordering::Release);
+        }
+    }
+    // SAFETY: the stream's own descriptor.
+    unsafe { descriptors::close(fd) }
+}
+
+/// The stream of a source of randomness; `None` where it is another file, or is not only read.
+///
+/// # Safety
+/// Both are null or zero-ended strings.
+unsafe fn random(path: *const c_char, mode: *const c_char) -> Option<*mut c_void> {
+    if path.is_null() || mode.is_null() {
+        return None;
+    }
+    // SAFETY: the caller vouches for it.
+    let (name, how) = unsafe { (CStr::from_ptr(path), CStr::from_ptr(mode).to_bytes()) };
+    let device = name == c"/dev/urandom" || name == c"/dev/random";
+    if !device || how.first() != Some(&b'r') || how.contains(&b'+') {
+        return None;
+    }
+    attach::generation()?;
+    let make = FOPENCOOKIE.get();
+    let place = OPEN.iter().find(|(stream, _)| {
+        let (empty, taken) = (core::ptr::null_mut(), core::ptr::without_provenance_mut(1));
+        let order = (Ordering::Acquire, Ordering::Relaxed);
+        let found = stream.compare_exchange(empty, taken, order.0, order.1);
+        found.is_ok()
+    })?;
+    let functions = Functions {
+        read: Some(read),
+        write: None,
+        seek: None,
+        close: Some(close),
+    };
+    let flags = if how.contains(&b'e') {
+        crate::sys::O_CLOEXEC
+    } else {
+        0
+    };
+    // SAFETY: the C library's function has this signature; the path is the program's.
+    let stream = unsafe {
+        type Make = unsafe extern "C" fn(*mut c_void, *const c_char, Functions) -> *mut c_void;
+        let fd = match make.is_null() {
+            true => -1,
+            false => randomness::open(path, flags, 0),
+        };
+        if fd < 0 {
+            place.0.store(core::ptr::null_mut(), Ordering::Release);
+            return None;
+        }
+        place.1.store(fd, Ordering::Relaxed);
+        let make: Make = core::mem::transmute(make);
+        make(fd as usize as *mut c_void, c"r".as_ptr(), functions)
+    };
+    place.0.store(stream, Ordering::Release);
+    Some(stream)
+}
+
+/// The descriptor of such a stream.
+fn descriptor(stream: *mut c_void) -> Option<i32> {
+    let found = OPEN
+        .iter()
+        .find(|(known, _)| known.load(Ordering::Acquire) == stream && !stream.is_null())?;
+    Some(found.1.load(Ordering::Relaxed)).filter(|fd| *fd >= 0)
+}
+
+hook! {
+    fn fopen[real](path: *const c_char, mode: *const c_char) -> *mut c_void {
+        // SAFETY: as the program vouches for its own call.
+        unsafe { random(path, mode).unwrap_or_else(|| real(path, mode)) }
+    }
+
+    fn fopen64[real](path: *const c_char, mode: *const c_char) -> *mut c_void {
+        // SAFETY: as the program vouches for its own call.
+        unsafe { random(path, mode).unwrap_or_else(|| real(path, mode)) }
+    }
+
+    fn fileno[real](stream: *mut c_void) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        descriptor(stream).unwrap_or_else(|| unsafe { real(stream) })
+    }
+
+    fn fileno_unlocked[real](stream: *mut c_void) -> i32 {
+        // SAFETY: as the program vouches for its own call.
+        descriptor(stream).unwrap_or_else(|| unsafe { real(stream) })
+    }
+}

@@ -1,0 +1,159 @@
+//! The tape: what an unmodified program is to be answered when it is replayed, in memory that the
+//! command makes and the library in the program maps.
+//!
+//! A page of control comes first, then the identities of the recorded threads, then room for what
+//! the program did instead where it parts from the recording, then the entries, one behind the
+//! other. Nothing of it is ever a file.
+//!
+//! This file depends on `core` alone, so that the library which is loaded into foreign programs
+//! can include it as it stands.
+
+use core::sync::atomic::{AtomicU32, AtomicU64};
+
+/// The first bytes of a tape. Changes with its layout.
+pub const TAPE_MAGIC: u64 = u64::from_le_bytes(*b"nrltape1");
+/// Where the threads' identities lie: [`THREADS_MAX`] numbers of 64 bits.
+pub const THREADS_AT: usize = 4096;
+/// So many threads of a program can be replayed.
+pub const THREADS_MAX: usize = 1024;
+/// Where the library puts the bytes of what came instead.
+pub const CAME_AT: usize = THREADS_AT + THREADS_MAX * 8;
+/// How many of them there is room for.
+pub const CAME_MAX: usize = 64 << 10;
+/// Where the first entry lies.
+pub const ENTRIES_AT: usize = CAME_AT + CAME_MAX;
+/// The identity of the program's first thread.
+pub const MAIN_THREAD: u64 = 1;
+
+/// The identity of the `nth` thread (from 1) that the thread `parent` has made.
+pub const fn thread_identity(parent: u64, nth: u64) -> u64 {
+    // As in FNV-1a with 64 bits, over whole numbers; 0 stays for threads without an identity.
+    let mixed = (parent ^ 0xcbf2_9ce4_8422_2325).wrapping_mul(0x0000_0100_0000_01b3);
+    let mixed = (mixed ^ nth).wrapping_mul(0x0000_0100_0000_01b3);
+    (mixed ^ (mixed >> 29)) | 2
+}
+
+/// How a replay stands.
+#[allow(dead_code)] // each of the two that include this file uses some
+pub mod state {
+    /// It goes on.
+    pub const RUNNING: u32 = 0;
+    /// The program parted from the recording.
+    pub const PARTED: u32 = 1;
+    /// The recording is over.
+    pub const OVER: u32 = 2;
+}
+
+/// Why the program parted from the recording, where it did the recorded thing.
+#[allow(dead_code)] // as above
+pub mod why {
+    /// It did something else.
+    pub const OTHER: u32 = 0;
+    /// The bytes or the destination of a packet are others.
+    pub const PACKET: u32 = 1;
+    /// The new descriptor has another number than in the recording, and that one is in use.
+    pub const DESCRIPTOR: u32 = 2;
+    /// It does not wait for a descriptor that was ready.
+    pub const NOT_WAITED_FOR: u32 = 3;
+    /// It has less room for what was given to it.
+    pub const NO_ROOM: u32 = 4;
+    /// A thread that had nothing to do with packets in the recording uses a UDP socket.
+    pub const OTHER_THREAD: u32 = 5;
+    /// The recording does not hold what it is to be answered.
+    pub const NOT_RECORDED: u32 = 6;
+}
+
+/// The first page.
+#[repr(C)]
+#[derive(Debug, Default)]
+pub struct TapeControl {
+    /// [`TAPE_MAGIC`].
+    pub magic: u64,
+    /// Where the entries end.
+    pub end: u64,
+    /// How many threads have identities behind this page.
+    pub threads: u32,
+    /// The process id that the program is told, and its parent's.
+    pub process: u32,
+    /// See `process`.
+    pub parent: u32,
+    /// How many rings were mapped at the start of the recording.
+    pub rings: u32,
+    /// The length of each ring's data.
+    pub capacity: u32,
+    /// Unused.
+    pub spare: u32,
+    /// The program stops itself before the event of this number; `u64::MAX`: nowhere.
+    pub stop_at: u64,
+    /// One of [`state`].
+    pub state: AtomicU32,
+    /// Changes whenever it may be another thread's turn.
+    pub turns: AtomicU32,
+    /// Where the next entry lies.
+    pub next: AtomicU64,
+    /// Sends that were equal, and their bytes.
+    pub sends: AtomicU64,
+    /// See `sends`.
+    pub bytes: AtomicU64,
+    /// How many threads wait for their turn.
+    pub waiting: AtomicU32,
+    /// 1 when the program has stopped itself at `stop_at`.
+    pub stopped: AtomicU32,
+    /// Ways out that the program was refused: TCP connections.
+    pub refused: AtomicU32,
+    /// What came instead; whole once `state` is [`state::PARTED`].
+    pub came: Came,
+}
+
+/// What the program did instead of the recorded thing.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Came {
+    /// One of [`why`].
+    pub why: u32,
+    /// As in [`Entry`].
+    pub kind: u8,
+    /// As in [`Entry`].
+    pub id: u8,
+    /// As in [`Entry`].
+    pub socket: u16,
+    /// As in [`Entry`]: how many of the bytes at [`CAME_AT`] are an endpoint.
+    pub endpoint: u32,
+    /// How many bytes lie there.
+    pub length: u32,
+    /// The descriptor that it is about; -1 for none.
+    pub descriptor: i32,
+    /// The thread, as the kernel numbers it.
+    pub thread: u32,
+}
+
+/// What a thread does next in the recording, and what it is answered. Bytes follow: an endpoint as
+/// bodies of events have it, then a payload or details. Entries begin at multiples of 8.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Entry {
+    /// The event's number in the reel.
+    pub number: u64,
+    /// What a clock said.
+    pub value: u64,
+    /// How many bytes follow.
+    pub length: u32,
+    /// What a call returned, or the negative error code; of a packet that was sent, how many of
+    /// its bytes were taken, or the negative error code.
+    pub result: i32,
+    /// Which thread: an index into the identities.
+    pub thread: u16,
+    /// Of what concerns one.
+    pub socket: u16,
+    /// The number of the event's kind.
+    pub kind: u8,
+    /// The call or the clock.
+    pub id: u8,
+    /// How many of the bytes are an endpoint.
+    pub endpoint: u8,
+    /// 1 where the result is not known.
+    pub flags: u8,
+}
+
+/// [`Entry::flags`]: what came of it is not known.
+pub const UNKNOWN_RESULT: u8 = 1;

@@ -1,0 +1,167 @@
+//! What a recorded process was started with, as far as a replay needs it.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileExt;
+
+use netreel_reel::StartId;
+
+use super::look;
+
+/// Numbers of a start that `/proc` does not say.
+pub(super) struct Numbers {
+    /// The process id, as the process sees it.
+    pub(super) process: u32,
+    /// How many rings it maps at once, and how long each is.
+    pub(super) rings: u32,
+    pub(super) capacity: u32,
+    pub(super) forked: bool,
+}
+
+/// Names of variables whose values are nobody's business: of each a checksum is kept.
+const SECRET: [&str; 7] = [
+    "TOKEN",
+    "SECRET",
+    "PASSW",
+    "CREDENTIAL",
+    "APIKEY",
+    "API_KEY",
+    "PRIVATE",
+];
+
+/// Hands `put` what process `pid` was started with, an event's details each. The process waits
+/// meanwhile, before its `main`.
+pub(super) fn tell_start(pid: u32, numbers: &Numbers, put: &mut dyn FnMut(&[u8])) {
+    let mut told = |what: StartId, parts: &[&[u8]]| {
+        let mut details = vec![what.0];
+        parts
+            .iter()
+            .for_each(|part| details.extend_from_slice(part));
+        put(&details);
+    };
+    let flags = u8::from(random_addresses(pid)) | u8::from(numbers.forked) << 1;
+    told(
+        StartId::NUMBERS,
+        &[
+            &numbers.process.to_le_bytes(),
+            &parent(pid).to_le_bytes(),
+            &numbers.rings.to_le_bytes(),
+            &numbers.capacity.to_le_bytes(),
+            &[flags],
+        ],
+    );
+    if let Ok(folder) = fs::read_link(format!("/proc/{pid}/cwd")) {
+        told(StartId::FOLDER, &[folder.as_os_str().as_bytes()]);
+    }
+    if let Some(program) = started_as(pid) {
+        told(StartId::PROGRAM, &[&program]);
+    }
+    let variables = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    for variable in variables
+        .strip_suffix(b"\0")
+        .unwrap_or(&variables)
+        .split(|byte| *byte == 0)
+    {
+        let at = variable.iter().position(|byte| *byte == b'=');
+        let (name, value) = variable.split_at(at.unwrap_or(variable.len()));
+        let value = value.get(1..).unwrap_or(&[]);
+        if is_secret(name) {
+            let (sum, length) = (crc32fast::hash(value), value.len() as u32);
+            told(
+                StartId::SECRET,
+                &[&sum.to_le_bytes(), &length.to_le_bytes(), name],
+            );
+        } else {
+            told(StartId::VARIABLE, &[variable]);
+        }
+    }
+    for (address, path) in files(pid) {
+        let Ok(bytes) = fs::read(&path) else { continue };
+        let sum = crc32fast::hash(&bytes);
+        told(
+            StartId::FILE,
+            &[&address.to_le_bytes(), &sum.to_le_bytes(), path.as_bytes()],
+        );
+    }
+    for (fd, target) in descriptors(pid) {
+        told(StartId::DESCRIPTOR, &[&fd.to_le_bytes(), target.as_bytes()]);
+    }
+}
+
+fn is_secret(name: &[u8]) -> bool {
+    let name = String::from_utf8_lossy(name).to_uppercase();
+    SECRET.iter().any(|part| name.contains(part)) || name.ends_with("_KEY")
+}
+
+fn random_addresses(pid: u32) -> bool {
+    let text = fs::read_to_string(format!("/proc/{pid}/personality")).unwrap_or_default();
+    let flags = u32::from_str_radix(text.trim(), 16).unwrap_or(0);
+    flags & libc::ADDR_NO_RANDOMIZE as u32 == 0
+}
+
+fn parent(pid: u32) -> u32 {
+    let text = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("PPid:"));
+    line.and_then(|number| number.trim().parse().ok())
+        .unwrap_or(0)
+}
+
+/// The path that the kernel was given to start it.
+fn started_as(pid: u32) -> Option<Vec<u8>> {
+    const AT_EXECFN: u64 = 31;
+    let vector = fs::read(format!("/proc/{pid}/auxv")).ok()?;
+    let (pairs, _) = vector.as_chunks::<16>();
+    let place = pairs.iter().find_map(|pair| {
+        let word = |at: usize| Some(u64::from_ne_bytes(*pair.get(at..)?.first_chunk()?));
+        (word(0)? == AT_EXECFN).then(|| word(8))?
+    })?;
+    let mut path = [0; 4096];
+    let memory = fs::File::open(format!("/proc/{pid}/mem")).ok()?;
+    let length = memory.read_at(&mut path, place).ok()?;
+    let path = path.get(..length)?;
+    Some(path.split(|byte| *byte == 0).next()?.to_vec())
+}
+
+/// The program and its libraries: where each begins in memory. Without the recorder's own.
+fn files(pid: u32) -> Vec<(u64, String)> {
+    let text = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
+    let mut seen = BTreeSet::new();
+    let lines = text.lines().filter_map(|line| {
+        let mut words = line.splitn(6, ' ');
+        let start = words.next()?.split('-').next()?;
+        let path = words.last()?.trim_start();
+        let own = path.contains("/.netreel-");
+        let file = path.starts_with('/') && !own && !path.ends_with(" (deleted)");
+        let first = file && seen.insert(path.to_owned());
+        first.then(|| Some((u64::from_str_radix(start, 16).ok()?, path.to_owned())))?
+    });
+    lines.collect()
+}
+
+/// The descriptors that it has from whoever started it: what each leads to. Sockets that are no
+/// UDP sockets are left out; one of them is the way to the recorder.
+fn descriptors(pid: u32) -> Vec<(i32, String)> {
+    let udp: BTreeSet<u64> = look::udp_sockets(pid).into_iter().map(|it| it.0).collect();
+    let entries = fs::read_dir(format!("/proc/{pid}/fd"))
+        .into_iter()
+        .flatten();
+    let mut found: Vec<(i32, String)> = entries
+        .filter_map(|entry| {
+            let entry = entry.ok()?;
+            let fd = entry.file_name().to_string_lossy().parse().ok()?;
+            let target = fs::read_link(entry.path())
+                .ok()?
+                .to_string_lossy()
+                .into_owned();
+            let socket = look::socket(pid, fd);
+            match socket {
+                Some(inode) if udp.contains(&inode) => Some((fd, "udp socket".to_owned())),
+                Some(_) if fd > 2 => None,
+                _ => Some((fd, target)),
+            }
+        })
+        .collect();
+    found.sort();
+    found
+}

@@ -1,0 +1,267 @@
+//! Starting an unmodified program again with the library in it, answered from a tape.
+
+mod start;
+mod stuck;
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::process::{Child, ExitStatus};
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use memmap2::MmapMut;
+use netreel_reel::tape::{CAME_AT, CAME_MAX, TapeControl, state};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::MemfdFlags;
+use rustix::net::{self, SocketFlags};
+
+use super::PreloadError;
+use super::hello::{HELLO_MAGIC, KIND_ATTACH, MUTED, REPLAYED, Welcome};
+use super::library::Unpacked;
+use super::messages::{read_hello, write_welcome};
+use super::serve::listen;
+use stuck::Watchdog;
+
+/// What the program reads as its standard input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Input {
+    /// Nothing.
+    Nothing,
+    /// A file, as it was.
+    File(PathBuf),
+    /// What this process has.
+    Own,
+}
+
+/// A program that is to be started again, as it was started when it was recorded.
+#[derive(Clone, Debug)]
+pub struct Rerun {
+    /// The path by which it is started.
+    pub program: Vec<u8>,
+    /// Its arguments, its name among them.
+    pub arguments: Vec<Vec<u8>>,
+    /// Its environment, as it was.
+    pub variables: Vec<Vec<u8>>,
+    /// Where it is started.
+    pub folder: PathBuf,
+    /// Its standard input.
+    pub input: Input,
+    /// Further descriptors that were open.
+    pub descriptors: Vec<i32>,
+    /// Whether addresses were random.
+    pub random_addresses: bool,
+    /// A whole tape, as [`netreel_reel::tape`] lays it out.
+    pub tape: Vec<u8>,
+    /// After so long without an event a program that does nothing is ended; `None`: never.
+    pub patience: Option<Duration>,
+}
+
+/// What the program did instead of what it was recorded to do.
+#[derive(Clone, Debug)]
+pub struct Came {
+    /// How it differs.
+    pub what: netreel_reel::tape::Came,
+    /// An endpoint, and what was sent to it.
+    pub bytes: Vec<u8>,
+}
+
+/// How it ended.
+#[derive(Clone, Debug)]
+pub struct RerunEnd {
+    /// Where the entry lies that was to come next.
+    pub next: u64,
+    /// Equal sends, and their bytes.
+    pub sends: u64,
+    /// See `sends`.
+    pub bytes: u64,
+    /// Where the program parted from the recording.
+    pub came: Option<Came>,
+    /// Where it waits, a sentence: it was ended for that.
+    pub stuck: Option<String>,
+    /// How the program ended.
+    pub status: ExitStatus,
+    /// TCP connections that it was refused.
+    pub refused: u32,
+    /// Libraries that lay elsewhere than recorded are found by comparing these with the recording.
+    pub maps: String,
+}
+
+/// So long a program has to reach the library.
+const LOAD_MAX: Duration = Duration::from_secs(10);
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// Starts the program and answers it until it ends. `stopped` is called with its process id when it
+/// has stopped itself where the tape says so.
+pub fn rerun(wanted: &Rerun, stopped: &mut dyn FnMut(u32)) -> Result<RerunEnd, PreloadError> {
+    if !Unpacked::exists() {
+        return Err(PreloadError::NoLibrary);
+    }
+    let failed = |what: &str| {
+        let what = what.to_owned();
+        |error| PreloadError::Io { what, error }
+    };
+    let unpacked = Unpacked::in_temporary();
+    let unpacked = unpacked.map_err(failed("unpack the library into the temporary folder"))?;
+    let listener = listen(&unpacked.socket).map_err(failed("listen for the program"))?;
+    let mut tape = Tape::new(&wanted.tape).map_err(failed("make the tape"))?;
+    let child = start::start(wanted, &unpacked);
+    let shown = String::from_utf8_lossy(&wanted.program).into_owned();
+    let mut child = child.map_err(failed(&format!("start {shown}")))?;
+    let watched = watch(wanted, &listener, &mut tape, &mut child, stopped);
+    if watched.is_err() {
+        let _ = child.kill();
+    }
+    let status = child.wait().map_err(failed("wait for the program"))?;
+    let watched = watched.map_err(failed("watch the program"))?;
+    if !watched.loaded {
+        let why = "Is LD_PRELOAD forbidden for it, or the temporary folder mounted noexec?";
+        return Err(PreloadError::NotLoaded(shown, why));
+    }
+    let control = tape.control();
+    let get = |number: &std::sync::atomic::AtomicU64| number.load(Ordering::Acquire);
+    Ok(RerunEnd {
+        next: get(&control.next),
+        sends: get(&control.sends),
+        bytes: get(&control.bytes),
+        came: tape.came(),
+        stuck: watched.stuck,
+        status,
+        refused: control.refused.load(Ordering::Relaxed),
+        maps: watched.maps,
+    })
+}
+
+/// The tape's memory.
+struct Tape {
+    file: File,
+    memory: MmapMut,
+}
+
+impl Tape {
+    fn new(bytes: &[u8]) -> io::Result<Tape> {
+        let fd = rustix::fs::memfd_create("netreel-tape", MemfdFlags::CLOEXEC)?;
+        let mut file = File::from(fd);
+        file.write_all(bytes)?;
+        // SAFETY: a file that nobody else knows, but the program, which is trusted with it as far
+        // as its own answers go: what is read from it is looked at as bytes of strangers.
+        let memory = unsafe { MmapMut::map_mut(&file)? };
+        if memory.len() < CAME_AT + CAME_MAX {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        Ok(Tape { file, memory })
+    }
+
+    fn control(&self) -> &TapeControl {
+        // SAFETY: the memory is longer, begins at a page, and any bytes are a control page.
+        unsafe { &*self.memory.as_ptr().cast::<TapeControl>() }
+    }
+
+    fn came(&self) -> Option<Came> {
+        let control = self.control();
+        if control.state.load(Ordering::Acquire) != state::PARTED {
+            return None;
+        }
+        // SAFETY: plain numbers, which another process may write at any time.
+        let what = unsafe { (&raw const control.came).read_volatile() };
+        let length = (what.length as usize).min(CAME_MAX);
+        let bytes = self.memory.get(CAME_AT..CAME_AT + length)?.to_vec();
+        Some(Came { what, bytes })
+    }
+}
+
+#[derive(Default)]
+struct Watched {
+    loaded: bool,
+    stuck: Option<String>,
+    maps: String,
+}
+
+fn watch(
+    wanted: &Rerun,
+    listener: &OwnedFd,
+    tape: &mut Tape,
+    child: &mut Child,
+    stopped: &mut dyn FnMut(u32),
+) -> io::Result<Watched> {
+    let mut watched = Watched::default();
+    let mut dog = Watchdog::new(child.id(), wanted.patience);
+    let begun = Instant::now();
+    let mut told = false;
+    loop {
+        let pause = Timespec {
+            tv_sec: 0,
+            tv_nsec: LOOK_EVERY.as_nanos() as i64,
+        };
+        let ended = rustix::process::pidfd_open(
+            rustix::process::Pid::from_child(child),
+            rustix::process::PidfdFlags::empty(),
+        )?;
+        let mut fds = [
+            PollFd::new(listener, PollFlags::IN),
+            PollFd::new(&ended, PollFlags::IN),
+        ];
+        match poll(&mut fds, Some(&pause)) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        if !fds[0].revents().is_empty() {
+            welcome(wanted, listener, tape, child.id(), &mut watched);
+        }
+        if child.try_wait()?.is_some() {
+            return Ok(watched);
+        }
+        if !watched.loaded && begun.elapsed() > LOAD_MAX {
+            child.kill()?;
+            return Ok(watched);
+        }
+        let control = tape.control();
+        if !told && control.stopped.load(Ordering::Relaxed) != 0 {
+            told = true;
+            stopped(child.id());
+        }
+        let next = control.next.load(Ordering::Relaxed);
+        if let Some(why) = dog.look(next).filter(|_| watched.loaded) {
+            watched.stuck = Some(why);
+            child.kill()?;
+            return Ok(watched);
+        }
+    }
+}
+
+fn welcome(wanted: &Rerun, listener: &OwnedFd, tape: &Tape, main: u32, watched: &mut Watched) {
+    let Ok(socket) = net::accept_with(listener, SocketFlags::CLOEXEC) else {
+        return;
+    };
+    let patience = Some(Duration::from_secs(1));
+    let _ = net::sockopt::set_socket_timeout(&socket, net::sockopt::Timeout::Recv, patience);
+    let Some((hello, _)) = read_hello(&socket) else {
+        return;
+    };
+    let Ok(peer) = net::sockopt::socket_peercred(&socket) else {
+        return;
+    };
+    let pid = peer.pid.as_raw_nonzero().get() as u32;
+    let first = pid == main && hello.kind == KIND_ATTACH && !watched.loaded;
+    if !first {
+        let welcome = Welcome {
+            magic: HELLO_MAGIC,
+            accepted: MUTED,
+            ..Welcome::default()
+        };
+        return write_welcome(&socket, &welcome, None);
+    }
+    watched.loaded = true;
+    watched.maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
+    let control = tape.control();
+    let welcome = Welcome {
+        magic: HELLO_MAGIC,
+        accepted: REPLAYED,
+        rings: control.rings,
+        capacity: control.capacity,
+        identity: wanted.tape.len() as u64,
+        ..Welcome::default()
+    };
+    write_welcome(&socket, &welcome, Some((&tape.file, None)));
+}

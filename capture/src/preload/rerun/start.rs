@@ -1,0 +1,134 @@
+//! The program's second start: by the same path, in the same folder, with the same environment.
+
+use std::ffi::{CString, OsString};
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use super::{Input, Rerun};
+use crate::preload::hello::VARIABLE;
+use crate::preload::library::Unpacked;
+
+/// Starts it. What it prints goes to the error output.
+pub(super) fn start(wanted: &Rerun, unpacked: &Unpacked) -> io::Result<Child> {
+    let variables: Vec<CString> = wanted
+        .variables
+        .iter()
+        .map(|variable| CString::new(with_library(variable, unpacked)))
+        .collect::<Result<_, _>>()?;
+    let arguments = wanted.arguments.iter().map(|one| CString::new(one.clone()));
+    let arguments: Vec<CString> = arguments.collect::<Result<_, _>>()?;
+    let program = CString::new(wanted.program.clone())?;
+    let pointers = |list: &[CString]| -> Vec<usize> {
+        let each = list.iter().map(|one| one.as_ptr() as usize);
+        each.chain([0]).collect()
+    };
+    let (arguments_at, variables_at) = (pointers(&arguments), pointers(&variables));
+    // SAFETY: a second number of a descriptor that is there.
+    let errors = unsafe { libc::fcntl(2, libc::F_DUPFD_CLOEXEC, 3) };
+    if errors < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the descriptor that was just made.
+    let errors = unsafe { OwnedFd::from_raw_fd(errors) };
+    // What is named here is not run: the last thing that happens before is the program itself.
+    let mut command = Command::new(OsString::from("/"));
+    command
+        .current_dir(&wanted.folder)
+        .stdout(Stdio::from(errors));
+    match &wanted.input {
+        Input::Nothing => {
+            command.stdin(Stdio::null());
+        }
+        Input::File(path) => {
+            command.stdin(std::fs::File::open(path)?);
+        }
+        Input::Own => {}
+    }
+    let null = std::fs::File::options()
+        .read(true)
+        .write(true)
+        .open("/dev/null")?;
+    let (null_fd, descriptors) = (null.as_raw_fd(), wanted.descriptors.clone());
+    let random = wanted.random_addresses;
+    // SAFETY: between fork and exec: system calls alone.
+    unsafe {
+        command.pre_exec(move || {
+            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+            // So that a debugger may be attached by whoever started this.
+            libc::prctl(libc::PR_SET_PTRACER, libc::PR_SET_PTRACER_ANY, 0, 0, 0);
+            if !random {
+                let before = libc::personality(0xffff_ffff);
+                if before >= 0 {
+                    libc::personality((before | libc::ADDR_NO_RANDOMIZE) as libc::c_ulong);
+                }
+            }
+            let keep = |fd: i32| descriptors.contains(&fd);
+            libc::syscall(
+                libc::SYS_close_range,
+                3,
+                u32::MAX,
+                libc::CLOSE_RANGE_CLOEXEC,
+            );
+            for fd in descriptors.iter().filter(|fd| **fd > 2) {
+                // Whatever is there in this process is none of the program's.
+                if libc::dup2(null_fd, *fd) < 0 && keep(*fd) {
+                    return Err(io::Error::last_os_error());
+                }
+            }
+            let list = |of: &[usize]| of.as_ptr().cast::<*const libc::c_char>();
+            let (arguments, variables) = (list(&arguments_at), list(&variables_at));
+            libc::execve(program.as_ptr(), arguments, variables);
+            Err(io::Error::last_os_error())
+        });
+    }
+    let child = command.spawn();
+    drop((arguments, variables, null));
+    child
+}
+
+/// A variable of the recorded environment, with this library and this socket in place of the
+/// recorder's, and as long as it was where that is possible: so the program's stack lies where it
+/// lay.
+fn with_library(variable: &[u8], unpacked: &Unpacked) -> Vec<u8> {
+    if let Some(list) = variable.strip_prefix(b"LD_PRELOAD=") {
+        let own = |path: &&[u8]| path.windows(9).any(|part| part == b".netreel-");
+        let paths = list.split(|byte| matches!(byte, b':' | b' '));
+        let paths: Vec<Vec<u8>> = paths
+            .map(|path| match own(&path) {
+                true => as_long(&unpacked.library, path.len()),
+                false => path.to_vec(),
+            })
+            .collect();
+        return [b"LD_PRELOAD=".to_vec(), paths.join(&b':')].concat();
+    }
+    let name = [VARIABLE.as_bytes(), b"="].concat();
+    match variable.strip_prefix(name.as_slice()) {
+        Some(path) => [name.clone(), as_long(&unpacked.socket, path.len())].concat(),
+        None => variable.to_vec(),
+    }
+}
+
+/// The same path, with more slashes.
+fn as_long(path: &Path, length: usize) -> Vec<u8> {
+    let path = path.as_os_str().as_bytes();
+    let last = path.iter().rposition(|byte| *byte == b'/').unwrap_or(0);
+    let (folder, name) = path.split_at(last);
+    let slashes = length.saturating_sub(path.len());
+    [folder, &vec![b'/'; slashes], name].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_made_longer_by_slashes_and_never_shorter() {
+        let path = Path::new("/tmp/nr1/l.so");
+        assert_eq!(as_long(path, 16), b"/tmp/nr1////l.so");
+        assert_eq!(as_long(path, 3), b"/tmp/nr1/l.so");
+    }
+}

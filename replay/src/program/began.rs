@@ -1,0 +1,97 @@
+//! What a program was started with, as its reel tells.
+
+use netreel_reel::{CallId, Event, Reel, StartId};
+
+/// A variable of a program's environment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Variable {
+    /// `NAME=value`.
+    Plain(Vec<u8>),
+    /// One whose value is not in the reel.
+    Secret {
+        /// Its name.
+        name: Vec<u8>,
+        /// The CRC-32 of its value.
+        sum: u32,
+        /// How long the value is.
+        length: u32,
+    },
+}
+
+/// What a program was started with.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Began {
+    /// Its process id, as it saw it.
+    pub process: u32,
+    /// Its parent's.
+    pub parent: u32,
+    /// How many rings were mapped into it.
+    pub rings: u32,
+    /// The length of each one's data.
+    pub capacity: u32,
+    /// Whether addresses were random.
+    pub random_addresses: bool,
+    /// Whether it is a forked child, so that its start was its parent's.
+    pub forked: bool,
+    /// The working directory.
+    pub folder: Vec<u8>,
+    /// The path by which it was started.
+    pub program: Vec<u8>,
+    /// Its environment, in its order.
+    pub variables: Vec<Variable>,
+    /// The program and its libraries: address, CRC-32 of the file, path.
+    pub files: Vec<(u64, u32, Vec<u8>)>,
+    /// Open descriptors, and what each led to.
+    pub descriptors: Vec<(i32, String)>,
+}
+
+impl Began {
+    /// What the reel tells; `None` where it was recorded before reels told it.
+    pub fn of(reel: &Reel) -> Option<Began> {
+        let mut began = None;
+        reel.for_each(|record| {
+            if let Event::Called { call, details, .. } = record.event
+                && call == CallId::START
+            {
+                began.get_or_insert_with(Began::default).take(details);
+            }
+        });
+        began.filter(|began| !began.program.is_empty() && !began.folder.is_empty())
+    }
+
+    fn take(&mut self, details: &[u8]) {
+        let Some((what, rest)) = details.split_first() else {
+            return;
+        };
+        let word = |at: usize| {
+            let four = rest.get(at..).and_then(|rest| rest.first_chunk());
+            four.map_or(0, |four| u32::from_le_bytes(*four))
+        };
+        let behind = |at: usize| rest.get(at..).unwrap_or(&[]).to_vec();
+        match StartId(*what) {
+            StartId::NUMBERS => {
+                (self.process, self.parent) = (word(0), word(4));
+                (self.rings, self.capacity) = (word(8), word(12));
+                let flags = rest.get(16).copied().unwrap_or(0);
+                (self.random_addresses, self.forked) = (flags & 1 != 0, flags & 2 != 0);
+            }
+            StartId::FOLDER => self.folder = rest.to_vec(),
+            StartId::PROGRAM => self.program = rest.to_vec(),
+            StartId::VARIABLE => self.variables.push(Variable::Plain(rest.to_vec())),
+            StartId::SECRET => self.variables.push(Variable::Secret {
+                name: behind(8),
+                sum: word(0),
+                length: word(4),
+            }),
+            StartId::FILE => {
+                let address = u64::from(word(0)) | u64::from(word(4)) << 32;
+                self.files.push((address, word(8), behind(12)));
+            }
+            StartId::DESCRIPTOR => {
+                let target = String::from_utf8_lossy(&behind(4)).into_owned();
+                self.descriptors.push((word(0) as i32, target));
+            }
+            _ => {}
+        }
+    }
+}

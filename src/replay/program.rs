@@ -1,0 +1,125 @@
+//! `netreel replay PATH -- CMD`: a program that was recorded as it is, started again.
+
+mod asked;
+mod told;
+
+use std::io::Write;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use netreel_capture::preload::{self, RerunEnd};
+use netreel_reel::EventNumber;
+use netreel_replay::program::{Began, Ended, Happened, Judged, judge, record};
+
+use super::breaks::Condition;
+use crate::arguments::Replay;
+use crate::events::chosen;
+use crate::open;
+use crate::outcome::{Answer, Failure};
+
+pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
+    let source = &arguments.read.source;
+    let wire = source.wire.as_deref().map(open::wire).transpose()?;
+    let build = netreel_protocol::session::Session::build_with_keys;
+    let story = open::in_silence(source, &source.paths, wire.clone(), build)?;
+    for why in &story.unread {
+        anstream::eprintln!("netreel: {why}");
+    }
+    let reels = story.session.session_reels();
+    let which = chosen(&reels, arguments.node.as_deref())?;
+    let [reel] = which.as_slice() else {
+        let names: Vec<&str> = reels.iter().map(|reel| reel.name.as_str()).collect();
+        return Err(Failure::new(format!(
+            "one program at a time is started again; name its node with --node: {}",
+            names.join(", ")
+        )));
+    };
+    let began = Began::of(reel.reel);
+    let began = asked::check(reel.reel, began.as_ref(), &arguments.program.command)?;
+    let mut tape = record(reel.reel, began).map_err(Failure::new)?;
+    if let Some(until) = &arguments.sit.until {
+        let condition = Condition::parse(until, &story, reel)
+            .map_err(|why| Failure::new(format!("--until {until}: {why}")))?;
+        tape.stop_at(first(&condition, reel, until)?);
+    }
+    let (mut wanted, mut doubts) = asked::rerun(reel.reel, began, &tape)?;
+    let patience = arguments.program.patience;
+    wanted.patience = (patience > 0.0).then(|| Duration::from_secs_f64(patience));
+    let end = preload::rerun(&wanted, &mut |pid| told::stopped(pid, &arguments.sit.until));
+    let end = end.map_err(Failure::new)?;
+    doubts.extend(asked::moved(began, &end.maps));
+    doubts.extend(refused(end.refused));
+    let wire = match wire {
+        Some(wire) => Some(wire),
+        None => super::embedded_wire(reel.reel)?,
+    };
+    let recorded: Vec<_> = reels.iter().map(|reel| reel.reel.clone()).collect();
+    let happened = happened(end);
+    let judged = judge(
+        &tape,
+        &happened,
+        wire.as_deref(),
+        &super::names(&recorded),
+        &doubts,
+    );
+    match arguments.read.json {
+        true => writeln!(out, "{}", told::as_json(reel.name.as_str(), &judged, &tape))?,
+        false => told::print(reel.name.as_str(), &judged, &tape, out)?,
+    }
+    Ok(answer(&judged))
+}
+
+fn answer(judged: &Judged) -> Answer {
+    match judged.ended {
+        Ended::Exact => Answer::Clean,
+        Ended::Parted(_) | Ended::Early(_) => Answer::Wrong,
+        Ended::Stuck(_) => Answer::Unknown,
+    }
+}
+
+/// The first event that is looked for.
+fn first(
+    condition: &Condition,
+    reel: &netreel_protocol::session::SessionReel<'_>,
+    until: &str,
+) -> Result<EventNumber, Failure> {
+    let mut found = None;
+    reel.reel.for_each(|record| {
+        if found.is_none() && condition.is_met(reel, record) {
+            found = Some(record.number);
+        }
+    });
+    found.ok_or_else(|| Failure::new(format!("--until {until}: no event of {} fits", reel.name)))
+}
+
+fn refused(connections: u32) -> Option<String> {
+    (connections > 0).then(|| {
+        format!(
+            "it tried to make {connections} TCP connections, which a replay refuses: TCP is not \
+             recorded"
+        )
+    })
+}
+
+fn happened(end: RerunEnd) -> Happened {
+    Happened {
+        next: end.next,
+        sends: end.sends,
+        came: end.came.map(|came| (came.what, came.bytes)),
+        stuck: end.stuck,
+        ended: ended(end.status),
+    }
+}
+
+fn ended(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("the program ended with exit code {code}"),
+        (None, signal) => {
+            format!(
+                "the program was ended by signal {}",
+                signal.unwrap_or_default()
+            )
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! Whether the program that is to be started again is the one that was recorded, and how it is
+//! started.
+
+use std::ffi::OsStr;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use netreel_capture::preload::{Input, Rerun, find_program};
+use netreel_reel::{Header, Reel};
+use netreel_replay::program::{Began, Tape, Variable};
+
+use crate::outcome::Failure;
+
+/// Refuses another program, other arguments or other libraries than those that were recorded.
+pub fn check<'a>(
+    reel: &Reel,
+    began: Option<&'a Began>,
+    command: &[OsString],
+) -> Result<&'a Began, Failure> {
+    let header = reel.header();
+    let refuse = |why: String| Err(Failure::new(format!("{}: {why}", header.node)));
+    if header.engine != Header::UNMODIFIED {
+        return refuse(
+            "it is not the reel of an unmodified program; leave out what stands behind `--`"
+                .to_owned(),
+        );
+    }
+    let Some(began) = began else {
+        return refuse(
+            "the reel does not say how the program was started: it was recorded by an older \
+             netreel, or its begin is missing. Record it again"
+                .to_owned(),
+        );
+    };
+    let recorded = || {
+        let words: Vec<String> = header.args.iter().map(|word| quoted(word)).collect();
+        words.join(" ")
+    };
+    let shown = command
+        .first()
+        .map(|name| name.to_string_lossy().into_owned());
+    let shown = shown.unwrap_or_default();
+    let Some(program) = command.first().map(Path::new).and_then(find_program) else {
+        return refuse(format!("no program {shown} can be found and run"));
+    };
+    let Some((path, sum)) = header.hashes.first() else {
+        return refuse("the reel does not say which program it was".to_owned());
+    };
+    let now = sum_of(&program).map(|sum| format!("crc32 {sum:08x}"));
+    if now.as_deref() != Some(sum) {
+        return refuse(format!(
+            "{shown} is another program than the one that was recorded, {path}. It was recorded as: \
+             {}",
+            recorded()
+        ));
+    }
+    let given: Vec<String> = command
+        .iter()
+        .skip(1)
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
+    if header.args.get(1..).unwrap_or(&[]) != given.as_slice() {
+        return refuse(format!(
+            "it was recorded with other arguments: {}",
+            recorded()
+        ));
+    }
+    for (_, sum, path) in &began.files {
+        let path = Path::new(OsStr::from_bytes(path));
+        if sum_of(path) != Some(*sum) {
+            return refuse(format!(
+                "{} is another file than when it was recorded, or is gone",
+                path.display()
+            ));
+        }
+    }
+    if let Some((fd, _)) = began.descriptors.iter().find(|(_, it)| it == "udp socket") {
+        return refuse(format!(
+            "it was started with a UDP socket (descriptor {fd}), which a replay cannot give to it"
+        ));
+    }
+    let folder = Path::new(OsStr::from_bytes(&began.folder));
+    if !folder.is_dir() {
+        return refuse(format!(
+            "the folder in which it was started, {}, is gone",
+            folder.display()
+        ));
+    }
+    Ok(began)
+}
+
+fn quoted(word: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:=+,@%".contains(&byte);
+    match !word.is_empty() && word.bytes().all(plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
+fn sum_of(path: &Path) -> Option<u32> {
+    netreel_capture::preload::sum_of_file(path)
+}
+
+/// How it is started again, and what is doubtful of that, a sentence each.
+pub fn rerun(reel: &Reel, began: &Began, tape: &Tape) -> Result<(Rerun, Vec<String>), Failure> {
+    let header = reel.header();
+    let folder = PathBuf::from(OsStr::from_bytes(&began.folder));
+    let file = header.hashes.first().map(|(path, _)| PathBuf::from(path));
+    let file = file.unwrap_or_default();
+    let started = folder.join(OsStr::from_bytes(&began.program));
+    let same = started.canonicalize().ok() == file.canonicalize().ok();
+    let program = match same {
+        true => began.program.clone(),
+        false => file.as_os_str().as_bytes().to_vec(),
+    };
+    let mut doubts = Vec::new();
+    let variables = began.variables.iter().map(|variable| match variable {
+        Variable::Plain(text) => text.clone(),
+        Variable::Secret { name, sum, length } => {
+            let now = std::env::var_os(OsStr::from_bytes(name));
+            let now = now.filter(|now| netreel_capture::preload::sum_of(now.as_bytes()) == *sum);
+            let value = now.map_or_else(
+                || {
+                    doubts.push(format!(
+                        "the environment's variable {} has another value than when it was \
+                         recorded; reels do not hold it",
+                        String::from_utf8_lossy(name)
+                    ));
+                    vec![b'x'; (*length).min(1 << 16) as usize]
+                },
+                |now| now.as_bytes().to_vec(),
+            );
+            [name.as_slice(), b"=", &value].concat()
+        }
+    });
+    let variables = variables.collect();
+    for doubt in &doubts {
+        anstream::eprintln!("netreel: {doubt}");
+    }
+    let input = began.descriptors.iter().find(|(fd, _)| *fd == 0);
+    let input = match input.map(|(_, target)| target.as_str()) {
+        None | Some("/dev/null") => Input::Nothing,
+        Some(path) if Path::new(path).is_file() => Input::File(path.into()),
+        Some(_) => Input::Own,
+    };
+    let further = began.descriptors.iter().map(|(fd, _)| *fd);
+    let rerun = Rerun {
+        program,
+        arguments: header
+            .args
+            .iter()
+            .map(|word| word.clone().into_bytes())
+            .collect(),
+        variables,
+        folder,
+        input,
+        descriptors: further.filter(|fd| *fd > 2).collect(),
+        random_addresses: began.random_addresses,
+        tape: tape.bytes.clone(),
+        patience: None,
+    };
+    Ok((rerun, doubts))
+}
+
+/// Whether the program or a library lies elsewhere in memory than it lay.
+pub fn moved(began: &Began, maps: &str) -> Option<String> {
+    if began.random_addresses {
+        return Some(
+            "it was recorded with random addresses: whatever depends on where something lies in \
+             memory is another"
+                .to_owned(),
+        );
+    }
+    let moved = began.files.iter().find(|(address, _, path)| {
+        let path = String::from_utf8_lossy(path);
+        let line = maps.lines().find(|line| line.ends_with(path.as_ref()));
+        let start = line.and_then(|line| u64::from_str_radix(line.split('-').next()?, 16).ok());
+        start.is_some_and(|start| start != *address)
+    });
+    moved.map(|(_, _, path)| {
+        format!(
+            "{} lies elsewhere in memory than in the recording",
+            String::from_utf8_lossy(path)
+        )
+    })
+}

@@ -1,0 +1,553 @@
+//! Programs that know nothing of netreel, recorded and started again: `netreel replay -- CMD`.
+
+mod support;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use netreel_reel::{CallId, Event, EventKind, OwnedRecord, Reel, ReelWriter};
+use support::programs::{Bench, count, records, text};
+use support::{Ran, netreel};
+
+/// Starts the program again that was recorded into the bench's folder.
+fn again(bench: &Bench, flags: &[&str], command: &[&str]) -> Ran {
+    replay(&bench.out(), flags, command)
+}
+
+fn replay(reels: &Path, flags: &[&str], command: &[&str]) -> Ran {
+    let mut arguments = vec!["replay", text(reels)];
+    arguments.extend(flags);
+    arguments.push("--");
+    arguments.extend(command);
+    netreel(&arguments)
+}
+
+#[track_caller]
+fn expect_exact(bench: &Bench, command: &[&str]) {
+    let sends = count(&bench.reel(), EventKind::Sent);
+    let ran = again(bench, &[], command).expect(0);
+    let told = format!("exact, {sends} of {sends} send");
+    assert!(ran.out.contains(&told), "{}\n{}", ran.out, ran.err);
+}
+
+#[test]
+fn programs_in_c_are_exact() {
+    for (name, arguments) in [
+        ("pair", vec!["100"]),
+        ("every", vec![]),
+        ("digest", vec!["30"]),
+        ("burst", vec!["20"]),
+    ] {
+        let bench = Bench::new();
+        let program = bench.compile(name);
+        let mut command = vec![text(&program)];
+        command.extend(&arguments);
+        bench.record_plainly(&[], &command);
+        expect_exact(&bench, &command);
+    }
+}
+
+#[test]
+fn a_program_that_uses_enet_is_exact() {
+    let bench = Bench::new();
+    let Some(program) = bench.compile_with("enet", "cc", &["-lenet"]) else {
+        return;
+    };
+    let free = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    let port = free.local_addr().unwrap().port().to_string();
+    drop(free);
+    let server = [text(&program), "server", &port, "20"];
+    let client = [text(&program), "client", &port, "20"];
+    let out = bench.out();
+    let mut recorder = Command::new(env!("CARGO_BIN_EXE_netreel"))
+        .args(["record", "--out", text(&out), "--name", "SERVER", "--"])
+        .args(server)
+        .spawn()
+        .unwrap();
+    bench
+        .record_plainly(&["--name", "CLIENT"], &client)
+        .expect(0);
+    assert!(support::ended(&mut recorder).success());
+    for (node, command) in [("SERVER", server), ("CLIENT", client)] {
+        let ran = again(&bench, &["--node", node], &command).expect(0);
+        assert!(ran.out.contains(": exact, "), "{}", ran.out);
+    }
+}
+
+#[test]
+fn a_server_that_is_asked_to_end_says_farewell_again() {
+    let bench = Bench::new();
+    let program = bench.compile("farewell");
+    let (out, command) = (bench.out(), [text(&program)]);
+    for signal in [libc::SIGTERM, libc::SIGINT] {
+        let _ = std::fs::remove_dir_all(&out);
+        let mut recorder = Command::new(env!("CARGO_BIN_EXE_netreel"))
+            .args(["record", "--out", text(&out), "--"])
+            .args(command)
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = [0; 6];
+        let mut said = recorder.stdout.take().unwrap();
+        std::io::Read::read_exact(&mut said, &mut line).unwrap();
+        support::signal(recorder.id(), signal);
+        support::ended(&mut recorder);
+        let sent = support::programs::sent(&bench.reel());
+        assert_eq!(sent.last().unwrap(), b"farewell");
+        expect_exact(&bench, &command);
+    }
+}
+
+/// Python itself, not a script that looks for it.
+fn python() -> Option<PathBuf> {
+    let asked = Command::new("python3")
+        .args(["-c", "import sys; print(sys.executable)"])
+        .output();
+    let path = asked
+        .ok()
+        .map(|it| String::from_utf8_lossy(&it.stdout).trim().to_owned());
+    let path = path.filter(|path| !path.is_empty()).map(PathBuf::from);
+    if path.is_none() {
+        println!("skipped: there is no python3 here");
+    }
+    path
+}
+
+#[test]
+fn an_asyncio_server_and_its_client_are_exact() {
+    let Some(python) = python() else { return };
+    let bench = Bench::new();
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/asyncio_echo.py");
+    let server = [text(&python), text(&script), "server", "20"];
+    let (out, port) = (bench.out(), bench.at("port"));
+    let mut recorder = Command::new(env!("CARGO_BIN_EXE_netreel"))
+        .args(["record", "--out", text(&out), "--name", "SERVER", "--"])
+        .args(server)
+        .stdout(std::fs::File::create(&port).unwrap())
+        .spawn()
+        .unwrap();
+    let port = loop {
+        let text = std::fs::read_to_string(&port).unwrap();
+        if text.ends_with('\n') {
+            break text.trim().to_owned();
+        }
+        assert!(
+            recorder.try_wait().unwrap().is_none(),
+            "the server has begun"
+        );
+        std::thread::sleep(Duration::from_millis(10));
+    };
+    let client = [text(&python), text(&script), "client", "20", &port];
+    bench
+        .record_plainly(&["--name", "CLIENT"], &client)
+        .expect(0);
+    assert!(support::ended(&mut recorder).success());
+    for (node, command) in [("SERVER", &server[..]), ("CLIENT", &client[..])] {
+        let ran = again(&bench, &["--node", node], command).expect(0);
+        assert!(
+            ran.out.contains("exact, 20 of 20 sends equal"),
+            "{}",
+            ran.out
+        );
+    }
+}
+
+#[test]
+fn a_worker_that_takes_jobs_from_a_queue_is_exact_beside_a_thread_without_packets() {
+    for _ in 0..5 {
+        let bench = Bench::new();
+        let program = bench.compile("queue");
+        let command = [text(&program), "300"];
+        bench.record(&[], &command).expect(0);
+        expect_exact(&bench, &command);
+    }
+}
+
+#[test]
+fn nothing_is_sent_in_a_replay() {
+    let bench = Bench::new();
+    let program = bench.compile("pair");
+    let command = [text(&program), "50"];
+    bench.record(&[], &command).expect(0);
+    let reel = bench.reel();
+    let mut to = None;
+    reel.for_each(|record| {
+        if let Event::Sent { to: endpoint, .. } = record.event {
+            to = Some(endpoint);
+        }
+    });
+    // Nobody holds the port now but this test.
+    let there = std::net::UdpSocket::bind(to.unwrap()).unwrap();
+    there.set_nonblocking(true).unwrap();
+    expect_exact(&bench, &command);
+    let heard = there.recv(&mut [0; 100]);
+    assert!(heard.is_err(), "nothing came: {heard:?}");
+}
+
+#[test]
+fn a_file_that_differs_is_a_divergence_at_the_first_packet_with_the_byte() {
+    let bench = Bench::new();
+    let program = bench.compile("digest");
+    let file = bench.at("line");
+    std::fs::write(&file, "as it was\n").unwrap();
+    let command = [text(&program), "5", text(&file)];
+    bench.record(&[], &command).expect(0);
+    expect_exact(&bench, &command);
+    std::fs::write(&file, "as it is\n").unwrap();
+    let first = records(&bench.reel())
+        .into_iter()
+        .find(|record| matches!(record.as_record().event, Event::Sent { .. }));
+    let first = first.unwrap().as_record().number;
+    let ran = again(&bench, &["--json"], &command).expect(1);
+    let told = ran.json();
+    assert_eq!(told["result"], "divergence");
+    assert_eq!(told["divergence"]["event"], first.0);
+    assert_eq!(told["divergence"]["field"]["path"], "byte 0");
+    assert_eq!(told["sends"], 0);
+    let shown = again(&bench, &[], &command).expect(1).out;
+    assert!(shown.contains("first difference: byte 0"), "{shown}");
+}
+
+#[test]
+fn another_program_other_arguments_and_older_reels_are_refused_at_once() {
+    let bench = Bench::new();
+    let (program, other) = (bench.compile("pair"), bench.compile("digest"));
+    bench.record(&[], &[text(&program), "5"]).expect(0);
+    let told = |command: &[&str]| again(&bench, &[], command).expect(2).err;
+    assert!(told(&[text(&program), "6"]).contains("other arguments"));
+    assert!(told(&[text(&program)]).contains("other arguments"));
+    let another = told(&[text(&other), "5"]);
+    assert!(another.contains("another program") && another.contains(text(&program)));
+    assert!(told(&["/no/such/program", "5"]).contains("can be found"));
+    let old = bench.at("old");
+    std::fs::create_dir(&old).unwrap();
+    let mut all = records(&bench.reel());
+    all.retain(|it| {
+        !matches!(
+            it.as_record().event,
+            Event::Called {
+                call: CallId::START,
+                ..
+            }
+        )
+    });
+    write(&old.join("pair.reel"), &bench.reel(), &all);
+    let ran = replay(&old, &[], &[text(&program), "5"]).expect(2);
+    assert!(
+        ran.err.contains("does not say how the program was started"),
+        "{}",
+        ran.err
+    );
+}
+
+#[test]
+fn a_program_without_a_udp_socket_is_refused() {
+    let bench = Bench::new();
+    let program = bench.compile("draws");
+    bench.record_plainly(&[], &[text(&program)]).expect(0);
+    let ran = again(&bench, &[], &[text(&program)]).expect(2);
+    assert!(ran.err.contains("used no UDP socket"), "{}", ran.err);
+}
+
+#[test]
+fn a_program_that_starts_others_is_refused_by_name() {
+    let bench = Bench::new();
+    let program = bench.compile("children");
+    bench.record_plainly(&[], &[text(&program)]);
+    let reels = bench.reels();
+    let forks = |reel: &Reel| {
+        let mut forks = false;
+        reel.for_each(|it| {
+            forks |= matches!(it.event, Event::Called { call, .. } if call == CallId::FORK);
+        });
+        forks
+    };
+    let parent = reels
+        .iter()
+        .find(|(_, reel)| forks(reel))
+        .expect("it forks");
+    let node = parent.1.header().node.clone();
+    let ran = again(&bench, &["--node", &node], &[text(&program)]).expect(2);
+    assert!(ran.err.contains("starts another program"), "{}", ran.err);
+}
+
+fn write(path: &Path, like: &Reel, records: &[OwnedRecord]) {
+    let mut writer = ReelWriter::create(Vec::new(), like.header()).unwrap();
+    for record in records {
+        writer.push(&record.as_record()).unwrap();
+    }
+    std::fs::write(path, writer.finish().unwrap()).unwrap();
+}
+
+/// A number that follows from another one.
+fn drawn(seed: u64) -> u64 {
+    let mut value = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    value ^ (value >> 31)
+}
+
+/// Whether the program is answered by this event, or compared with it. The others may be as they
+/// like.
+fn matters(event: &Event<'_>) -> bool {
+    match event {
+        Event::Sent { .. } | Event::Received { .. } | Event::ClockRead { .. } => true,
+        Event::PollEmpty { .. } => true,
+        Event::Called { call, .. } => matches!(
+            *call,
+            CallId::RANDOM | CallId::POLL | CallId::SELECT | CallId::EPOLL_WAIT | CallId::OWN_NAME
+        ),
+        _ => false,
+    }
+}
+
+/// Changes one thing in a recording; what was changed, in words. `None`: there was nothing to
+/// change at this place.
+fn corrupt(
+    records: &mut Vec<OwnedRecord>,
+    seed: u64,
+    (first, last): (usize, usize),
+) -> Option<String> {
+    let at = first + drawn(seed) as usize % (last - first);
+    let way = drawn(seed ^ 0xff) % 4;
+    let record = records.get(at)?.as_record();
+    let number = record.number;
+    if !matters(&record.event) {
+        return None;
+    }
+    if way == 0 {
+        records.remove(at);
+        return Some(format!("event {number} is gone"));
+    }
+    if way == 1 {
+        let next = records.get(at + 1)?.as_record();
+        let (first, second) = (record.event.kind(), next.event.kind());
+        if first == second || !matters(&next.event) {
+            return None;
+        }
+        let (a, b) = (renumbered(&next, number), renumbered(&record, next.number));
+        (records[at], records[at + 1]) = (a, b);
+        return Some(format!("event {number} and the next one are exchanged"));
+    }
+    let flip = drawn(seed ^ 0xabc);
+    let event = match record.event {
+        Event::Sent { payload, .. } | Event::Received { payload, .. } if payload.is_empty() => {
+            return None;
+        }
+        Event::ClockRead { clock, value } => Event::ClockRead {
+            clock,
+            value: value + 1_000_000 * (1 + flip % 20),
+        },
+        Event::Sent {
+            socket,
+            to,
+            payload,
+        } => {
+            let payload = flipped(payload, flip);
+            return replaced(
+                records,
+                at,
+                &Event::Sent {
+                    socket,
+                    to,
+                    payload: &payload,
+                },
+            );
+        }
+        Event::Received {
+            socket,
+            from,
+            payload,
+        } => {
+            let payload = flipped(payload, flip);
+            return replaced(
+                records,
+                at,
+                &Event::Received {
+                    socket,
+                    from,
+                    payload: &payload,
+                },
+            );
+        }
+        Event::Called {
+            call,
+            result,
+            details,
+        } if call == CallId::RANDOM => {
+            let mut details = details.to_vec();
+            let last = details.len() - 1;
+            details[last] ^= 1 << (flip % 8);
+            return replaced(
+                records,
+                at,
+                &Event::Called {
+                    call,
+                    result,
+                    details: &details,
+                },
+            );
+        }
+        _ => return None,
+    };
+    let copy = OwnedRecord::copy_of(&netreel_reel::Record { event, ..record });
+    records[at] = copy;
+    Some(format!("event {number} says something else"))
+}
+
+fn flipped(payload: &[u8], flip: u64) -> Vec<u8> {
+    let mut payload = payload.to_vec();
+    // The first bytes are what the program reads of it.
+    let at = flip as usize % payload.len();
+    payload[at] ^= 1 << (flip >> 32 & 7);
+    payload
+}
+
+fn replaced(records: &mut [OwnedRecord], at: usize, event: &Event<'_>) -> Option<String> {
+    let copy = {
+        let record = records[at].as_record();
+        OwnedRecord::copy_of(&netreel_reel::Record {
+            event: *event,
+            ..record
+        })
+    };
+    records[at] = copy;
+    Some(format!("event {at} has another byte"))
+}
+
+fn renumbered(record: &netreel_reel::Record<'_>, number: netreel_reel::EventNumber) -> OwnedRecord {
+    OwnedRecord::copy_of(&netreel_reel::Record { number, ..*record })
+}
+
+#[test]
+fn two_hundred_corrupted_reels_are_never_exact_and_never_hang() {
+    let bench = Bench::new();
+    let program = bench.compile("digest");
+    let command = [text(&program), "12"];
+    bench.record(&[], &command).expect(0);
+    expect_exact(&bench, &command);
+    let reel = bench.reel();
+    let all = records(&reel);
+    let is_sent = |it: &OwnedRecord| matches!(it.as_record().event, Event::Sent { .. });
+    let last = all.iter().rposition(is_sent).unwrap();
+    // What comes before is partly the C library's, which looks a name up.
+    let is_bound = |it: &OwnedRecord| matches!(it.as_record().event, Event::Called { call, .. } if call == CallId::OWN_NAME);
+    let first = all.iter().position(is_bound).unwrap() + 1;
+    let folder = bench.at("corrupted");
+    std::fs::create_dir(&folder).unwrap();
+    let path = folder.join("digest.reel");
+    let (mut done, mut seed) = (0, 0);
+    while done < 200 {
+        seed += 1;
+        let mut records = all.clone();
+        let Some(what) = corrupt(&mut records, seed, (first, last)) else {
+            continue;
+        };
+        done += 1;
+        write(&path, &reel, &records);
+        let ran = replay(&folder, &["--patience", "3"], &command);
+        assert_ne!(ran.code, Some(0), "{what}: {}", ran.out);
+        let named = ran.out.contains("diverged at event") || ran.err.contains("not replayable");
+        assert!(named, "{what}: {}{}", ran.out, ran.err);
+    }
+}
+
+#[test]
+fn bytes_that_are_flipped_in_the_file_are_refused_or_found() {
+    let bench = Bench::new();
+    let program = bench.compile("digest");
+    let command = [text(&program), "12"];
+    bench.record(&[], &command).expect(0);
+    let reel = bench.reel();
+    let source = std::fs::read_dir(bench.out()).unwrap().flatten();
+    let source = source
+        .map(|it| it.path())
+        .find(|it| it.extension() == Some("reel".as_ref()));
+    let bytes = std::fs::read(source.unwrap()).unwrap();
+    drop(reel);
+    let folder = bench.at("flipped");
+    std::fs::create_dir(&folder).unwrap();
+    for seed in 0..40 {
+        let mut bytes = bytes.clone();
+        let at = drawn(seed) as usize % bytes.len();
+        bytes[at] ^= 1 << (drawn(seed + 1000) % 8);
+        std::fs::write(folder.join("digest.reel"), &bytes).unwrap();
+        let ran = replay(&folder, &["--patience", "3"], &command);
+        // A broken index is made again from the blocks, and loses nothing.
+        let whole = ran.code == Some(0) && ran.out.contains("exact, 13 of 13 sends equal");
+        let found = matches!(ran.code, Some(1 | 2));
+        assert!(
+            whole || found,
+            "byte {at}: {:?} {}{}",
+            ran.code,
+            ran.out,
+            ran.err
+        );
+    }
+}
+
+#[test]
+fn a_program_that_waits_for_what_is_not_recorded_is_ended_with_the_place() {
+    let bench = Bench::new();
+    let program = bench.compile("pipes");
+    let command = [text(&program)];
+    let script = format!("echo go | {}", text(&program));
+    bench.record_plainly(&[], &["sh", "-c", &script]);
+    let reels = bench.reels();
+    let (_, reel) = reels
+        .iter()
+        .find(|(name, _)| name == "pipes")
+        .expect("it is recorded");
+    let node = reel.header().node.clone();
+    // The standard input is a pipe that nobody writes to.
+    let child = Command::new(env!("CARGO_BIN_EXE_netreel"))
+        .args([
+            "replay",
+            text(&bench.out()),
+            "--node",
+            &node,
+            "--patience",
+            "1",
+            "--",
+        ])
+        .args(command)
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn();
+    let mut child = child.unwrap();
+    let _open = child.stdin.take();
+    let output = child.wait_with_output().unwrap();
+    let told = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    assert!(
+        told.contains("stands still") && told.contains("descriptor 0"),
+        "{told}"
+    );
+}
+
+#[test]
+fn the_environment_of_the_recording_is_the_replays() {
+    let bench = Bench::new();
+    let program = bench.compile("digest");
+    let (out, command) = (bench.out(), [text(&program), "3"]);
+    let ran = Command::new(env!("CARGO_BIN_EXE_netreel"))
+        .args(["record", "--out", text(&out), "--"])
+        .args(command)
+        .env("SOMETHING_ELSE", "x".repeat(500))
+        .env("MY_TOKEN", "not for reels")
+        .output()
+        .unwrap();
+    assert!(ran.status.success());
+    let ran = again(&bench, &[], &command).expect(0);
+    assert!(
+        ran.err.contains("MY_TOKEN has another value"),
+        "{}",
+        ran.err
+    );
+    for file in std::fs::read_dir(&out).unwrap().flatten() {
+        let bytes = std::fs::read(file.path()).unwrap_or_default();
+        let holds = bytes.windows(13).any(|part| part == b"not for reels");
+        assert!(!holds, "{}", file.path().display());
+    }
+}
