@@ -1,6 +1,7 @@
 //! What can be asked on the command line.
 
 mod events;
+mod play;
 mod program;
 mod sit;
 mod state;
@@ -10,6 +11,7 @@ mod why;
 mod wire;
 
 pub use events::Events;
+pub use play::Play;
 pub use program::Program;
 pub use sit::Sit;
 pub use state::State;
@@ -49,6 +51,9 @@ pub enum Command {
     /// One node of the demonstration.
     #[command(hide = true)]
     DemoNode(DemoNode),
+    /// The sample game, played by hand: four nodes in one window, or a window a machine. Links can be
+    /// made slow; all of it is recorded.
+    Play(Play),
     /// Records a program that cannot be changed, what passes a proxy, or a network interface.
     Record(Box<Record>),
     /// Has the recorders of a folder keep their last seconds (`record --ring`).

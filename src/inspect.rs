@@ -97,7 +97,7 @@ fn point(model: &mut Model, arguments: &Inspect) -> Result<(), Failure> {
 }
 
 /// `1600x1000`
-fn size(text: &str) -> Result<(u32, u32), Failure> {
+pub fn size(text: &str) -> Result<(u32, u32), Failure> {
     let parsed = text.split_once('x').and_then(|(width, height)| {
         let size = (width.parse::<u32>().ok()?, height.parse::<u32>().ok()?);
         let sane = (320..=8192).contains(&size.0) && (240..=8192).contains(&size.1);

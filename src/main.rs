@@ -5,6 +5,7 @@
 //! program that was recorded, its own.
 
 mod arguments;
+mod boxes;
 mod check;
 mod demo;
 mod events;
@@ -20,6 +21,7 @@ mod objects;
 mod open;
 mod outcome;
 mod packets;
+mod play;
 mod record;
 mod redact;
 mod replay;
@@ -75,6 +77,7 @@ fn run(command: &Command, out: &mut dyn Write) -> Result<Answer, Failure> {
     match command {
         Command::Demo(arguments) => demo::run(arguments, out),
         Command::DemoNode(arguments) => demo::node::run(arguments),
+        Command::Play(arguments) => play::run(arguments, out),
         Command::Record(arguments) => record::run(arguments, out),
         Command::Trigger(arguments) => trigger::run(arguments, out),
         Command::Import(arguments) => import::run(arguments, out),

@@ -4,9 +4,10 @@ mod support;
 
 use support::netreel;
 
-const COMMANDS: [&str; 21] = [
+const COMMANDS: [&str; 22] = [
     "",
     "demo",
+    "play",
     "record",
     "import",
     "info",

@@ -20,6 +20,6 @@ mod window;
 pub use app::{Inspector, View};
 pub use ask::{Alone, Answer, Host, Request, Wake};
 pub use netreel_inspector_model::{Command, Model};
-pub use picture::{PictureError, SIDE_MAX, draw, photograph, screenshot};
+pub use picture::{PictureError, SIDE_MAX, draw, draw_views, photograph, screenshot};
 pub use settings::Settings;
-pub use window::{Options, WindowError, run};
+pub use window::{Options, WindowError, run, run_views};

@@ -5,7 +5,7 @@ use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use egui::{Context, Pos2, RawInput, Rect, Vec2};
+use egui::{Context, Pos2, RawInput, Rect, Ui, Vec2};
 use netreel_inspector_model::Model;
 use netreel_protocol::history::History;
 use netreel_protocol::session::Session;
@@ -80,23 +80,31 @@ pub fn photograph(
 ///
 /// # Errors
 /// A size that cannot be drawn; a file that cannot be written.
-pub fn draw(
-    inspector: &mut Inspector,
+pub fn draw(inspector: &mut Inspector, size: (u32, u32), path: &Path) -> Result<(), PictureError> {
+    draw_views(&mut |ui| inspector.show(ui), size, path)
+}
+
+/// Draws any views in the same way: `show` is called for a few frames, and the last one is written.
+///
+/// # Errors
+/// A size that cannot be drawn; a file that cannot be written.
+pub fn draw_views(
+    show: &mut dyn FnMut(&mut Ui),
     (width, height): (u32, u32),
     path: &Path,
 ) -> Result<(), PictureError> {
     if !(320..=SIDE_MAX).contains(&width) || !(200..=SIDE_MAX).contains(&height) {
         return Err(PictureError::Size { width, height });
     }
-    let canvas = render(inspector, width, height);
+    let canvas = render_views(show, width, height);
     write(&canvas, width, height, path).map_err(|error| PictureError::Write {
         path: path.to_owned(),
         error,
     })
 }
 
-/// Runs the inspector without a window and draws its last frame.
-pub(crate) fn render(inspector: &mut Inspector, width: u32, height: u32) -> Canvas {
+/// Runs views without a window and draws their last frame.
+fn render_views(show: &mut dyn FnMut(&mut Ui), width: u32, height: u32) -> Canvas {
     let ctx = Context::default();
     theme::apply(&ctx);
     let mut textures = Textures::default();
@@ -111,7 +119,7 @@ pub(crate) fn render(inspector: &mut Inspector, width: u32, height: u32) -> Canv
             time: Some(f64::from(frame)),
             ..RawInput::default()
         };
-        let output = ctx.run_ui(input, |ui| inspector.show(ui));
+        let output = ctx.run_ui(input, |ui| show(ui));
         let mut delta = output.textures_delta;
         for (id, deltas) in delta.set.drain() {
             for image in &deltas {

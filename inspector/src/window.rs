@@ -52,21 +52,9 @@ pub struct WindowError(String);
 /// # Errors
 /// There is no display, or no way to draw on it.
 pub fn run(model: Model, options: Options, mut host: Box<dyn Host>) -> Result<(), WindowError> {
-    if !has_display() {
-        return Err(WindowError(
-            "neither DISPLAY nor WAYLAND_DISPLAY is set".to_owned(),
-        ));
-    }
+    display()?;
     let title = titled(&options.title);
-    let (width, height) = options.size;
-    let native = NativeOptions {
-        viewport: ViewportBuilder::default()
-            .with_app_id("netreel")
-            .with_inner_size(vec2(width as f32, height as f32))
-            .with_min_inner_size(vec2(800.0, 500.0)),
-        renderer: Renderer::Glow,
-        ..NativeOptions::default()
-    };
+    let native = native(options.size);
     let mut inspector = Inspector::new(model, options.view);
     inspector.set_settings(options.settings);
     let frames = options.frames;
@@ -89,6 +77,45 @@ pub fn run(model: Model, options: Options, mut host: Box<dyn Host>) -> Result<()
         }),
     )
     .map_err(|error| WindowError(without_place(&error.to_string()).to_owned()))
+}
+
+/// Opens a window with other views, in the same colours and faces; returns when it is closed. Call it
+/// on the main thread. `show` draws a frame; it says when there is to be another one
+/// (`Context::request_repaint_after`).
+///
+/// # Errors
+/// There is no display, or no way to draw on it.
+pub fn run_views(
+    title: &str,
+    size: (u32, u32),
+    mut show: Box<dyn FnMut(&mut Ui)>,
+) -> Result<(), WindowError> {
+    display()?;
+    let drawn = eframe::run_ui_native(&titled(title), native(size), move |ui, _| {
+        theme::apply(ui.ctx());
+        show(ui);
+    });
+    drawn.map_err(|error| WindowError(without_place(&error.to_string()).to_owned()))
+}
+
+fn display() -> Result<(), WindowError> {
+    match has_display() {
+        true => Ok(()),
+        false => Err(WindowError(
+            "neither DISPLAY nor WAYLAND_DISPLAY is set".to_owned(),
+        )),
+    }
+}
+
+fn native((width, height): (u32, u32)) -> NativeOptions {
+    NativeOptions {
+        viewport: ViewportBuilder::default()
+            .with_app_id("netreel")
+            .with_inner_size(vec2(width as f32, height as f32))
+            .with_min_inner_size(vec2(800.0, 500.0)),
+        renderer: Renderer::Glow,
+        ..NativeOptions::default()
+    }
 }
 
 fn titled(title: &str) -> String {

@@ -26,14 +26,14 @@ use serde_json::json;
 use crate::arguments::{Demo, Migration, Topology};
 use crate::open::{self, Story};
 use crate::outcome::{Answer, Failure};
-use crate::{check, replay, text};
+use crate::{boxes, check, replay, text};
 use processes::{Assignment, HowToPlay, Processes};
 
 /// A session that is not over by then has failed.
 const LIMIT: Duration = Duration::from_secs(60);
 
 pub fn run(arguments: &Demo, out: &mut dyn Write) -> Result<Answer, Failure> {
-    let folder = prepare(arguments)?;
+    let folder = prepare(arguments.out.as_deref(), "demo")?;
     // With --json the object is all that is printed.
     let mut told: Box<dyn Write + '_> = if arguments.json {
         Box::new(std::io::sink())
@@ -106,12 +106,12 @@ fn read(folder: &Path) -> Result<(Story, Vec<Arc<Reel>>), Failure> {
     Ok((open::build(found, None)?, reels))
 }
 
-/// The folder for the reels: new, or empty.
-fn prepare(arguments: &Demo) -> Result<PathBuf, Failure> {
-    let folder = match &arguments.out {
-        Some(folder) => folder.clone(),
+/// The folder for the reels: new, or empty. One that nobody named is named after `what`.
+pub fn prepare(out: Option<&Path>, what: &str) -> Result<PathBuf, Failure> {
+    let folder = match out {
+        Some(folder) => folder.to_owned(),
         None => {
-            let name = format!("netreel-demo-{}", std::process::id());
+            let name = format!("netreel-{what}-{}", std::process::id());
             std::env::temp_dir().join(name)
         }
     };
@@ -147,7 +147,7 @@ fn play(arguments: &Demo, folder: &Path, out: &mut dyn Write) -> Result<Vec<Path
     };
     let mut processes = Processes::start(&names, folder, how)?;
     let (endpoints, triggers) = processes.endpoints()?;
-    let session = session_id(arguments.seed);
+    let session = boxes::session_id(arguments.seed);
     let assignment = Assignment {
         session,
         endpoints,
@@ -164,16 +164,6 @@ fn play(arguments: &Demo, folder: &Path, out: &mut dyn Write) -> Result<Vec<Path
     }
     processes.finish()?;
     Ok(Vec::new())
-}
-
-/// Tells this session from every other: the time, the process and the seed.
-fn session_id(seed: u64) -> [u8; 16] {
-    let now = chrono::Utc::now().timestamp_nanos_opt().unwrap_or_default();
-    let mut id = [0; 16];
-    id[..8].copy_from_slice(&now.to_be_bytes());
-    id[8..12].copy_from_slice(&std::process::id().to_be_bytes());
-    id[12..].copy_from_slice(&seed.to_be_bytes()[4..]);
-    id
 }
 
 #[cfg(feature = "gui")]

@@ -7,20 +7,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use netreel_capture::ring_mode::{PeerOptions, Peers, Ring, TriggerNews, Triggers};
-use netreel_capture::{Options, Recorded, Recorder, clock_anchor};
-use netreel_reel::{Header, TriggerCause, WireText};
+use netreel_capture::{Options, Recorded, Recorder};
+use netreel_reel::TriggerCause;
 use netreel_sample_engine::{
-    BOXES, Boxes, Demonstration, Game, Mode, NetLayer, Peer, PeerStart, Start, Topology, play_tick,
+    Boxes, Demonstration, Game, Mode, NetLayer, Peer, PeerStart, Start, Topology, play_tick,
 };
 use netreel_transport::{Faults, LinkEnd, SnapshotPlan, UdpTransport, mix};
 
 use super::processes::Assignment;
 use crate::arguments::DemoNode;
+use crate::boxes;
 use crate::outcome::{Answer, Failure};
-use crate::replay::ENGINE;
-
-/// The wire of the sample engine, which goes into every reel.
-const WIRE: &str = include_str!("../../samples/wires/boxes.wire");
 
 pub fn run(arguments: &DemoNode) -> Result<Answer, Failure> {
     // The parent shows what went wrong; a node's own error output would only repeat it.
@@ -58,7 +55,10 @@ fn play(arguments: &DemoNode) -> Result<(), Failure> {
     let quit = quit_when_told(triggers.clone());
 
     let start = start(arguments.peer, &assignment);
-    let header = header(arguments.peer, &assignment, &start);
+    let name = assignment.names.get(usize::from(arguments.peer));
+    let name = name.map_or("", String::as_str);
+    let seed = ("demo", assignment.seed);
+    let header = boxes::header(name, assignment.session, seed, &start);
     let options = Options {
         ring: arguments
             .ring
@@ -142,32 +142,6 @@ fn start(peer: u8, assignment: &Assignment) -> Start {
     // A machine that is busy elsewhere may stop a node for seconds; that is not what is shown.
     start.time_outs = false;
     start
-}
-
-fn header(peer: u8, assignment: &Assignment, start: &Start) -> Header {
-    Header {
-        node: assignment
-            .names
-            .get(usize::from(peer))
-            .cloned()
-            .unwrap_or_default(),
-        session: assignment.session,
-        clock: clock_anchor(),
-        engine: ENGINE.to_owned(),
-        build: format!("netreel {}", env!("CARGO_PKG_VERSION")),
-        args: std::env::args().skip(1).collect(),
-        start: start.encode(),
-        seeds: vec![("demo".to_owned(), assignment.seed)],
-        hashes: vec![(
-            "boxes.toml".to_owned(),
-            format!("{:08x}", crc32fast::hash(BOXES.as_bytes())),
-        )],
-        wires: vec![WireText {
-            name: "boxes.wire".to_owned(),
-            text: WIRE.to_owned(),
-        }],
-        redacted: None,
-    }
 }
 
 /// Asks the other nodes for the same windows, and is asked.

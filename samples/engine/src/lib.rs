@@ -45,7 +45,9 @@ pub use bits::Malformed;
 pub use call::Call;
 pub use event::{EndReason, Event, IgnoreReason, ObjectMessage, Refusal};
 pub use fault::Fault;
-pub use game::{Boxes, Demonstration, Game, Hands, Idle, play_tick};
+pub use game::{
+    ARENA, Boxes, Deed, Demonstration, Doing, Game, Hands, Idle, News, Player, link_end, play_tick,
+};
 pub use layer::{NetLayer, PROTOCOL_VERSION};
 pub use message::{Argument, Body, Counter, Message, Migration, ObjectId, Peer, State};
 pub use object::Object;

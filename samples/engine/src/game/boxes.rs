@@ -1,9 +1,8 @@
 //! The game "boxes", played by chance: spawn boxes, push them, pick them up, destroy them, talk.
 
-use std::collections::BTreeSet;
-
 use netreel_transport::Draw;
 
+use super::grants::Grants;
 use super::{Game, Hands};
 use crate::call::Call;
 use crate::event::Event;
@@ -35,8 +34,7 @@ pub struct Boxes {
     draw: Draw,
     active_ticks: u64,
     tick: u64,
-    /// HOST: who asked for objects that HOST has not heard of yet.
-    wanted: BTreeSet<(ObjectId, Peer)>,
+    grants: Grants,
 }
 
 impl Boxes {
@@ -46,7 +44,7 @@ impl Boxes {
             draw: Draw::named(seed, name),
             active_ticks,
             tick: 0,
-            wanted: BTreeSet::new(),
+            grants: Grants::default(),
         }
     }
 
@@ -95,28 +93,7 @@ impl Boxes {
 
 impl Game for Boxes {
     fn event(&mut self, event: &Event, hands: &mut Hands<'_>) {
-        match *event {
-            Event::Requested { object, by } => {
-                if hands.layer().object(object).is_some() {
-                    hands.call(&Call::Migrate { object, to: by });
-                } else if self.wanted.len() < 64 {
-                    self.wanted.insert((object, by));
-                }
-            }
-            Event::Created { object, .. } => {
-                let waiting: Vec<_> = self
-                    .wanted
-                    .iter()
-                    .copied()
-                    .filter(|&(id, _)| id == object)
-                    .collect();
-                for (object, by) in waiting {
-                    self.wanted.remove(&(object, by));
-                    hands.call(&Call::Migrate { object, to: by });
-                }
-            }
-            _ => {}
-        }
+        self.grants.event(event, hands);
     }
 
     fn play(&mut self, tick: u64, hands: &mut Hands<'_>) {

@@ -3,9 +3,12 @@
 mod background;
 mod boxes;
 mod demonstration;
+mod grants;
+mod player;
 
 pub use boxes::Boxes;
 pub use demonstration::Demonstration;
+pub use player::{ARENA, Deed, Doing, News, Player};
 
 use netreel_transport::{Gates, Layer, LinkEnd, Transport};
 
@@ -113,7 +116,7 @@ impl<'a> Hands<'a> {
 }
 
 /// A peer's end of its links, as faults and gates number them.
-pub(crate) fn link_end(peer: Peer) -> LinkEnd {
+pub fn link_end(peer: Peer) -> LinkEnd {
     LinkEnd(u16::from(peer.0))
 }
 

@@ -1,0 +1,179 @@
+//! Nodes over UDP and the clock: a thread each, recorded into a file each.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use netreel_capture::{Options, RecordError, Recorder};
+use netreel_reel::Header;
+use netreel_sample_engine::{Peer, Start, StartError};
+use netreel_transport::UdpTransport;
+
+use crate::node::{Node, Order};
+use crate::seen::Seen;
+use crate::setup::Setup;
+use crate::stage::Stage;
+
+/// A game that could not be played or recorded.
+#[derive(Debug, thiserror::Error)]
+pub enum LiveError {
+    /// The recorder could not begin, or could not write all of it.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+    /// The layer refuses its start conditions.
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// There can be no thread.
+    #[error("there can be no thread for node {name}: {error}")]
+    Thread {
+        /// Of which node.
+        name: String,
+        /// What the system said.
+        error: std::io::Error,
+    },
+    /// A node's thread has died.
+    #[error("the thread of node {name} has died; what it had recorded is kept")]
+    Died {
+        /// Which node.
+        name: String,
+    },
+}
+
+/// The nodes of a session that are played by this process.
+pub struct LiveStage {
+    names: Vec<String>,
+    nodes: Vec<LiveNode>,
+    quit: Arc<AtomicBool>,
+}
+
+struct LiveNode {
+    peer: Peer,
+    name: String,
+    orders: Sender<Order>,
+    seen: Arc<Mutex<Seen>>,
+    recorder: Recorder,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl LiveStage {
+    /// Begins to play the nodes whose `sockets` are here, each recorded into a file of its name in
+    /// `folder`. `header` says what a node's reel begins with.
+    ///
+    /// # Errors
+    /// A file that cannot be made; start conditions that make no sense.
+    pub fn start(
+        setup: &Setup,
+        sockets: Vec<(Peer, UdpTransport)>,
+        folder: &Path,
+        header: &dyn Fn(&str, &Start) -> Header,
+    ) -> Result<LiveStage, LiveError> {
+        let quit = Arc::new(AtomicBool::new(false));
+        let mut stage = LiveStage {
+            names: setup.names(),
+            nodes: Vec::new(),
+            quit: quit.clone(),
+        };
+        for (peer, socket) in sockets {
+            let name = setup.name(peer);
+            let start = setup.start(peer);
+            let path: PathBuf = folder.join(format!("{name}.reel"));
+            let tick = Duration::from_nanos(start.tick_ns);
+            let recorder = Recorder::create(path, &header(&name, &start), Options::default())?;
+            let node = Node::new(start, socket, recorder.pusher()?, setup.seed)?;
+            let seen = Arc::new(Mutex::new(node.seen()));
+            let (orders, given) = channel();
+            let shown = seen.clone();
+            let quit = quit.clone();
+            let thread = std::thread::Builder::new()
+                .name(format!("node {name}"))
+                .spawn(move || play(node, tick, &given, &shown, &quit));
+            let thread = thread.map_err(|error| LiveError::Thread {
+                name: name.clone(),
+                error,
+            })?;
+            stage.nodes.push(LiveNode {
+                peer,
+                name,
+                orders,
+                seen,
+                recorder,
+                thread: Some(thread),
+            });
+        }
+        Ok(stage)
+    }
+
+    /// Ends the game; how many events were recorded.
+    ///
+    /// # Errors
+    /// What could not be written.
+    pub fn finish(mut self) -> Result<u64, LiveError> {
+        self.quit.store(true, Ordering::Relaxed);
+        let mut events = 0;
+        for mut node in std::mem::take(&mut self.nodes) {
+            let ended = node.thread.take().map(JoinHandle::join);
+            events += node.recorder.finish()?.events;
+            if let Some(Err(_)) = ended {
+                return Err(LiveError::Died { name: node.name });
+            }
+        }
+        Ok(events)
+    }
+}
+
+impl Stage for LiveStage {
+    fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    fn seen(&mut self) -> Vec<Seen> {
+        let seen = self.nodes.iter().map(|node| &node.seen);
+        seen.map(|seen| seen.lock().unwrap_or_else(PoisonError::into_inner).clone())
+            .collect()
+    }
+
+    fn order(&mut self, to: Peer, order: Order) {
+        if let Some(node) = self.nodes.iter().find(|node| node.peer == to) {
+            // A node whose thread has died takes no more orders; `finish` says so.
+            let _ = node.orders.send(order);
+        }
+    }
+}
+
+impl Drop for LiveStage {
+    fn drop(&mut self) {
+        self.quit.store(true, Ordering::Relaxed);
+        for node in &mut self.nodes {
+            if let Some(thread) = node.thread.take() {
+                let _ = thread.join();
+            }
+        }
+    }
+}
+
+/// Plays a node until it is told to quit. Ticks keep to a grid; one that comes late does not move the
+/// ones behind it.
+fn play(
+    mut node: Node<UdpTransport>,
+    tick: Duration,
+    orders: &Receiver<Order>,
+    seen: &Mutex<Seen>,
+    quit: &AtomicBool,
+) {
+    let begin = Instant::now();
+    for played in 1.. {
+        if quit.load(Ordering::Relaxed) {
+            return;
+        }
+        while let Ok(order) = orders.try_recv() {
+            node.order(order);
+        }
+        node.step();
+        *seen.lock().unwrap_or_else(PoisonError::into_inner) = node.seen();
+        let next = begin + tick * played;
+        std::thread::sleep(next.saturating_duration_since(Instant::now()));
+    }
+}

@@ -1,0 +1,202 @@
+//! The game by hand: clicks and keys as a person's, through what the panes tell of themselves.
+
+mod support;
+
+use egui::{Key, vec2};
+use egui_kittest::Harness;
+use egui_kittest::kittest::Queryable;
+use netreel_inspector::theme;
+use netreel_play::view::{Board, Command};
+use netreel_play::{LinkSetting, Order, Seen, SimStage, Stage};
+use netreel_replay::Outcome;
+use netreel_sample_engine::{Deed, Mode, ObjectId, Peer};
+use support::{A, B, HOST, X, errors, replayed, stage};
+
+/// A's first box: the player itself is 40.
+const BOX: ObjectId = ObjectId(41);
+
+/// A window over a simulated game.
+struct Table {
+    stage: SimStage,
+    board: Board,
+    commands: Vec<Command>,
+}
+
+struct Hands {
+    harness: Harness<'static, Table>,
+}
+
+impl Hands {
+    fn new(mode: Mode) -> Hands {
+        let stage = stage(mode);
+        let here = vec![HOST, A, B, X];
+        let board = Board::new(stage.names().to_vec(), here, "by hand".to_owned());
+        let table = Table {
+            stage,
+            board,
+            commands: Vec::new(),
+        };
+        let harness = Harness::builder()
+            .with_size(vec2(1400.0, 860.0))
+            .with_max_steps(16)
+            .with_context_setup(theme::apply)
+            .build_ui_state(
+                |ui, table: &mut Table| {
+                    let seen = table.stage.seen();
+                    table.board.show(ui, &seen);
+                    for command in table.board.take_commands() {
+                        if let Command::Order(to, order) = command {
+                            table.stage.order(to, order);
+                        }
+                        table.commands.push(command);
+                    }
+                },
+                table,
+            );
+        let mut hands = Hands { harness };
+        hands.wait(60);
+        hands
+    }
+
+    /// Lets so many ticks pass.
+    fn wait(&mut self, ticks: u64) {
+        self.harness.state_mut().stage.run(ticks);
+        self.harness.run();
+    }
+
+    fn click(&mut self, name: &str) {
+        self.harness.get_by_label(name).click();
+        self.harness.run();
+    }
+
+    fn seen(&mut self, peer: Peer) -> Seen {
+        let seen = self.harness.state_mut().stage.seen();
+        seen.into_iter()
+            .find(|node| node.peer == peer)
+            .expect("a node")
+    }
+
+    /// Lets time pass until something is so at a node.
+    #[track_caller]
+    fn until(&mut self, peer: Peer, is_so: impl Fn(&Seen) -> bool) {
+        for _ in 0..600 {
+            if is_so(&self.seen(peer)) {
+                return;
+            }
+            self.wait(1);
+        }
+        panic!("it does not come to that: {:?}", self.seen(peer));
+    }
+}
+
+#[test]
+fn whoever_slows_a_link_makes_the_zombie_with_a_slider_and_three_clicks() {
+    let mut hands = Hands::new(Mode::Host);
+    let slider = hands.harness.get_by_label("A to X: delay");
+    slider.set_value_accesskit(4000.0);
+    hands.harness.run();
+    hands.click("A: spawn");
+    hands.until(B, |node| node.thing(BOX).is_some());
+    hands.click("B: box 41 of A");
+    hands.until(B, |node| node.held == Some(BOX));
+    hands.click("B: throw away");
+    hands.until(B, |node| node.thing(BOX).is_none());
+    assert!(hands.seen(X).thing(BOX).is_none(), "X has heard of nothing");
+    hands.until(X, |node| node.thing(BOX).is_some());
+    hands.wait(90);
+    let _ = hands.harness.get_by_label("X: box 41 of A");
+    let table = hands.harness.into_state();
+    let reels = table.stage.finish();
+    let found = errors(&reels);
+    assert!(found.contains(&"zombie-object X".to_owned()), "{found:?}");
+    for reel in &reels {
+        assert_eq!(replayed(reel), Outcome::Exact);
+    }
+}
+
+#[test]
+fn a_zombie_is_marked_and_told() {
+    let mut hands = Hands::new(Mode::Host);
+    let told = "X believes in box 41 of A, which nobody else has: a zombie.";
+    hands.click("A to X: hold");
+    hands.click("A: spawn");
+    hands.until(B, |node| node.thing(BOX).is_some());
+    hands.click("B: throw away");
+    hands.until(B, |node| node.thing(BOX).is_none());
+    hands.wait(30);
+    hands.click("A to X: hold");
+    hands.until(X, |node| node.thing(BOX).is_some());
+    assert!(hands.harness.query_by_label_contains(told).is_none());
+    hands.wait(90);
+    assert!(hands.harness.query_by_label_contains(told).is_some());
+}
+
+#[test]
+fn keys_move_the_player_of_the_pane_that_was_chosen() {
+    let mut hands = Hands::new(Mode::Host);
+    hands.harness.key_press(Key::Num3);
+    hands.harness.run();
+    let before = hands.seen(B).at;
+    hands.harness.key_down(Key::D);
+    hands.harness.run();
+    hands.wait(20);
+    hands.harness.key_up(Key::D);
+    hands.harness.run();
+    let after = hands.seen(B).at;
+    assert!(after[0] > before[0] + 10.0, "{before:?} {after:?}");
+    hands.wait(20);
+    let rests = hands.seen(B).at;
+    assert!(rests[0] < after[0] + 3.0, "{after:?} {rests:?}");
+}
+
+#[test]
+fn whoever_changes_panes_leaves_nobody_walking() {
+    let mut hands = Hands::new(Mode::Host);
+    hands.harness.key_press(Key::Num2);
+    hands.harness.key_down(Key::W);
+    hands.harness.run();
+    hands.harness.key_press(Key::Num3);
+    hands.harness.run();
+    let stops = Command::Order(A, Order::Deed(Deed::Walk([0.0, 0.0])));
+    assert!(hands.harness.state().commands.contains(&stops));
+}
+
+#[test]
+fn a_slider_changes_its_own_link_and_no_other() {
+    let mut hands = Hands::new(Mode::Host);
+    hands
+        .harness
+        .get_by_label("B to HOST: loss")
+        .set_value_accesskit(25.0);
+    hands.harness.run();
+    let setting = LinkSetting {
+        loss: 0.25,
+        ..LinkSetting::default()
+    };
+    let order = Order::Link { from: B, setting };
+    assert_eq!(
+        hands.harness.state().commands,
+        [Command::Order(HOST, order)]
+    );
+}
+
+#[test]
+fn a_script_that_changes_a_link_is_seen_on_its_slider() {
+    let mut hands = Hands::new(Mode::Host);
+    let setting = LinkSetting {
+        delay: std::time::Duration::from_millis(1500),
+        ..LinkSetting::default()
+    };
+    let order = Order::Link { from: A, setting };
+    hands.harness.state_mut().stage.order(X, order);
+    hands.harness.run();
+    assert_eq!(hands.harness.state().board.link(A, X), setting);
+    assert_eq!(hands.harness.state().commands, []);
+}
+
+#[test]
+fn the_inspector_is_asked_for_by_a_click() {
+    let mut hands = Hands::new(Mode::Host);
+    hands.click("Inspector");
+    assert_eq!(hands.harness.state().commands, [Command::Inspect]);
+}

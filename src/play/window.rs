@@ -1,0 +1,113 @@
+//! The window of `netreel play`, and a picture of it.
+
+use std::cell::RefCell;
+use std::path::Path;
+use std::process::Command as Program;
+use std::rc::Rc;
+use std::time::Duration;
+
+use netreel_play::view::{Board, Command};
+use netreel_play::{LiveStage, Progress, Script, Setup, SimStage, Stage};
+use netreel_sample_engine::{Mode, Peer, Start, Topology};
+
+use super::how;
+use crate::arguments::Play;
+use crate::boxes;
+use crate::inspect;
+use crate::outcome::Failure;
+
+/// How large the window is at first.
+const SIZE: (u32, u32) = (1400, 860);
+
+/// Between two frames: a tick.
+const FRAME: Duration = Duration::from_millis(16);
+
+/// A script in virtual time that takes longer has failed. Ticks.
+const LIMIT: u64 = 60 * 60 * 10;
+
+/// Plays in a window until it is closed; how many events were recorded.
+pub fn play(
+    stage: LiveStage,
+    (setup, here): (&Setup, Vec<Peer>),
+    folder: &Path,
+    inspects: bool,
+) -> Result<u64, Failure> {
+    let about = about((setup.mode, setup.topology));
+    let mut board = Board::new(setup.names(), here, about);
+    if inspects {
+        follow(folder).map_err(Failure::new)?;
+    }
+    let stage = Rc::new(RefCell::new(stage));
+    let played = Rc::clone(&stage);
+    let recorded = folder.to_owned();
+    let show = move |ui: &mut _| {
+        let mut stage = played.borrow_mut();
+        let seen = stage.seen();
+        board.show(ui, &seen);
+        for command in board.take_commands() {
+            match command {
+                Command::Order(to, order) => stage.order(to, order),
+                Command::Inspect => {
+                    if let Err(why) = follow(&recorded) {
+                        board.say(why);
+                    }
+                }
+            }
+        }
+        ui.ctx().request_repaint_after(FRAME);
+    };
+    let title = format!("play · {}", folder.display());
+    netreel_inspector::run_views(&title, SIZE, Box::new(show)).map_err(Failure::new)?;
+    let stage = Rc::try_unwrap(stage).map_err(|_| Failure::new("the window has not closed"))?;
+    stage.into_inner().finish().map_err(Failure::new)
+}
+
+/// Opens the inspector beside the game, as a program of its own: it stays open when the game ends.
+fn follow(folder: &Path) -> Result<(), String> {
+    let failed = |error| format!("cannot open the inspector: {error}");
+    let program = std::env::current_exe().map_err(failed)?;
+    let begun = Program::new(program)
+        .args(["inspect", "--follow"])
+        .arg(folder)
+        .spawn();
+    begun.map(|_| ()).map_err(failed)
+}
+
+/// Plays a script in virtual time, and draws the window as it is then.
+pub fn draw(arguments: &Play, script: Script, file: &Path) -> Result<(), Failure> {
+    let how = how(arguments);
+    let seed = arguments.seed;
+    let header = |name: &str, start: &Start| boxes::header(name, [0; 16], ("play", seed), start);
+    let stage = SimStage::new(how, (arguments.nodes, seed), &header);
+    let mut stage = stage.map_err(Failure::new)?;
+    let here: Vec<Peer> = (0..arguments.nodes).map(Peer).collect();
+    let mut board = Board::new(stage.names().to_vec(), here, about(how));
+    let mut reader = script.play();
+    let mut ticks = 0;
+    while let Progress::Waits(line) = reader.go_on(&mut stage) {
+        if ticks >= LIMIT {
+            return Err(Failure::new(format!(
+                "the script waits in line {line} for what does not happen"
+            )));
+        }
+        ticks += 1;
+        stage.run(1);
+        board.look(&stage.seen());
+    }
+    let size = inspect::size(&arguments.size)?;
+    let seen = stage.seen();
+    netreel_inspector::draw_views(&mut |ui| board.show(ui, &seen), size, file).map_err(Failure::new)
+}
+
+/// What is played, for the bar.
+fn about((mode, topology): (Mode, Topology)) -> String {
+    let who = match mode {
+        Mode::Host => "HOST announces new owners",
+        Mode::Owner => "a new owner announces itself, with a counter",
+    };
+    let how = match topology {
+        Topology::PeerToPeer => "everybody to everybody",
+        Topology::ClientServer => "all through HOST",
+    };
+    format!("{who}; {how}")
+}
