@@ -88,6 +88,9 @@ pub enum Command {
     /// The wire language: a protocol's bytes, described once (docs/wire-language.md).
     #[command(subcommand)]
     Wire(Wire),
+    /// Prints the manual page, for `man -l -`.
+    #[command(hide = true)]
+    Manual,
     /// Opens the window.
     #[cfg(feature = "gui")]
     Inspect(Inspect),

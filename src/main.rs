@@ -16,6 +16,7 @@ mod index;
 mod info;
 #[cfg(feature = "gui")]
 mod inspect;
+mod manual;
 mod misfits;
 mod objects;
 mod open;
@@ -94,6 +95,7 @@ fn run(command: &Command, out: &mut dyn Write) -> Result<Answer, Failure> {
         Command::Replay(arguments) => replay::run(arguments, out),
         Command::Redact(arguments) => redact::run(arguments, out),
         Command::Wire(command) => wire::run(command, out),
+        Command::Manual => manual::run(out),
         #[cfg(feature = "gui")]
         Command::Inspect(arguments) => inspect::run(arguments, out),
     }

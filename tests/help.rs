@@ -65,6 +65,24 @@ fn no_option_repeats_its_name_for_its_value() {
     }
 }
 
+/// `NETREEL_ANSWERS=write` writes it anew.
+#[test]
+fn the_manual_page_says_what_the_help_says() {
+    let printed = netreel(&["manual"]).expect(0).out;
+    for line in ["netreel record", "netreel wire decode", "netreel inspect"] {
+        assert!(printed.contains(&format!(".SS \"{line}\"")), "{line}");
+    }
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/netreel.1");
+    if std::env::var("NETREEL_ANSWERS").is_ok_and(|how| how == "write") {
+        std::fs::write(file, &printed).expect("written");
+    }
+    let kept = std::fs::read_to_string(file).expect("the page is in docs");
+    assert!(
+        printed == kept,
+        "docs/netreel.1 is old: write it anew with NETREEL_ANSWERS=write"
+    );
+}
+
 #[test]
 fn what_record_takes_stands_under_the_way_that_takes_it() {
     let page = page("record");

@@ -126,7 +126,7 @@ fn summary(outcome: &Outcome, folder: &Path) -> Vec<String> {
     let missing = [
         count(outcome.gaps, "gap"),
         count(live.dropped, "dropped event"),
-        count(outcome.failed, "reel that could not be written"),
+        count(outcome.failed, "unwritten reel"),
     ];
     let missing: Vec<String> = missing.into_iter().flatten().collect();
     if !missing.is_empty() {

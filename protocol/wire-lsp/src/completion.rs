@@ -392,7 +392,7 @@ impl<'t> Context<'t> {
 }
 
 /// The words that begin a statement.
-const STATEMENTS: [&str; 11] = [
+const STATEMENTS: [&str; 12] = [
     "if",
     "switch",
     "let",
@@ -402,6 +402,7 @@ const STATEMENTS: [&str; 11] = [
     "at",
     "size",
     "set",
+    "unset",
     "join",
     "follow",
 ];

@@ -26,6 +26,10 @@ impl fmt::Display for Value {
                 value: Some(value),
             } => write!(f, "{value} ({change:+})"),
             Value::Delta {
+                change: 0,
+                value: None,
+            } => f.write_str("unknown"),
+            Value::Delta {
                 change,
                 value: None,
             } => write!(f, "unknown {change:+}"),
@@ -92,6 +96,8 @@ mod tests {
         check(Value::Delta { change, value }, "40 (-3)");
         let value = None;
         check(Value::Delta { change, value }, "unknown -3");
+        let change = 0;
+        check(Value::Delta { change, value }, "unknown");
     }
 
     #[test]

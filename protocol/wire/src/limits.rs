@@ -50,6 +50,16 @@ pub(crate) const STATE_FIELDS_MAX: usize = 256;
 /// under way.
 pub(crate) const STATE_ENTRIES_MAX: u16 = 4096;
 
+/// How many keys an entry of a connection's state may stand under.
+pub(crate) const STATE_KEYS_MAX: usize = 3;
+
+/// How many values a struct that a connection keeps may have.
+pub(crate) const STATE_VALUES_MAX: usize = 1024;
+
+/// How many bytes all structs in one field of a connection's state may take; what copies share
+/// counts for each.
+pub(crate) const STATE_ROWS_BYTES_MAX: usize = 32 << 20;
+
 /// The longest text or bytes that a connection's state keeps.
 pub(crate) const STATE_CONTENT_MAX: usize = 4096;
 

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::check::model::Layer;
+use crate::check::model::{Layer, StatePart};
 use crate::layers::{Keys, Script};
 use crate::layout::{Encoding, Order};
+use crate::limits::STATE_KEYS_MAX;
 use crate::operation::{Operand, Operation, Register};
 use crate::property::OfProperty;
 use crate::state::StateField;
@@ -86,7 +87,9 @@ pub(crate) struct StateSlot {
     pub(crate) each: bool,
     /// That of the direction that the packet does not go.
     pub(crate) other: bool,
-    pub(crate) key: Option<Operand>,
+    /// The keys that there are come first.
+    pub(crate) keys: [Option<Operand>; STATE_KEYS_MAX],
+    pub(crate) part: StatePart,
 }
 
 /// `set SLOT = VALUE`
@@ -135,6 +138,10 @@ pub(crate) enum SetValue {
         high: i128,
     },
     Content(ContentOperand),
+    /// All that is kept at another slot, an index into [`Plan::slots`].
+    Copy(u16),
+    /// It is forgotten.
+    Nothing,
 }
 
 /// Where a text or bytes are.

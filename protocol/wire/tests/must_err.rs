@@ -63,3 +63,15 @@ fn a_text_that_is_too_long_is_refused() {
         "the file has more than 1048576 bytes"
     );
 }
+
+#[test]
+fn a_field_called_like_a_word_of_the_language_is_told_another_name() {
+    for word in ["if", "switch", "default", "else", "true"] {
+        let text = format!(
+            "wire w {{ byte_order = little; bit_order = lsb; root = P; }} struct P {{ {word}: u8; }}"
+        );
+        let error = Wire::compile("words.wire", &text).expect_err("a mistake");
+        let help = format!("`{word}` cannot be a name; `{word}_` can");
+        assert!(error.to_string().contains(&help), "{error}");
+    }
+}

@@ -51,6 +51,45 @@ fn the_worked_example_means_what_the_text_says() {
     assert_eq!(kind, Some("gone"));
 }
 
+/// The first block that has these words.
+fn block_with(words: &str) -> &'static str {
+    let mut blocks = REFERENCE.split("```").skip(1).step_by(2);
+    let found = blocks.find(|block| block.contains(words));
+    found.expect("a code block").trim_start()
+}
+
+const HEADER: &str = "wire w { byte_order = little; bit_order = lsb; root = Packet; \
+                      state = Connection; }";
+
+#[test]
+fn a_delta_of_the_reference_gives_whole_values() {
+    let wire = compile(&format!("{HEADER}{}", block_with("players: Player[64]")));
+    let mut state = wire.new_state();
+    let context = netreel_wire::Context::default();
+    let first = [1, 0, 0, 0, 2, 0, 0, 0x20, 0x41];
+    wire.decode_in(&context, &mut state, &first);
+    let decoded = wire.decode_in(&context, &mut state, &[2, 0, 1, 0, 1, 33]);
+    assert_eq!(decoded.diagnostics, []);
+    let shown: Vec<String> = decoded
+        .tree
+        .iter()
+        .map(|it| it.value().to_string())
+        .collect();
+    assert_eq!(shown[4..], ["1", "33", "10"]);
+}
+
+#[test]
+fn a_snapshot_of_the_reference_compiles() {
+    let block = block_with("worlds: Object[32][1024]");
+    let (state, statements) = block.split_once("\n\n").expect("the statements");
+    let text = format!(
+        "{HEADER}{state}
+         struct Object {{ x: u8; }}
+         struct Packet {{ number: u8; base: u8; gone: u8; object: u8; changed: Object; {statements} }}"
+    );
+    compile(&text);
+}
+
 #[test]
 fn the_error_looks_as_it_is_shown() {
     let text = worked_example().replace("@sequence", "@sequense");

@@ -226,7 +226,7 @@ impl<'a> Checker<'a, '_> {
 /// Whether an expression asks for what the connection keeps.
 fn reads_state(expr: &Expr<'_>) -> bool {
     match &expr.kind {
-        ExprKind::Path(path) | ExprKind::Index(path, _) => {
+        ExprKind::Path(path) | ExprKind::Index(path, ..) => {
             path.len() > 1 && path.first().is_some_and(|name| name.text == "state")
         }
         ExprKind::Call(_, arguments) => arguments.iter().any(reads_state),

@@ -3,7 +3,6 @@
 use super::Checker;
 use super::bodies::Body;
 use super::expressions::{Scope, Typed, ValueType};
-use super::heads::HeadKind;
 use super::model::{Expression, FieldId, Shared};
 use crate::report::Span;
 use crate::syntax::ast::{Expr, Ident};
@@ -38,7 +37,7 @@ impl<'a> Checker<'a, '_> {
         }
         let is_number = matches!(
             first_type,
-            ValueType::Integer | ValueType::Bool | ValueType::Enum(_)
+            ValueType::Integer | ValueType::Bool | ValueType::Enum(_) | ValueType::Number(_)
         );
         if let Expression::Integer(holds) = asked {
             let chosen = if holds != 0 { first } else { second };
@@ -79,15 +78,7 @@ impl<'a> Checker<'a, '_> {
         };
         let structure = body.scope.structure;
         let heads = self.heads[structure.0 as usize].as_slice();
-        let kind = |id: FieldId| {
-            let head = heads.get(id.0 as usize)?;
-            let is_plain = !head.repeated && !head.layered;
-            let is_value = matches!(
-                head.kind,
-                HeadKind::Integer | HeadKind::Bool | HeadKind::Enum(_) | HeadKind::Flags(_)
-            );
-            (is_plain && is_value).then_some(head.kind)
-        };
+        let kind = |id: FieldId| heads.get(id.0 as usize)?.value_kind();
         for &(name, id) in first {
             let same = |arm: &Vec<(&'a str, FieldId)>| {
                 let found = arm.iter().find(|(other, _)| *other == name)?.1;

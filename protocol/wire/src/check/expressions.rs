@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::Checker;
+use super::heads::ShapeId;
 use super::model::{EnumId, Expression, FieldId, StructId};
 use crate::arithmetic;
 use crate::report::Span;
@@ -17,6 +18,8 @@ pub(super) enum ValueType {
     Text,
     Bytes,
     Enum(EnumId),
+    /// A number of a type that expressions do not calculate with, such as `f32`: as it is on the wire.
+    Number(ShapeId),
 }
 
 /// An expression and its type.
@@ -55,10 +58,15 @@ impl<'a> Checker<'a, '_> {
                     .label("expected one number, a field or a constant");
                 None
             }
-            ExprKind::Path(path) => self.typed_path(path, expr.span, scope),
-            ExprKind::Index(path, key) => match scope {
+            ExprKind::Path(path) => match scope {
                 Some(scope) if self.is_state_path(path, Some(scope)) => {
-                    self.typed_state(path, Some(key), expr.span, scope)
+                    self.typed_state(expr, scope)
+                }
+                _ => self.typed_path(path, expr.span, scope),
+            },
+            ExprKind::Index(path, ..) => match scope {
+                Some(scope) if self.is_state_path(path, Some(scope)) => {
+                    self.typed_state(expr, scope)
                 }
                 _ => {
                     self.report(expr.span, "only tables of the connection's state have keys")
@@ -156,21 +164,17 @@ impl<'a> Checker<'a, '_> {
             ValueType::Text => "a text".to_owned(),
             ValueType::Bytes => "bytes".to_owned(),
             ValueType::Enum(id) => format!("a `{}`", self.file.enums[id.0 as usize].name.text),
+            ValueType::Number(shape) => format!("a `{}`", self.shape_text(shape)),
         }
     }
 
-    fn typed_path(
+    pub(super) fn typed_path(
         &mut self,
         path: &[Ident<'a>],
         span: Span,
         scope: Option<&Scope<'a>>,
     ) -> Option<Typed> {
         let first = *path.first()?;
-        if let Some(scope) = scope
-            && self.is_state_path(path, Some(scope))
-        {
-            return self.typed_state(path, None, span, scope);
-        }
         if let Some(scope) = scope
             && let Some(item) = scope.item
             && first.text == "item"
@@ -288,7 +292,7 @@ impl<'a> Checker<'a, '_> {
                         }
                         return None;
                     };
-                    if heads[found].conditional {
+                    if heads[found].conditional && !heads[found].shared {
                         let related = heads[found].span;
                         self.report(next.span, format!("`{}` is not always there", next.text))
                             .label("an expression can read only what is always there")
@@ -325,6 +329,7 @@ impl<'a> Checker<'a, '_> {
                 }
                 (HeadKind::Bool, None) => ValueType::Bool,
                 (HeadKind::Enum(id), None) => ValueType::Enum(id),
+                (HeadKind::Number(shape), None) => ValueType::Number(shape),
                 (HeadKind::Text | HeadKind::Bytes, None) if through_layer.is_some() => {
                     let message = format!("`{}` is in another stream", name.text);
                     let layer: Span = through_layer.unwrap_or(span);
@@ -468,7 +473,7 @@ impl<'a> Checker<'a, '_> {
             Binary::Compare(compare) => {
                 let is_number_like = !matches!(
                     left_type,
-                    ValueType::Float | ValueType::Text | ValueType::Bytes
+                    ValueType::Float | ValueType::Text | ValueType::Bytes | ValueType::Number(_)
                 );
                 if left_type != right_type || !is_number_like {
                     self.report_incomparable((left, left_type), (right, right_type), span);

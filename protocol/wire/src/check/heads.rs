@@ -1,12 +1,16 @@
 //! What can be said of every field before its struct is checked: its name and whether an
 //! expression may read it.
 
+use std::collections::BTreeMap;
+
 use super::Checker;
 use super::expressions::ValueType;
 use super::model::{EnumId, StructId};
 use super::types;
 use crate::report::Span;
-use crate::syntax::ast::{Binary, Expr, ExprKind, Field, Ident, Parameter, Statement, Unary};
+use crate::syntax::ast::{
+    Binary, Expr, ExprKind, Field, Ident, Parameter, Statement, TypeRef, Unary,
+};
 
 /// How many `let`s without a type one of them can read through, each in a struct of the one before.
 const COMPUTED_ROUNDS: usize = 64;
@@ -22,7 +26,30 @@ pub(super) struct Head<'a> {
     pub(super) layered: bool,
     /// Inside an `if`, a `switch` or a block.
     pub(super) conditional: bool,
+    /// It stands for the fields of its name that every arm of its branch declares.
+    pub(super) shared: bool,
 }
+
+impl Head<'_> {
+    /// What it is, where it is a single value that the arms of a branch can share.
+    pub(super) fn value_kind(&self) -> Option<HeadKind> {
+        let is_plain = !self.repeated && !self.layered;
+        let is_value = matches!(
+            self.kind,
+            HeadKind::Integer
+                | HeadKind::Bool
+                | HeadKind::Enum(_)
+                | HeadKind::Flags(_)
+                | HeadKind::Number(_)
+        );
+        (is_plain && is_value).then_some(self.kind)
+    }
+}
+
+/// A type of numbers that expressions do not calculate with; two are the same where they are spelled
+/// the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ShapeId(u32);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum HeadKind {
@@ -33,6 +60,7 @@ pub(super) enum HeadKind {
     Struct(StructId),
     Text,
     Bytes,
+    Number(ShapeId),
     /// A `let` without a type: not known before all heads are.
     Computed,
     /// A type that expressions do not read.
@@ -54,6 +82,7 @@ impl<'a> Checker<'a, '_> {
                 repeated: false,
                 layered: false,
                 conditional: false,
+                shared: false,
             }));
             all.push(heads);
         }
@@ -89,7 +118,7 @@ impl<'a> Checker<'a, '_> {
             "bool" => HeadKind::Bool,
             "string" => HeadKind::Text,
             "bytes" => HeadKind::Bytes,
-            "quake_float" => HeadKind::Other,
+            _ if types::is_number(name) => HeadKind::Number(self.shape(&field.field_type)),
             "range" | "leb128" | "sleb128" | "zigzag" | "vlq" | "prefix_varint" | "quic_varint"
             | "ubitvar" | "packed_int" | "compressed" | "delta" => HeadKind::Integer,
             _ if types::width_of(name).is_some() => HeadKind::Integer,
@@ -112,6 +141,51 @@ impl<'a> Checker<'a, '_> {
             repeated: field.repeat.is_some(),
             layered: field.through.is_some(),
             conditional,
+            shared: false,
+        }
+    }
+
+    /// The id of a type of numbers.
+    fn shape(&self, spelled: &TypeRef<'a>) -> ShapeId {
+        let end = spelled.arguments.iter().flatten().last();
+        let start = spelled.name.span;
+        let text = match end {
+            Some(last) => start.to(last.span).text(self.text),
+            None => spelled.name.text,
+        };
+        let mut shapes = self.shapes.borrow_mut();
+        let known = shapes.iter().position(|known| *known == text);
+        let place = known.unwrap_or(shapes.len());
+        if known.is_none() {
+            shapes.push(text);
+        }
+        ShapeId(place as u32)
+    }
+
+    /// The same, where it is one.
+    pub(super) fn number_shape(&self, spelled: &TypeRef<'a>) -> Option<ShapeId> {
+        types::is_number(spelled.name.text).then(|| self.shape(spelled))
+    }
+
+    /// How a type of numbers is spelled.
+    pub(super) fn shape_text(&self, shape: ShapeId) -> String {
+        let shapes = self.shapes.borrow();
+        let text = shapes.get(shape.0 as usize).copied().unwrap_or_default();
+        match text.contains('(') {
+            true => format!("{text})"),
+            false => text.to_owned(),
+        }
+    }
+
+    /// Says of each field that every arm of a branch declares that it stands for those of the others.
+    pub(super) fn share_heads(&mut self) {
+        let file = self.file;
+        for (structure, heads) in file.structs.iter().zip(&mut self.heads) {
+            for place in at_end(&structure.body, &mut 0, heads).into_values() {
+                if let Some(head) = heads.get_mut(place) {
+                    head.shared = head.conditional;
+                }
+            }
         }
     }
 
@@ -121,6 +195,11 @@ impl<'a> Checker<'a, '_> {
         match parameter.type_name.text {
             "int" => HeadKind::Integer,
             "bool" => HeadKind::Bool,
+            name if types::is_number(name) => HeadKind::Number(self.shape(&TypeRef {
+                name: parameter.type_name,
+                arguments: None,
+                span: parameter.type_name.span,
+            })),
             name => match self.enum_names.get(name, seen) {
                 Some(&id) if self.is_flags(id) => HeadKind::Flags(id),
                 Some(&id) => HeadKind::Enum(id),
@@ -208,4 +287,64 @@ impl<'a> Checker<'a, '_> {
         }
         Some(HeadKind::Integer)
     }
+}
+
+/// The fields that can be read at the end of a block, by name. `next` is the place of its first field.
+fn at_end<'a>(
+    body: &[Statement<'a>],
+    next: &mut usize,
+    heads: &[Head<'a>],
+) -> BTreeMap<&'a str, usize> {
+    let mut readable = BTreeMap::new();
+    for statement in body {
+        match statement {
+            Statement::Field(field) => {
+                readable.insert(field.name.text, *next);
+                *next += 1;
+            }
+            Statement::If(inner) => {
+                let then = at_end(&inner.then, next, heads);
+                let otherwise = at_end(&inner.otherwise, next, heads);
+                readable.extend(in_all(&[then, otherwise], heads));
+            }
+            Statement::Switch(inner) => {
+                let mut arms = Vec::new();
+                let mut default = None;
+                for arm in &inner.arms {
+                    let end = at_end(&arm.body, next, heads);
+                    match arm.patterns.is_empty() {
+                        true => default = Some(end),
+                        false => arms.push(end),
+                    }
+                }
+                arms.extend(default);
+                readable.extend(in_all(&arms, heads));
+            }
+            Statement::Size(inner) => {
+                at_end(&inner.body, next, heads);
+            }
+            Statement::Join(_) | Statement::Follow(_) => *next += 1,
+            Statement::Align(_) | Statement::ByteOrder(_) | Statement::Set(_) => {}
+        }
+    }
+    readable
+}
+
+/// Those that are a value of one kind in every arm, which the first arm's stands for.
+fn in_all<'a>(arms: &[BTreeMap<&'a str, usize>], heads: &[Head<'a>]) -> BTreeMap<&'a str, usize> {
+    let mut shared = BTreeMap::new();
+    let Some((first, others)) = arms.split_first() else {
+        return shared;
+    };
+    for (name, &place) in first {
+        let kind = |place: usize| heads.get(place).and_then(Head::value_kind);
+        let same = |arm: &BTreeMap<&str, usize>| arm.get(name).map(|&other| kind(other));
+        let is_shared = !others.is_empty()
+            && kind(place).is_some()
+            && others.iter().all(|arm| same(arm) == Some(kind(place)));
+        if is_shared {
+            shared.insert(*name, place);
+        }
+    }
+    shared
 }

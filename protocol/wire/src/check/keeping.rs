@@ -1,56 +1,16 @@
-//! The statements that change or join what a connection keeps: `set`, `join`, `follow`.
+//! The statements that join what a connection keeps: `join`, `follow`.
 
 use super::Checker;
 use super::bodies::Body;
 use super::expressions::{Scope, ValueType};
 use super::heads::HeadKind;
 use super::meanings::fields;
-use super::model::{
-    Expression, FieldId, FollowStep, JoinStep, Repeat, SetStep, StatePath, Step, Type,
-};
-use super::state::Use;
+use super::model::{Expression, FieldId, FollowStep, JoinStep, Repeat, StatePath, Step, Type};
+use super::state::{Kept, Reached, Use};
 use super::types::{IntegerName, width_of};
-use crate::syntax::ast::{self, Expr, ExprKind, Follow, Join, Set};
+use crate::syntax::ast::{self, Expr, ExprKind, Follow, Join};
 
 impl<'a> Checker<'a, '_> {
-    /// `set state.NAME[KEY] = VALUE;`
-    pub(super) fn set_step(&mut self, declared: &Set<'a>, body: &Body<'a>) -> Option<Step> {
-        let scope = &body.scope;
-        let found = self.target(&declared.target, scope, Use::Value);
-        let value = self.typed(&declared.value, Some(scope));
-        let (path, kept) = found?;
-        let (value, found) = value?;
-        let is_content = |found| matches!(found, ValueType::Text | ValueType::Bytes);
-        if found != kept.value && !(is_content(found) && is_content(kept.value)) {
-            let (found, wanted) = (self.shown(found), self.shown(kept.value));
-            self.report(
-                declared.value.span,
-                format!("`{}` is {wanted}, the value {found}", kept.name.text),
-            )
-            .label(format!("expected {wanted}"))
-            .related(kept.name.span, "declared here");
-            return None;
-        }
-        let (low, high) = kept.range;
-        if let Expression::Integer(value) = value
-            && !(low..=high).contains(&value)
-        {
-            let message = format!("{value} does not fit `{}`", kept.name.text);
-            self.report(declared.value.span, message)
-                .label(format!("`{}` holds {low} to {high}", kept.type_text))
-                .related(kept.name.span, "declared here");
-            return None;
-        }
-        Some(Step::Set(Box::new(SetStep {
-            path,
-            value,
-            is_content: is_content(found),
-            range: kept.range,
-            text: declared.value.span.text(self.text).into(),
-            type_text: kept.type_text.into(),
-        })))
-    }
-
     /// `join NAME: TYPE from state.NAME[KEY] (INDEX, COUNT, DATA);`
     pub(super) fn join_step(&mut self, declared: &Join<'a>, body: &mut Body<'a>) -> Option<Step> {
         let path = self.target(&declared.from, &body.scope, Use::Parts);
@@ -120,22 +80,18 @@ impl<'a> Checker<'a, '_> {
         })))
     }
 
-    fn target(
+    pub(super) fn target(
         &mut self,
         target: &Expr<'a>,
         scope: &Scope<'a>,
         used: Use,
-    ) -> Option<(StatePath, super::state::Kept<'a>)> {
-        let (path, key) = match &target.kind {
-            ExprKind::Path(path) => (path, None),
-            ExprKind::Index(path, key) => (path, Some(&**key)),
-            _ => {
-                self.report(target.span, "this is not a field of the state")
-                    .label("expected `state.NAME`");
-                return None;
-            }
-        };
-        self.state_path(path, key, target.span, scope, used)
+    ) -> Option<(StatePath, Kept<'a>, Reached)> {
+        if !matches!(target.kind, ExprKind::Path(_) | ExprKind::Index(..)) {
+            self.report(target.span, "this is not a field of the state")
+                .label("expected `state.NAME`");
+            return None;
+        }
+        self.state_path(target, scope, used)
     }
 
     /// Declares the field that is read from joined bytes. Nobody reads it: it is not always there.

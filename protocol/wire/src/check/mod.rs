@@ -13,6 +13,7 @@ mod expressions;
 mod heads;
 mod huffman;
 mod keeping;
+mod kept_structs;
 mod layers;
 mod meanings;
 pub(crate) mod model;
@@ -24,12 +25,14 @@ mod protocols;
 mod rests;
 mod settings;
 mod state;
+mod state_steps;
 mod tests;
 mod type_arguments;
 mod types;
 mod vocabulary;
 mod windows;
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -87,6 +90,8 @@ struct Checker<'a, 'c> {
     /// The `lua` items, each with its file.
     scripts: Vec<(usize, Arc<Script>)>,
     heads: Vec<Vec<Head<'a>>>,
+    /// The types of numbers that expressions do not calculate with, as they are spelled.
+    shapes: RefCell<Vec<&'a str>>,
     recursive: Vec<bool>,
     /// Fields that some expression reads.
     reads: BTreeSet<(StructId, FieldId)>,
@@ -144,6 +149,7 @@ impl<'a, 'c> Checker<'a, 'c> {
             huffmans: Vec::new(),
             scripts: Vec::new(),
             heads: Vec::new(),
+            shapes: RefCell::default(),
             recursive: Vec::new(),
             reads: BTreeSet::new(),
             looks: BTreeMap::new(),
@@ -167,10 +173,11 @@ impl<'a, 'c> Checker<'a, 'c> {
         self.check_rules();
         self.check_constants();
         let mut enums = self.check_enums();
-        self.check_states();
         let layers = self.check_layers();
         self.heads = self.collect_heads();
         self.resolve_computed();
+        self.share_heads();
+        self.check_states();
         if !self.check_aliases() {
             return None;
         }

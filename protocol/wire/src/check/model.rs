@@ -1,5 +1,8 @@
 //! A wire that makes sense: every name resolved, every type known, every expression typed.
 
+pub(crate) use super::state_steps::{
+    FollowStep, JoinStep, SetMember, SetStep, SetWhat, StatePart, StatePath,
+};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
@@ -427,54 +430,6 @@ pub(crate) enum Step {
     Set(Box<SetStep>),
     Join(Box<JoinStep>),
     Follow(Box<FollowStep>),
-}
-
-/// `set PATH = VALUE;`
-#[derive(Debug)]
-pub(crate) struct SetStep {
-    pub(crate) path: StatePath,
-    pub(crate) value: Expression,
-    /// A text or bytes.
-    pub(crate) is_content: bool,
-    /// What an integer may be.
-    pub(crate) range: (i128, i128),
-    /// The value as the wire spells it.
-    pub(crate) text: Arc<str>,
-    /// The type of what is set, as the wire spells it.
-    pub(crate) type_text: Arc<str>,
-}
-
-/// `join FIELD from PATH (INDEX, COUNT, DATA);`
-#[derive(Debug)]
-pub(crate) struct JoinStep {
-    pub(crate) field: FieldId,
-    pub(crate) path: StatePath,
-    pub(crate) index: Expression,
-    pub(crate) count: Expression,
-    /// A field of bytes.
-    pub(crate) data: Expression,
-}
-
-/// `follow FIELD from PATH (POSITION, DATA);`
-#[derive(Debug)]
-pub(crate) struct FollowStep {
-    pub(crate) field: FieldId,
-    pub(crate) path: StatePath,
-    pub(crate) position: Expression,
-    /// The width of a position that starts again from 0, or 0.
-    pub(crate) wrap_bits: u8,
-    /// A field of bytes.
-    pub(crate) data: Expression,
-}
-
-/// `state.NAME`, `state.NAME[KEY]` or `state.other.NAME`.
-#[derive(Clone, Debug)]
-pub(crate) struct StatePath {
-    /// A place in [`Model::state`].
-    pub(crate) field: u16,
-    /// That of the direction that the packet does not go.
-    pub(crate) other: bool,
-    pub(crate) key: Option<Expression>,
 }
 
 /// Integers are exact and checked; booleans are 0 and 1.

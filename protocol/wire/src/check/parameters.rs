@@ -22,7 +22,7 @@ impl<'a> Checker<'a, '_> {
                 HeadKind::Bool => Type::Bool,
                 HeadKind::Enum(id) => Type::Enum(id),
                 HeadKind::Flags(id) => Type::Flags(id),
-                HeadKind::Integer => Type::Computed,
+                HeadKind::Integer | HeadKind::Number(_) => Type::Computed,
                 _ => {
                     let seen = self.seen_from(parameter.type_name.span);
                     let mut names = vec!["int", "bool"];
@@ -31,7 +31,7 @@ impl<'a> Checker<'a, '_> {
                     let message = format!("a parameter cannot be a `{spelled}`");
                     let report = self
                         .report(parameter.type_name.span, message)
-                        .label("expected `int`, `bool` or an enum");
+                        .label("expected `int`, `bool`, an enum or a float, such as `f32`");
                     if let Some(suggestion) = suggestion {
                         report.help(suggestion);
                     }
@@ -103,6 +103,7 @@ impl<'a> Checker<'a, '_> {
             let wanted = match self.parameter_kind(parameter) {
                 HeadKind::Bool => ValueType::Bool,
                 HeadKind::Enum(id) => ValueType::Enum(id),
+                HeadKind::Number(shape) => ValueType::Number(shape),
                 _ => ValueType::Integer,
             };
             if found != wanted {
@@ -143,8 +144,15 @@ impl<'a> Checker<'a, '_> {
             return (field_type, Some(value));
         }
         let field_type = self.field_type(&declared.field_type, &body.scope);
+        let shape = self.number_shape(&declared.field_type);
         let fits = match (&field_type, found) {
             (Type::Broken, _) => true,
+            (_, ValueType::Number(found)) => shape == Some(found),
+            (Type::Rotation { .. }, _) if shape.is_some() => false,
+            (_, found) if shape.is_some() => {
+                let is_constant = matches!(value, Expression::Integer(_) | Expression::Float(_));
+                is_constant && matches!(found, ValueType::Integer | ValueType::Float)
+            }
             (Type::Bool, found) => found == ValueType::Bool,
             (Type::Enum(id), ValueType::Enum(found)) => *id == found,
             (Type::Enum(_) | Type::Flags(_), found) => found == ValueType::Integer,
@@ -157,7 +165,7 @@ impl<'a> Checker<'a, '_> {
                     declared.field_type.span,
                     format!("`{spelled}` cannot be computed"),
                 )
-                .label("expected a plain integer, a range, `bool` or an enum");
+                .label("expected a plain integer, a float, a range, `bool` or an enum");
                 true
             }
         };

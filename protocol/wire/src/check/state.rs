@@ -2,17 +2,18 @@
 //! it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::Checker;
 use super::expressions::{Scope, Typed, ValueType};
 use super::heads::HeadKind;
-use super::model::{Expression, StatePath, StructId, Type};
-use crate::limits::{STATE_ENTRIES_MAX, STATE_FIELDS_MAX};
-use crate::report::Span;
-use crate::state::{StateField, StateKind};
+use super::kept_structs::Member;
+use super::model::{Expression, StatePart, StatePath, StructId, Type};
+use crate::limits::{STATE_ENTRIES_MAX, STATE_FIELDS_MAX, STATE_KEYS_MAX};
+use crate::state::{RowsShape, StateField, StateKind};
 use crate::suggest::did_you_mean;
-use crate::syntax::ast::{self, Expr, Ident, Setting};
+use crate::syntax::ast::{self, Expr, ExprKind, Ident, Setting};
 
 /// A field of a `state` block, as the checker knows it.
 #[derive(Clone, Debug)]
@@ -28,6 +29,20 @@ pub(super) struct Kept<'a> {
     pub(super) range: (i128, i128),
     /// The type as the wire spells it.
     pub(super) type_text: &'a str,
+    /// The values of a struct; one without a name, where tables in tables keep plain values. None of
+    /// other fields.
+    pub(super) members: Arc<[Member<'a>]>,
+}
+
+/// What a path into the state leads to.
+pub(super) enum Reached {
+    /// A single value: its type, what an integer may be, the type as it is spelled.
+    Value(ValueType, (i128, i128), Arc<str>),
+    /// The values of a struct that stands in the one that is kept: places, and how many of the names of
+    /// each lead to it.
+    Inside(Range<usize>, usize),
+    /// A whole struct, or a table, of so many keys less than lead to a struct.
+    All(usize),
 }
 
 /// What a statement needs the state for.
@@ -74,10 +89,11 @@ impl<'a> Checker<'a, '_> {
     fn kept(&mut self, block: usize, field: &ast::StateField<'a>) -> Option<Kept<'a>> {
         let declared = &field.field_type;
         let type_text = declared.span.text(self.text);
-        let capacity = match &field.capacity {
-            Some(capacity) => Some(self.state_capacity(capacity)?),
-            None => None,
-        };
+        let mut capacities = Vec::new();
+        for capacity in &field.capacities {
+            capacities.push(self.state_capacity(capacity)?);
+        }
+        let capacity = capacities.first().copied();
         let mut kept = Kept {
             name: field.name,
             block,
@@ -89,6 +105,7 @@ impl<'a> Checker<'a, '_> {
             },
             range: (0, 0),
             type_text,
+            members: Arc::default(),
         };
         match (declared.name.text, capacity) {
             ("string" | "bytes" | "parts" | "stream", _) if declared.arguments.is_some() => {
@@ -96,6 +113,15 @@ impl<'a> Checker<'a, '_> {
                 self.report(declared.span, format!("`{name}` takes no arguments here"))
                     .label(format!("expected `{name}`"));
                 return None;
+            }
+            ("parts" | "stream", _) if capacities.len() > 1 => {
+                let message = format!("there are no tables of `{}` in tables", declared.name.text);
+                self.report(declared.span, message)
+                    .label("expected one number of entries");
+                return None;
+            }
+            _ if capacities.len() > 1 || self.kept_struct(declared).is_some() => {
+                self.kept_rows(field, &capacities, &mut kept)?;
             }
             ("string" | "bytes", None) => kept.kind = StateKind::Content,
             ("string" | "bytes", Some(capacity)) => kept.kind = StateKind::Contents { capacity },
@@ -130,6 +156,39 @@ impl<'a> Checker<'a, '_> {
         Some(kept)
     }
 
+    /// Structs, and tables in tables.
+    fn kept_rows(
+        &mut self,
+        field: &ast::StateField<'a>,
+        capacities: &[u16],
+        kept: &mut Kept<'a>,
+    ) -> Option<()> {
+        let declared = &field.field_type;
+        let members = match (self.kept_struct(declared), declared.name.text) {
+            (Some(id), _) => self.members(id, declared.span)?,
+            (None, "string" | "bytes") => vec![Member::plain(kept)],
+            (None, _) => {
+                (kept.value, kept.range) = self.state_integer(field)?;
+                vec![Member::plain(kept)]
+            }
+        };
+        let mut shape = RowsShape {
+            capacities: [0; STATE_KEYS_MAX],
+            values: members.len() as u16,
+        };
+        if capacities.len() > STATE_KEYS_MAX {
+            self.report(field.name.span, "tables stand too deep in each other")
+                .label(format!("an entry has at most {STATE_KEYS_MAX} keys"));
+            return None;
+        }
+        for (place, capacity) in shape.capacities.iter_mut().zip(capacities) {
+            *place = *capacity;
+        }
+        kept.kind = StateKind::Rows(shape);
+        kept.members = members.into();
+        Some(())
+    }
+
     fn state_capacity(&mut self, capacity: &Expr<'a>) -> Option<u16> {
         let value = self.constant_integer(capacity, "the number of entries")?;
         if (1..=i128::from(STATE_ENTRIES_MAX)).contains(&value) {
@@ -154,13 +213,18 @@ impl<'a> Checker<'a, '_> {
             Type::Range { low, high, .. } => (ValueType::Integer, (low, high)),
             Type::Bool => (ValueType::Bool, (0, 1)),
             Type::Enum(id) => (ValueType::Enum(id), unsigned(64)),
+            Type::Float(_) | Type::Quantized(_) | Type::Coded { .. }
+                if let Some(shape) = self.number_shape(declared) =>
+            {
+                (ValueType::Number(shape), unsigned(64))
+            }
             Type::Broken => return None,
             _ => {
                 let spelled = declared.span.text(self.text);
                 self.report(declared.span, format!("connections keep no `{spelled}`"))
                     .label(
-                        "expected `u1` to `u64`, `i1` to `i64`, a range, `bool`, an enum, \
-                         `string`, `bytes`, `parts` or `stream`",
+                        "expected `u1` to `u64`, `i1` to `i64`, a range, a float, `bool`, an enum, \
+                         a struct, `string`, `bytes`, `parts` or `stream`",
                     );
                 return None;
             }
@@ -221,7 +285,7 @@ impl<'a> Checker<'a, '_> {
     /// Whether what the structs of each protocol read and change is in the state that it keeps.
     pub(super) fn check_state_uses(&mut self) {
         for (root, wire, state) in self.keepers.clone() {
-            let reached = self.reached(root);
+            let reached = self.reached_structs(root);
             for (structure, field, span) in self.state_uses.clone() {
                 let Some(Some(kept)) = self.kept.get(field) else {
                     continue;
@@ -244,7 +308,7 @@ impl<'a> Checker<'a, '_> {
     }
 
     /// A struct and all that it holds.
-    fn reached(&self, root: StructId) -> BTreeSet<StructId> {
+    fn reached_structs(&self, root: StructId) -> BTreeSet<StructId> {
         let mut reached = BTreeSet::from([root]);
         let mut open = vec![root];
         while let Some(id) = open.pop() {
@@ -266,16 +330,25 @@ impl<'a> Checker<'a, '_> {
             && scope.visible.iter().all(|(name, _)| *name != "state")
     }
 
-    /// `state.NAME`, `state.NAME[KEY]`, `state.other.NAME`.
-    pub(super) fn typed_state(
-        &mut self,
-        path: &[Ident<'a>],
-        key: Option<&Expr<'a>>,
-        span: Span,
-        scope: &Scope<'a>,
-    ) -> Option<Typed> {
-        let (path, kept) = self.state_path(path, key, span, scope, Use::Value)?;
-        Some((Expression::State(Box::new(path)), kept.value))
+    /// A single value of the state.
+    pub(super) fn typed_state(&mut self, expr: &Expr<'a>, scope: &Scope<'a>) -> Option<Typed> {
+        let (path, kept, reached) = self.state_path(expr, scope, Use::Value)?;
+        match reached {
+            Reached::Value(value, ..) => Some((Expression::State(Box::new(path)), value)),
+            Reached::All(keys) if keys > 0 => {
+                self.report(expr.span, format!("`{}` is a table", kept.name.text))
+                    .label(format!("{keys} more keys lead to an entry"))
+                    .related(kept.name.span, "declared here");
+                None
+            }
+            _ => {
+                let spelled = expr.span.text(self.text);
+                self.report(expr.span, format!("`{spelled}` is a struct, not a value"))
+                    .label("expected one of its fields")
+                    .related(kept.name.span, "declared here");
+                None
+            }
+        }
     }
 
     /// `known(EXPRESSION)`
@@ -290,6 +363,15 @@ impl<'a> Checker<'a, '_> {
                 .label("expected `known(state.NAME)`");
             return None;
         };
+        if let (Some(scope), ExprKind::Path(path) | ExprKind::Index(path, ..)) =
+            (scope, &argument.kind)
+            && self.is_state_path(path, Some(scope))
+        {
+            // A whole struct is known where something was set of it.
+            let (path, ..) = self.state_path(argument, scope, Use::Value)?;
+            let kept = Box::new(Expression::State(Box::new(path)));
+            return Some((Expression::Known(kept), ValueType::Bool));
+        }
         let (expression, _) = self.typed(argument, scope)?;
         if let Expression::Integer(_) | Expression::Float(_) = expression {
             self.report(argument.span, "a constant is always known")
@@ -299,14 +381,19 @@ impl<'a> Checker<'a, '_> {
         Some((Expression::Known(Box::new(expression)), ValueType::Bool))
     }
 
+    /// `state.NAME`, `state.NAME[KEY].FIELD`, `state.other.NAME`.
     pub(super) fn state_path(
         &mut self,
-        path: &[Ident<'a>],
-        key: Option<&Expr<'a>>,
-        span: Span,
+        expr: &Expr<'a>,
         scope: &Scope<'a>,
         used: Use,
-    ) -> Option<(StatePath, Kept<'a>)> {
+    ) -> Option<(StatePath, Kept<'a>, Reached)> {
+        let (path, given, inside): (&[Ident<'a>], &[Expr<'a>], &[Ident<'a>]) = match &expr.kind {
+            ExprKind::Path(path) => (path, &[], &[]),
+            ExprKind::Index(path, keys, inside) => (path, keys, inside),
+            _ => (&[], &[], &[]),
+        };
+        let span = expr.span;
         let mut names = path.iter().skip(1);
         let mut name = names.next().copied();
         let other = name.is_some_and(|name| name.text == "other");
@@ -321,11 +408,6 @@ impl<'a> Checker<'a, '_> {
         let place = self.state_field_named(name)?;
         self.state_uses.push((scope.structure, place, name.span));
         let kept = self.kept.get(place)?.clone()?;
-        if let Some(more) = names.next() {
-            self.report(more.span, format!("`{}` is not a struct", name.text))
-                .label("only a struct has fields");
-            return None;
-        }
         if other && !kept.each {
             self.report(
                 name.span,
@@ -336,32 +418,54 @@ impl<'a> Checker<'a, '_> {
             return None;
         }
         self.check_use(&kept, name, used)?;
-        let needs_key = matches!(
-            kept.kind,
-            StateKind::Integers { .. } | StateKind::Contents { .. } | StateKind::Parts { .. }
-        );
-        let key = match (needs_key, key) {
-            (true, Some(key)) => Some(self.integer(key, scope, "a key")?),
-            (false, None) => None,
-            (true, None) => {
-                self.report(span, format!("`{}` is a table", name.text))
-                    .label(format!("expected a key: `state.{}[KEY]`", name.text))
-                    .related(kept.name.span, "declared here");
-                return None;
-            }
-            (false, Some(key)) => {
-                self.report(key.span, format!("`{}` is not a table", name.text))
-                    .label("expected no key")
-                    .related(kept.name.span, "declared here");
-                return None;
+        let wanted = match kept.kind {
+            StateKind::Integers { .. } | StateKind::Contents { .. } | StateKind::Parts { .. } => 1,
+            StateKind::Rows(shape) => shape.keys(),
+            StateKind::Integer { .. } | StateKind::Content | StateKind::Stream => 0,
+        };
+        if let Some(key) = given.get(wanted) {
+            let message = match wanted {
+                0 => format!("`{}` is not a table", name.text),
+                _ => format!("`{}` has no table in this one", name.text),
+            };
+            self.report(key.span, message)
+                .label("expected no key")
+                .related(kept.name.span, "declared here");
+            return None;
+        }
+        let mut keys = Vec::new();
+        for key in given {
+            keys.push(self.integer(key, scope, "a key")?);
+        }
+        let is_rows = matches!(kept.kind, StateKind::Rows(_));
+        let rest: Vec<Ident<'a>> = names.chain(inside).copied().collect();
+        if given.len() < wanted && !(is_rows && rest.is_empty()) {
+            self.report(span, format!("`{}` is a table", name.text))
+                .label(format!("expected a key: `state.{}[KEY]`", name.text))
+                .related(kept.name.span, "declared here");
+            return None;
+        }
+        let (part, reached) = match (is_rows, given.len() < wanted) {
+            (true, true) => (StatePart::All, Reached::All(wanted - given.len())),
+            (true, false) => self.reached(&kept, name, &rest)?,
+            (false, _) => {
+                if let Some(more) = rest.first() {
+                    self.report(more.span, format!("`{}` is not a struct", name.text))
+                        .label("only a struct has fields");
+                    return None;
+                }
+                let spelled = kept.type_text.into();
+                let reached = Reached::Value(kept.value, kept.range, spelled);
+                (StatePart::Plain, reached)
             }
         };
         let path = StatePath {
             field: place as u16,
             other,
-            key,
+            keys,
+            part,
         };
-        Some((path, kept))
+        Some((path, kept, reached))
     }
 
     fn state_field_named(&mut self, name: Ident<'a>) -> Option<usize> {
@@ -422,6 +526,7 @@ pub(super) fn state_fields(kept: &[Option<Kept<'_>>]) -> Vec<StateField> {
             name,
             each: kept.each,
             kind: kept.kind,
+            values: kept.members.iter().map(Member::named).collect(),
             place,
         });
         place = place.saturating_add(1 + u16::from(kept.each));

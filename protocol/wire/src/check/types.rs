@@ -92,6 +92,13 @@ fn byte_order_of(name: &str) -> (&str, Option<ByteOrder>) {
     }
 }
 
+/// Whether the name is that of numbers that expressions do not calculate with.
+pub(super) fn is_number(name: &str) -> bool {
+    let (plain, _) = byte_order_of(name);
+    matches!(plain, "f16" | "f32" | "f64")
+        || matches!(name, "quake_float" | "quantized" | "smallest_three")
+}
+
 /// Whether the language gives the name a meaning as a type.
 pub(crate) fn is_built_in(name: &str) -> bool {
     width_of(name).is_some() || NAMED.contains(&name)
@@ -325,7 +332,15 @@ impl<'a> Checker<'a, '_> {
         };
         if !matches!(
             change_type,
-            Type::Unsigned(_) | Type::Signed(_) | Type::Leb128 | Type::Zigzag | Type::Range { .. }
+            Type::Unsigned(_)
+                | Type::Signed(_)
+                | Type::Leb128
+                | Type::Zigzag
+                | Type::Range { .. }
+                | Type::Coded {
+                    number: Number::Unsigned | Number::Signed,
+                    ..
+                }
         ) {
             self.report(change.span, "this cannot be added to a value")
                 .label("expected an integer type, such as `i8` or `zigzag`");

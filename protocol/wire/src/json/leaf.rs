@@ -305,7 +305,7 @@ fn flag(name: &Json, table: u16, dictionary: &Dictionary) -> Result<u64, String>
 }
 
 /// The float that the value rounds to, as it is on the wire; `None` where that is not the value.
-fn float_raw(value: f64, shown: Shown) -> Option<u64> {
+pub(crate) fn float_raw(value: f64, shown: Shown) -> Option<u64> {
     match shown {
         Shown::Float { bits: 16 } => half_bits(value),
         Shown::Float { bits: 32 } => Some(u64::from((value as f32).to_bits())),

@@ -14,7 +14,8 @@ use serde_json::Value as Json;
 
 pub(crate) use from_tree::packet;
 pub(crate) use leaf::{
-    Leaf, bytes_of, bytes_of_hex, hex, integer_of, leaf_of, raw_of, raw_of_integer, text_bytes,
+    Leaf, bytes_of, bytes_of_hex, float_raw, hex, integer_of, leaf_of, raw_of, raw_of_integer,
+    text_bytes,
 };
 
 /// The bits that the wire does not explain, and how many there are.

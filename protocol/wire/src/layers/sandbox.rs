@@ -1,8 +1,13 @@
 //! The Lua machine of a script: what is in its world, and what a call may take.
 //!
-//! What a call may take is counted, never measured by a clock: steps of the machine, bytes that a
-//! function of the libraries works through, bytes of memory with what is no longer used, and how deep
-//! calls stand in each other. So a packet reads the same on any machine.
+//! What a call may take is counted: steps of the machine, bytes that a function of the libraries works
+//! through, bytes of memory with what is no longer used, and how deep calls stand in each other. So a
+//! packet reads the same on any machine.
+//!
+//! An operator is one step to the machine, whatever the texts are that it looks at: `a == b` of two
+//! equal texts of a megabyte, `a < b`, `t[a]`, a text that is taken for a number. Nobody can count that.
+//! Where steps take many times the processor time that they take else, that time counts instead
+//! ([`Pace`]). Only scripts that were written to be slow come there.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -36,6 +41,12 @@ const DEPTH_MAX: usize = 200;
 const MEMORY_KEPT_MAX: usize = 1 << 20;
 /// How many machines a thread keeps.
 const MACHINES_MAX: usize = 4;
+/// Many times what a step takes. Where all steps of a packet so far have taken more than this on
+/// average, and [`FREE_NS`] in all, each [`STEP_NS`] count as one.
+const SLOW_STEP_NS: u64 = 500;
+const STEP_NS: u64 = 10;
+/// Many times what a call takes that uses all of its memory, page by page.
+const FREE_NS: u64 = 500_000_000;
 /// The longest text that `string.rep` makes.
 const REPEAT_BYTES_MAX: usize = 1 << 20;
 
@@ -127,13 +138,17 @@ impl Machine {
         self.lua.set_memory_limit(self.lua.used_memory() + most)?;
         self.watch.raw_set(1, self.lua.create_table()?)?;
         let globals: Table = self.globals.call(())?;
+        Pace::begin();
         spend(CALL_STEPS, 0)?;
         let triggers = HookTriggers::new().every_nth_instruction(STEPS_BETWEEN);
         let watch = Rc::new(self.watch.clone());
         self.lua.set_hook(triggers, move |lua, debug| {
             let is_own = debug.source().short_src.as_deref() == Some("lua");
             let line = debug.current_line().filter(|_| is_own).unwrap_or(0);
+            #[cfg(test)]
+            COUNTED.set(COUNTED.get() + u64::from(STEPS_BETWEEN));
             spend(u64::from(STEPS_BETWEEN), line)?;
+            Pace::keep(line)?;
             has_memory(&watch)?;
             match lua.inspect_stack(DEPTH_MAX, |_| ()) {
                 None => Ok(VmState::Continue),
@@ -313,6 +328,7 @@ fn call<R>(
         return Err(because(format!("there is no function `{name}`")));
     };
     let result = function.call::<Value>(values).map_err(failed)?;
+    Pace::keep(0).map_err(failed)?;
     has_memory(&machine.watch).map_err(failed)?;
     take(&result).map_err(Ended::Failed)
 }
@@ -339,10 +355,55 @@ fn is_memory(error: &mlua::Error) -> bool {
 thread_local! {
     /// Steps that the scripts of this thread's packet have taken.
     static SPENT: Cell<u64> = const { Cell::new(0) };
+    /// The processor time at the begin of their first call.
+    static BEGUN_NS: Cell<Option<u64>> = const { Cell::new(None) };
     /// How many they may take.
     static ALLOWED: Cell<u64> = const { Cell::new(STEPS_MAX) };
     /// Machines that can serve another call, those of the last calls last.
     static MACHINES: RefCell<Vec<(Arc<str>, Machine)>> = const { RefCell::new(Vec::new()) };
+}
+
+/// How fast the steps of this thread's packet are taken.
+struct Pace;
+
+impl Pace {
+    /// Notes where the processor time of the packet's first call begins.
+    fn begin() {
+        if BEGUN_NS.get().is_none() {
+            BEGUN_NS.set(Some(processor_ns()));
+        }
+    }
+
+    /// Counts the time that was taken, where steps are too slow to be counted by themselves.
+    fn keep(line: usize) -> mlua::Result<()> {
+        let Some(begun) = BEGUN_NS.get() else {
+            return Ok(());
+        };
+        let taken = processor_ns().saturating_sub(begun);
+        let spent = SPENT.get();
+        if taken < FREE_NS || taken / SLOW_STEP_NS < spent {
+            return Ok(());
+        }
+        spend((taken / STEP_NS).saturating_sub(spent), line)
+    }
+}
+
+/// The processor time that this thread has taken.
+fn processor_ns() -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    let seconds = u64::try_from(now.tv_sec).unwrap_or(0);
+    seconds * 1_000_000_000 + u64::try_from(now.tv_nsec).unwrap_or(0)
+}
+
+#[cfg(test)]
+thread_local! {
+    /// Steps that were counted, whatever time counted beside them.
+    static COUNTED: Cell<u64> = const { Cell::new(0) };
+}
+
+#[cfg(test)]
+pub(super) fn counted() -> u64 {
+    COUNTED.get()
 }
 
 /// A packet of so many bytes begins: its scripts have taken no steps.
@@ -350,6 +411,7 @@ pub(crate) fn begin_packet(bytes: usize) {
     let steps = STEPS.saturating_add(STEPS_A_BYTE.saturating_mul(bytes as u64));
     ALLOWED.set(steps.min(STEPS_MAX));
     SPENT.set(0);
+    BEGUN_NS.set(None);
 }
 
 /// How many steps the scripts of this thread's packet have taken.

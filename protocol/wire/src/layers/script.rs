@@ -85,6 +85,7 @@ impl Script {
 #[cfg(all(test, feature = "lua"))]
 mod tests {
     use super::super::Argument;
+    use super::super::sandbox::counted;
     use super::*;
 
     #[track_caller]
@@ -194,6 +195,43 @@ mod tests {
             "function f() return string.reverse({}) end",
             Err("`f`: bad argument #1 to 'reverse' (string expected, got table)"),
         );
+    }
+
+    /// Each of these is one step to the machine, however long the texts are.
+    #[test]
+    fn operators_on_long_texts_count_by_the_time_that_they_take() {
+        for body in [
+            "a == b",
+            "a ~= b",
+            "a <= b",
+            "a > b",
+            "t[a]",
+            "n + 1",
+            "math.abs(n)",
+            "string.char(n)",
+            "('x'):sub(n)",
+        ] {
+            let text = format!(
+                "function f(bytes)
+                     local half = string.rep('x', 200000)
+                     local a, b = half .. half, half .. half
+                     local n = string.rep(' ', 400000) .. '1'
+                     local t = {{ [b] = 1 }}
+                     while true do local x = {body} end
+                 end"
+            );
+            let script = Script::new(&text, 1).expect("it compiles");
+            begin_packet(0);
+            let before = counted();
+            let failure = script.call("f", &[], &[], 100).map_err(|it| it.to_string());
+            let why = failure.expect_err("it does not end");
+            assert!(
+                why.contains("more than the limit of 1000000 steps"),
+                "{why}"
+            );
+            let counted = counted() - before;
+            assert!(counted < 500_000, "{body}: {counted} steps of the machine");
+        }
     }
 
     #[test]

@@ -1,9 +1,13 @@
 //! What reads and changes the connection's state.
 
 use super::{Bindings, Lowering, NotLowered};
-use crate::check::model::{Expression, SetStep, StatePath};
+use crate::check::model::{Expression, SetMember, SetStep, SetWhat, StatePart, StatePath};
+use crate::limits::STATE_KEYS_MAX;
 use crate::operation::{Operand, Operation, Register};
 use crate::program::{ContentOperand, SetPlan, SetValue, StateSlot};
+
+/// Those that there are come first.
+type Keys = [Option<Operand>; STATE_KEYS_MAX];
 
 impl Lowering<'_> {
     /// The index of a field of the state, or of an entry of a table there, once the operations
@@ -13,10 +17,25 @@ impl Lowering<'_> {
         path: &StatePath,
         bindings: &Bindings,
     ) -> Result<u16, NotLowered> {
-        let key = match &path.key {
-            Some(key) => Some(self.value(key, bindings)?),
-            None => None,
-        };
+        let keys = self.keys(path, bindings)?;
+        self.slot_of(path, keys, path.part)
+    }
+
+    /// Where the keys of an entry are.
+    fn keys(&mut self, path: &StatePath, bindings: &Bindings) -> Result<Keys, NotLowered> {
+        let mut keys = Keys::default();
+        for (to, key) in keys.iter_mut().zip(&path.keys) {
+            *to = Some(self.value(key, bindings)?);
+        }
+        Ok(keys)
+    }
+
+    fn slot_of(
+        &mut self,
+        path: &StatePath,
+        keys: Keys,
+        part: StatePart,
+    ) -> Result<u16, NotLowered> {
         let declared = self.model.state.get(usize::from(path.field));
         let declared = declared.ok_or(NotLowered::Unchecked(
             "a field of the state that is not declared",
@@ -26,7 +45,8 @@ impl Lowering<'_> {
             place: declared.place,
             each: declared.each,
             other: path.other,
-            key,
+            keys,
+            part,
         })
     }
 
@@ -65,15 +85,60 @@ impl Lowering<'_> {
     }
 
     pub(super) fn set(&mut self, step: &SetStep, bindings: &Bindings) -> Result<(), NotLowered> {
-        let value = if step.is_content {
-            SetValue::Content(self.content(&step.value, bindings)?)
-        } else {
-            let (low, high) = step.range;
-            let value = self.value(&step.value, bindings)?;
-            SetValue::Integer { value, low, high }
+        match &step.what {
+            SetWhat::Value(member) => {
+                let value = self.set_value(member, bindings)?;
+                let slot = self.slot(&step.path, bindings)?;
+                self.add_set(slot, value, Some(member))
+            }
+            // The keys are those from before the first value is set.
+            SetWhat::Members(members) => {
+                let keys = self.keys(&step.path, bindings)?;
+                let mut values = Vec::new();
+                for (place, member) in members {
+                    values.push((*place, self.set_value(member, bindings)?, member));
+                }
+                for (place, value, member) in values {
+                    let slot = self.slot_of(&step.path, keys, StatePart::Value(place))?;
+                    self.add_set(slot, value, Some(member))?;
+                }
+                Ok(())
+            }
+            SetWhat::Copy(from) => {
+                let from = self.slot(from, bindings)?;
+                let slot = self.slot(&step.path, bindings)?;
+                self.add_set(slot, SetValue::Copy(from), None)
+            }
+            SetWhat::Nothing => {
+                let slot = self.slot(&step.path, bindings)?;
+                self.add_set(slot, SetValue::Nothing, None)
+            }
+        }
+    }
+
+    fn set_value(
+        &mut self,
+        member: &SetMember,
+        bindings: &Bindings,
+    ) -> Result<SetValue, NotLowered> {
+        if member.is_content {
+            return Ok(SetValue::Content(self.content(&member.value, bindings)?));
+        }
+        let (low, high) = member.range;
+        let value = self.value(&member.value, bindings)?;
+        Ok(SetValue::Integer { value, low, high })
+    }
+
+    fn add_set(
+        &mut self,
+        slot: u16,
+        value: SetValue,
+        member: Option<&SetMember>,
+    ) -> Result<(), NotLowered> {
+        let (text, type_text) = match member {
+            Some(member) => (self.text(&member.text), self.text(&member.type_text)),
+            None => (self.text(&"".into()), self.text(&"".into())),
         };
-        let slot = self.slot(&step.path, bindings)?;
-        let (text, type_text) = (self.text(&step.text), self.text(&step.type_text));
         let set = self.assembler.set(SetPlan {
             slot,
             value,

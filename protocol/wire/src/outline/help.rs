@@ -115,6 +115,7 @@ const WORDS: &[Row] = &[
     (Statement, "byte_order", "byte_order = if (CONDITION) little else big;", "The order of bytes from here to the end of the block."),
     (Statement, "index", "TYPE[COUNT]", "In the type of a repeated field: the number of the element, from 0."),
     (Statement, "set", "set state.NAME = VALUE;", "Sets what the connection keeps."),
+    (Statement, "unset", "unset state.NAME[KEY];", "Forgets what the connection keeps there."),
     (Statement, "join", "join NAME: TYPE from state.PARTS[KEY] (INDEX, COUNT, DATA);", "Puts a split message together; the last part reads it."),
     (Statement, "follow", "follow NAME: TYPE[until end] from state.STREAM (POSITION, DATA);", "Reads records of a stream of bytes that runs over packets."),
     (Statement, "from", "from state.NAME", "Where `join` and `follow` keep bytes."),

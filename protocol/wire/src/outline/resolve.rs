@@ -82,7 +82,7 @@ impl<'a> Builder<'a> {
         for item in &tree.states {
             for field in &item.fields {
                 self.type_ref(&field.field_type, &nothing);
-                for expr in field.capacity.iter().chain(&field.initial) {
+                for expr in field.capacities.iter().chain(&field.initial) {
                     self.expr(expr, &nothing);
                 }
             }
@@ -207,7 +207,9 @@ impl<'a> Builder<'a> {
                 }
                 Statement::Set(inner) => {
                     self.expr(&inner.target, scope);
-                    self.expr(&inner.value, scope);
+                    if let Some(value) = &inner.value {
+                        self.expr(value, scope);
+                    }
                 }
                 Statement::Join(inner) => {
                     self.expr(&inner.from, scope);
@@ -317,9 +319,12 @@ impl<'a> Builder<'a> {
     fn expr(&mut self, expr: &'a Expr<'a>, scope: &Scope<'a>) {
         match &expr.kind {
             ExprKind::Path(path) => self.path(path, scope),
-            ExprKind::Index(path, key) => {
-                self.path(path, scope);
-                self.expr(key, scope);
+            ExprKind::Index(path, keys, inside) => {
+                let whole: Vec<Ident<'a>> = path.iter().chain(inside).copied().collect();
+                self.path(&whole, scope);
+                for key in keys {
+                    self.expr(key, scope);
+                }
             }
             ExprKind::Call(_, arguments) => {
                 for argument in arguments {
@@ -352,8 +357,12 @@ impl<'a> Builder<'a> {
             if name.is_some_and(|name| name.text == "other") {
                 name = names.next();
             }
-            if let Some(name) = name {
-                self.use_named(Space::Kept, *name);
+            let mut at = name.and_then(|name| self.use_named(Space::Kept, *name));
+            for name in names {
+                at = at.and_then(|at| self.part(at, name.text));
+                if let Some(found) = at {
+                    self.use_of(name.span, found);
+                }
             }
             return;
         }

@@ -8,9 +8,12 @@ use super::problem::Problem;
 use super::sink::Sink;
 use super::tape::Tape;
 use crate::arithmetic;
+use crate::check::model::StatePart;
 use crate::facts::Meaning;
+use crate::limits::{STATE_CONTENT_MAX, STATE_KEYS_MAX};
 use crate::operation::{Operand, Register};
-use crate::program::{ContentOperand, SetValue, StateSlot};
+use crate::program::{ContentOperand, SetValue};
+use crate::state::{Kept, RowValue};
 use crate::syntax::ast::Arithmetic;
 
 /// The bits of a text or of bytes, as a register holds them.
@@ -21,6 +24,28 @@ pub(super) fn packed(content: &Range<u32>) -> i128 {
 pub(super) fn unpacked(register: i128) -> Range<u32> {
     let both = register as u64;
     both as u32..(both >> 32) as u32
+}
+
+/// So many entries of a table that is copied count as a node of the packet.
+const ENTRIES_A_NODE: usize = 8;
+
+/// A place in the state, with the keys of an entry there.
+pub(super) struct Place {
+    pub(super) place: u16,
+    keys: [i128; STATE_KEYS_MAX],
+    count: usize,
+    part: StatePart,
+}
+
+impl Place {
+    fn keys(&self) -> &[i128] {
+        self.keys.get(..self.count).unwrap_or_default()
+    }
+
+    /// Of a table that has one.
+    pub(super) fn key(&self) -> Option<i128> {
+        self.keys().first().copied()
+    }
 }
 
 impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
@@ -37,109 +62,203 @@ impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
         }
     }
 
-    /// The place in the state, and the key, that a slot stands for; `Err`: the value that the key
-    /// is instead, unresolved.
-    pub(super) fn place(&self, slot: u16) -> Result<Option<(u16, Option<i128>)>, i128> {
+    /// The place in the state, and the keys, that a slot stands for; `Err`: the value that a key is
+    /// instead, unresolved.
+    pub(super) fn place(&self, slot: u16) -> Result<Option<Place>, i128> {
         let Some(slot) = self.plan.slots.get(usize::from(slot)) else {
             return Ok(None);
         };
-        let StateSlot {
-            place,
-            each,
-            other,
-            key,
-            ..
-        } = *slot;
-        let key = key.map(|key| self.operand(key));
-        if let Some(key) = key.filter(|&key| arithmetic::unresolved_field(key).is_some()) {
-            return Err(key);
+        let mut keys = [0; STATE_KEYS_MAX];
+        let mut count = 0;
+        for (to, key) in keys.iter_mut().zip(slot.keys.iter().flatten()) {
+            *to = self.operand(*key);
+            count += 1;
+            if arithmetic::unresolved_field(*to).is_some() {
+                return Err(*to);
+            }
         }
-        let second = each && self.context.from_first == other;
-        Ok(Some((place + u16::from(second), key)))
+        let second = slot.each && self.context.from_first == slot.other;
+        Ok(Some(Place {
+            place: slot.place + u16::from(second),
+            keys,
+            count,
+            part: slot.part,
+        }))
     }
 
-    /// An integer of the state, or whether there is a text or bytes; unresolved where there is none.
+    /// An integer of the state, or whether there is something else; unresolved where there is nothing.
     pub(super) fn load(&self, slot: u16) -> i128 {
-        let (place, key) = match self.place(slot) {
+        let at = match self.place(slot) {
             Ok(Some(found)) => found,
             Ok(None) => return 0,
             Err(unresolved) => return unresolved,
         };
         let field = self.plan.slots.get(usize::from(slot)).map(|s| s.field);
-        let content = || self.state.content(place, key).map(|_| 1);
-        let found = self.state.integer(place, key).or_else(content);
+        let found = match at.part {
+            StatePart::Plain => {
+                let content = || self.state.content(at.place, at.key()).map(|_| 1);
+                self.state.integer(at.place, at.key()).or_else(content)
+            }
+            StatePart::Value(value) => {
+                let rows = self.state.rows(at.place);
+                let found = rows.and_then(|rows| rows.value(at.keys(), value));
+                found.and_then(|it| it.integer().or(it.content().map(|_| 1)))
+            }
+            StatePart::All => {
+                let rows = self.state.rows(at.place);
+                rows.and_then(|rows| rows.get(at.keys())).map(|_| 1)
+            }
+        };
         found.unwrap_or(arithmetic::unresolved(field.unwrap_or(0)))
+    }
+
+    fn kept_content(&self, at: &Place) -> Option<&Arc<Vec<u8>>> {
+        match at.part {
+            StatePart::Plain => self.state.shared_content(at.place, at.key()),
+            StatePart::Value(value) => self
+                .state
+                .rows(at.place)?
+                .value(at.keys(), value)?
+                .content(),
+            StatePart::All => None,
+        }
     }
 
     /// The text or bytes of the state, or of an entry of a table there.
     pub(super) fn content_of_state(&self, slot: u16) -> Result<Arc<Vec<u8>>, Stop> {
         let field = self.plan.slots.get(usize::from(slot)).map(|s| s.field);
         let found = match self.place(slot) {
-            Ok(Some((place, key))) => self.state.shared_content(place, key),
+            Ok(Some(at)) => self.kept_content(&at).cloned(),
             _ => None,
         };
-        let found = found.cloned();
         let field = field.unwrap_or(0);
         found.ok_or_else(|| Stop::here(Problem::Unresolved { field }))
     }
 
-    pub(super) fn set(&mut self, set: u16) {
+    pub(super) fn set(&mut self, set: u16) -> Result<(), Stop> {
         let Some(step) = self.plan.sets.get(usize::from(set)) else {
-            return;
+            return Ok(());
         };
         // Nobody knows which entry an unresolved key means.
-        let Ok(Some((place, key))) = self.place(step.slot) else {
-            return;
+        let Ok(Some(at)) = self.place(step.slot) else {
+            return Ok(());
         };
         match step.value {
             SetValue::Integer { value, low, high } => {
                 let value = self.operand(value);
-                if arithmetic::unresolved_field(value).is_some() {
-                    self.state.set_integer(place, key, None);
-                } else if (low..=high).contains(&value) {
-                    self.state.set_integer(place, key, Some(value));
-                } else {
-                    self.state.set_integer(place, key, None);
+                let is_known = arithmetic::unresolved_field(value).is_none();
+                let fits = (low..=high).contains(&value);
+                self.set_integer(&at, Some(value).filter(|_| is_known && fits));
+                if is_known && !fits {
                     self.report(None, self.tape.at(), Problem::NotKept { set, value });
                 }
             }
-            SetValue::Content(from) => self.set_content(set, (place, key), from),
+            SetValue::Content(from) => self.set_content(set, &at, from),
+            SetValue::Copy(from) => {
+                let found = match self.place(from) {
+                    Ok(Some(from)) => {
+                        let rows = self.state.rows(from.place);
+                        rows.and_then(|rows| rows.get(from.keys())).cloned()
+                    }
+                    _ => None,
+                };
+                // Whoever changes one of the two copies has all entries to copy.
+                let entries = found.as_ref().map_or(0, Kept::entries);
+                self.count_nodes((entries / ENTRIES_A_NODE) as u32)?;
+                if let Some(rows) = self.state.rows_mut(at.place) {
+                    rows.put(at.keys(), found);
+                }
+            }
+            SetValue::Nothing => match at.part {
+                StatePart::All => {
+                    if let Some(rows) = self.state.rows_mut(at.place) {
+                        rows.put(at.keys(), None);
+                    }
+                }
+                _ => {
+                    self.set_integer(&at, None);
+                    self.unset_content(&at);
+                }
+            },
+        }
+        Ok(())
+    }
+
+    fn set_integer(&mut self, at: &Place, value: Option<i128>) {
+        match at.part {
+            StatePart::Value(place) => {
+                if let Some(rows) = self.state.rows_mut(at.place) {
+                    let value = value.map_or(RowValue::Unset, RowValue::of);
+                    rows.set(at.keys(), place, value);
+                }
+            }
+            _ => self.state.set_integer(at.place, at.key(), value),
         }
     }
 
-    fn set_content(&mut self, set: u16, (place, key): (u16, Option<i128>), from: ContentOperand) {
-        let (kept, bytes) = match from {
+    fn unset_content(&mut self, at: &Place) {
+        match at.part {
+            StatePart::Plain => self.state.unset_content(at.place, at.key()),
+            _ => self.set_integer(at, None),
+        }
+    }
+
+    fn set_content(&mut self, set: u16, at: &Place, from: ContentOperand) {
+        let bytes = match from {
             ContentOperand::Register(register) => {
                 let bits = unpacked(self.register(register));
                 let bytes = (bits.end - bits.start) as usize / 8;
-                let tape = &self.tape;
-                let copy = |to: &mut Vec<u8>| tape.copy(bits, to);
-                (self.state.set_content(place, key, bytes, copy), bytes)
+                if bytes <= STATE_CONTENT_MAX && at.part == StatePart::Plain {
+                    let tape = &self.tape;
+                    let copy = |to: &mut Vec<u8>| tape.copy(bits, to);
+                    // It is not too long.
+                    let _ = self.state.set_content(at.place, at.key(), bytes, copy);
+                    return;
+                }
+                let mut content = Vec::new();
+                if bytes <= STATE_CONTENT_MAX {
+                    self.tape.copy(bits, &mut content);
+                    return self.put_content(at, Arc::new(content));
+                }
+                bytes
             }
             ContentOperand::Constant(index) => {
                 let content = self.plan.contents.get(usize::from(index));
                 let content = content.map_or(&[][..], |content| content);
-                let copy = |to: &mut Vec<u8>| to.extend_from_slice(content);
-                let kept = self.state.set_content(place, key, content.len(), copy);
-                (kept, content.len())
+                if content.len() <= STATE_CONTENT_MAX {
+                    return self.put_content(at, Arc::new(content.to_vec()));
+                }
+                content.len()
             }
             ContentOperand::State(other) => {
                 let found = match self.place(other) {
-                    Ok(Some((place, key))) => self.state.content(place, key),
+                    Ok(Some(other)) => self.kept_content(&other).cloned(),
                     _ => None,
                 };
-                let Some(content) = found.map(<[u8]>::to_vec) else {
-                    self.state.unset_content(place, key);
-                    return;
+                return match found {
+                    Some(content) => self.put_content(at, content),
+                    None => self.unset_content(at),
                 };
-                let copy = |to: &mut Vec<u8>| to.extend_from_slice(&content);
-                let kept = self.state.set_content(place, key, content.len(), copy);
-                (kept, content.len())
             }
         };
-        if kept.is_err() {
-            let value = bytes as i128;
-            self.report(None, self.tape.at(), Problem::NotKept { set, value });
+        self.unset_content(at);
+        let value = bytes as i128;
+        self.report(None, self.tape.at(), Problem::NotKept { set, value });
+    }
+
+    /// Keeps a text or bytes that are not too long.
+    fn put_content(&mut self, at: &Place, content: Arc<Vec<u8>>) {
+        match at.part {
+            StatePart::Value(place) => {
+                if let Some(rows) = self.state.rows_mut(at.place) {
+                    rows.set(at.keys(), place, RowValue::Content(content));
+                }
+            }
+            _ => {
+                let copy = |to: &mut Vec<u8>| to.extend_from_slice(&content);
+                let length = content.len();
+                let _ = self.state.set_content(at.place, at.key(), length, copy);
+            }
         }
     }
 

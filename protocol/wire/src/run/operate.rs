@@ -334,7 +334,7 @@ impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
                     self.keep(to, sum);
                 }
                 Operation::Load { to, slot } => self.keep(to, self.load(slot)),
-                Operation::Set { set } => self.set(set),
+                Operation::Set { set } => self.set(set)?,
                 Operation::Copy { to, from } => self.keep(to, self.operand(from)),
                 Operation::Mark { to } => self.keep(to, i128::from(self.tape.at())),
                 Operation::Jump { to } => next = to as usize,

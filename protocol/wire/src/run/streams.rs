@@ -77,7 +77,8 @@ impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
         let (index, count) = (self.operand(join.index), self.operand(join.count));
         let unresolved = |value| arithmetic::unresolved_field(value).is_some();
         let bits = unpacked(self.register(join.data));
-        let Ok(Some((place, Some(key)))) = self.place(join.slot) else {
+        let at = self.place(join.slot).ok().flatten();
+        let Some((place, Some(key))) = at.map(|at| (at.place, at.key())) else {
             self.piece(join.slot, bits, None);
             return Ok(end);
         };
@@ -112,7 +113,8 @@ impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
         }
         let position = self.operand(follow.position);
         let bits = unpacked(self.register(follow.data));
-        let Ok(Some((place, None))) = self.place(follow.slot) else {
+        let at = self.place(follow.slot).ok().flatten();
+        let Some((place, None)) = at.map(|at| (at.place, at.key())) else {
             self.piece(follow.slot, bits, None);
             return Ok(());
         };

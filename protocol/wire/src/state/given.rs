@@ -1,14 +1,17 @@
 //! What a connection keeps, as a test says it.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value as Json};
 
-use super::{ConnectionState, StateField, StateKind};
+use super::{ConnectionState, RowValue, RowsShape, StateField, StateKind};
 use crate::json::{Leaf, bytes_of_hex};
 use crate::suggest::did_you_mean;
 
 impl ConnectionState {
     /// Sets fields by their names: integers and truth values, texts and bytes (as `{"raw": HEX}`),
-    /// tables as lists of `{key, value}`. What there is for each direction is set for both.
+    /// structs as objects, tables as lists of `{key, value}`. What there is for each direction is set
+    /// for both.
     ///
     /// # Errors
     /// The field, and why it cannot be set so.
@@ -26,7 +29,11 @@ impl ConnectionState {
                 return Err(refused(format!("there is no such field{hint}")));
             };
             for place in field.place..=field.place + u16::from(field.each) {
-                self.give_one(field.kind, place, json).map_err(refused)?;
+                let given = match field.kind {
+                    StateKind::Rows(shape) => self.give_rows(field, place, shape, json),
+                    kind => self.give_one(kind, place, json),
+                };
+                given.map_err(refused)?;
             }
         }
         Ok(())
@@ -54,21 +61,87 @@ impl ConnectionState {
             (StateKind::Integers { .. } | StateKind::Contents { .. }, other) => {
                 Err(expected(other))
             }
+            (StateKind::Rows(_), other) => Err(expected(other)),
             (StateKind::Parts { .. } | StateKind::Stream, _) => {
                 Err("a test cannot begin in the middle of a message".to_owned())
             }
         }
     }
 
+    /// Structs, and tables in tables.
+    fn give_rows(
+        &mut self,
+        field: &StateField,
+        place: u16,
+        shape: RowsShape,
+        json: &Json,
+    ) -> Result<(), String> {
+        let mut entries = vec![(Vec::new(), json)];
+        for _ in 0..shape.keys() {
+            let mut inside = Vec::new();
+            for (keys, table) in entries {
+                for entry in table.as_array().ok_or_else(|| expected(table))? {
+                    let part = |name| entry.get(name).ok_or_else(|| expected(entry));
+                    let mut keys: Vec<i128> = keys.clone();
+                    keys.push(integer(part("key")?)?);
+                    inside.push((keys, part("value")?));
+                }
+            }
+            entries = inside;
+        }
+        for (keys, row) in entries {
+            for (value, json) in values_of(row, String::new()) {
+                let named = || field.values.iter().map(|(name, _)| name.as_str());
+                let Some(at) = named().position(|name| name == value) else {
+                    let hint = did_you_mean(&value, named());
+                    let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
+                    return Err(format!("nothing called `{value}` is kept{hint}"));
+                };
+                let is_content = field.values.get(at).is_some_and(|(_, content)| *content);
+                let kept = match is_content {
+                    true => RowValue::Content(Arc::new(content(json)?)),
+                    false => RowValue::of(integer(json)?),
+                };
+                if let Some(rows) = self.rows_mut(place) {
+                    rows.set(&keys, at as u16, kept);
+                }
+            }
+        }
+        Ok(())
+    }
+
     fn give_content(&mut self, place: u16, key: Option<i128>, json: &Json) -> Result<(), String> {
-        let leaf = Leaf::of(json)?;
-        let bytes = match (leaf.raw, leaf.value) {
-            (Some(raw), _) => bytes_of_hex(raw)?,
-            (None, Some(Json::String(text))) => text.as_bytes().to_vec(),
-            _ => return Err(format!("{json} is neither a text nor bytes")),
-        };
+        let bytes = content(json)?;
         self.set_content(place, key, bytes.len(), |to| to.extend_from_slice(&bytes))
             .map_err(|_| format!("{} bytes are more than a field keeps", bytes.len()))
+    }
+}
+
+/// The values in an object with objects in it, each with its whole name; what is no object is one
+/// without a name.
+fn values_of(json: &Json, name: String) -> Vec<(String, &Json)> {
+    let is_struct = |fields: &Map<String, Json>| !fields.contains_key("raw");
+    match json.as_object().filter(|fields| is_struct(fields)) {
+        None => vec![(name, json)],
+        Some(fields) => fields
+            .iter()
+            .flat_map(|(inner, json)| {
+                let whole = match name.is_empty() {
+                    true => inner.clone(),
+                    false => format!("{name}.{inner}"),
+                };
+                values_of(json, whole)
+            })
+            .collect(),
+    }
+}
+
+fn content(json: &Json) -> Result<Vec<u8>, String> {
+    let leaf = Leaf::of(json)?;
+    match (leaf.raw, leaf.value) {
+        (Some(raw), _) => bytes_of_hex(raw),
+        (None, Some(Json::String(text))) => Ok(text.as_bytes().to_vec()),
+        _ => Err(format!("{json} is neither a text nor bytes")),
     }
 }
 

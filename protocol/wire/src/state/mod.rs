@@ -4,6 +4,7 @@
 mod given;
 mod many;
 mod parts;
+mod rows;
 mod stream;
 mod table;
 
@@ -13,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::many::States;
 pub(crate) use self::parts::{BadPart, Parts};
+pub(crate) use self::rows::{Kept, RowValue, Rows, RowsShape};
 pub(crate) use self::stream::ByteStream;
 pub(crate) use self::table::Table;
 use crate::limits::{STATE_CONTENT_MAX, TABLE_BYTES_MAX};
@@ -41,6 +43,7 @@ enum Slot {
     Contents(Arc<Contents>),
     Parts(Arc<Parts>),
     Stream(Arc<ByteStream>),
+    Rows(Rows),
 }
 
 /// Texts or bytes by key.
@@ -58,6 +61,9 @@ pub(crate) struct StateField {
     /// One for each direction.
     pub(crate) each: bool,
     pub(crate) kind: StateKind,
+    /// What the values of a struct are called, with the structs inside it, and whether each is a
+    /// text or bytes.
+    pub(crate) values: Arc<[(String, bool)]>,
     /// Its place in [`ConnectionState`]; of two, the first.
     pub(crate) place: u16,
 }
@@ -80,6 +86,8 @@ pub(crate) enum StateKind {
         capacity: u16,
     },
     Stream,
+    /// Structs, and tables in tables.
+    Rows(RowsShape),
 }
 
 /// A text or bytes that is longer than [`STATE_CONTENT_MAX`].
@@ -110,6 +118,7 @@ impl ConnectionState {
             }
             Slot::Parts(parts) => parts.bytes(),
             Slot::Stream(stream) => stream.bytes(),
+            Slot::Rows(rows) => rows.bytes(),
         });
         of_slots.sum::<usize>() + self.slots.len() * size_of::<Slot>()
     }
@@ -184,6 +193,20 @@ impl ConnectionState {
         }
     }
 
+    pub(crate) fn rows(&self, place: u16) -> Option<&Rows> {
+        match self.slots.get(usize::from(place))? {
+            Slot::Rows(rows) => Some(rows),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn rows_mut(&mut self, place: u16) -> Option<&mut Rows> {
+        match self.slots.get_mut(usize::from(place))? {
+            Slot::Rows(rows) => Some(rows),
+            _ => None,
+        }
+    }
+
     pub(crate) fn parts(&mut self, place: u16) -> Option<&mut Parts> {
         match self.slots.get_mut(usize::from(place))? {
             Slot::Parts(parts) => Some(Arc::make_mut(parts)),
@@ -215,6 +238,7 @@ impl Slot {
                 Slot::Parts(Arc::new(Parts::new(usize::from(capacity))))
             }
             StateKind::Stream => Slot::Stream(Arc::default()),
+            StateKind::Rows(shape) => Slot::Rows(Rows::new(shape)),
         }
     }
 }
@@ -269,6 +293,7 @@ mod tests {
             name: "x".into(),
             each: true,
             kind,
+            values: Arc::default(),
             place: 0,
         }])
     }

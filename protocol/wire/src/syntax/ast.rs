@@ -368,21 +368,21 @@ pub(crate) struct State<'a> {
     pub(crate) fields: Vec<StateField<'a>>,
 }
 
-/// `each NAME: TYPE[CAPACITY] = INITIAL;`
+/// `each NAME: TYPE[CAPACITY][CAPACITY] = INITIAL;`
 #[derive(Debug)]
 pub(crate) struct StateField<'a> {
     pub(crate) each: bool,
     pub(crate) name: Ident<'a>,
     pub(crate) field_type: TypeRef<'a>,
-    pub(crate) capacity: Option<Expr<'a>>,
+    pub(crate) capacities: Vec<Expr<'a>>,
     pub(crate) initial: Option<Expr<'a>>,
 }
 
-/// `set TARGET = VALUE;`
+/// `set TARGET = VALUE;`, or `unset TARGET;` without a value.
 #[derive(Debug)]
 pub(crate) struct Set<'a> {
     pub(crate) target: Expr<'a>,
-    pub(crate) value: Expr<'a>,
+    pub(crate) value: Option<Expr<'a>>,
 }
 
 /// `join FIELD from STATE[KEY] (INDEX, COUNT, DATA);`
@@ -438,8 +438,8 @@ pub(crate) enum ExprKind<'a> {
     Interval(Box<Expr<'a>>, Box<Expr<'a>>),
     /// `a`, `a.b`, `Enum.member`
     Path(Vec<Ident<'a>>),
-    /// `a.b[KEY]`
-    Index(Vec<Ident<'a>>, Box<Expr<'a>>),
+    /// `a.b[KEY][KEY].c`
+    Index(Vec<Ident<'a>>, Vec<Expr<'a>>, Vec<Ident<'a>>),
     /// `range(0, 3)`, where a type stands as an argument.
     Call(Ident<'a>, Vec<Expr<'a>>),
     Unary(Unary, Box<Expr<'a>>),

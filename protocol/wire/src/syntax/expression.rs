@@ -158,14 +158,23 @@ impl<'a> Parser<'a, '_> {
             self.count_part()?;
             path.push(self.any_name("a field or a member after `.`")?);
         }
-        if self.take_mark("[") {
-            let key = self.nested(|parser| parser.binary(0))?;
+        let mut keys = Vec::new();
+        while self.take_mark("[") {
+            self.count_part()?;
+            keys.push(self.nested(|parser| parser.binary(0))?);
             self.expect_mark("]", "after the key")?;
+        }
+        if keys.is_empty() {
             let span = first.span.to(self.previous());
-            return Ok(Expr::new(ExprKind::Index(path, Box::new(key)), span));
+            return Ok(Expr::new(ExprKind::Path(path), span));
+        }
+        let mut inside = Vec::new();
+        while self.take_mark(".") {
+            self.count_part()?;
+            inside.push(self.any_name("a field after `.`")?);
         }
         let span = first.span.to(self.previous());
-        Ok(Expr::new(ExprKind::Path(path), span))
+        Ok(Expr::new(ExprKind::Index(path, keys, inside), span))
     }
 }
 

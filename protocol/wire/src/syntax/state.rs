@@ -26,13 +26,11 @@ impl<'a> Parser<'a, '_> {
         let name = self.new_name("a field, `each` or `}`")?;
         self.expect_mark(":", "between the field's name and its type")?;
         let field_type = self.type_ref()?;
-        let capacity = if self.take_mark("[") {
-            let capacity = self.expression()?;
+        let mut capacities = Vec::new();
+        while self.take_mark("[") {
+            capacities.push(self.expression()?);
             self.expect_mark("]", "after the number of entries")?;
-            Some(capacity)
-        } else {
-            None
-        };
+        }
         let initial = if self.take_mark("=") {
             Some(self.expression()?)
         } else {
@@ -43,7 +41,7 @@ impl<'a> Parser<'a, '_> {
             each,
             name,
             field_type,
-            capacity,
+            capacities,
             initial,
         })
     }
@@ -60,7 +58,21 @@ impl<'a> Parser<'a, '_> {
         self.expect_mark("=", "between what is set and its value")?;
         let value = self.expression()?;
         self.expect_mark(";", "after `set`")?;
-        Ok(Set { target, value })
+        Ok(Set {
+            target,
+            value: Some(value),
+        })
+    }
+
+    /// `unset state.NAME[KEY];`
+    pub(super) fn unset(&mut self) -> Result<Set<'a>, Failed> {
+        self.advance();
+        let target = self.state_operand()?;
+        self.expect_mark(";", "after `unset`")?;
+        Ok(Set {
+            target,
+            value: None,
+        })
     }
 
     /// `join NAME: TYPE from state.NAME[KEY] (INDEX, COUNT, DATA);`

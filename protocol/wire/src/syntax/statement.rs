@@ -57,9 +57,11 @@ impl<'a> Parser<'a, '_> {
             TokenKind::Name => self.here().text(self.text),
             _ => return Err(self.unexpected("a field, `if`, `switch`, `align` or `}`")),
         };
+        // A field of that name, which says what to write instead.
+        let names_field = self.peek_second() == TokenKind::Mark(":");
         match word {
-            "if" => Ok(Statement::If(self.if_statement()?)),
-            "switch" => Ok(Statement::Switch(self.switch()?)),
+            "if" if !names_field => Ok(Statement::If(self.if_statement()?)),
+            "switch" if !names_field => Ok(Statement::Switch(self.switch()?)),
             "align" if self.peek_second() == TokenKind::Mark("(") => {
                 Ok(Statement::Align(self.align()?))
             }
@@ -70,6 +72,7 @@ impl<'a> Parser<'a, '_> {
                 Ok(Statement::Field(Box::new(self.computed()?)))
             }
             "set" if self.at_statement_word("set") => Ok(Statement::Set(self.set()?)),
+            "unset" if self.at_statement_word("unset") => Ok(Statement::Set(self.unset()?)),
             "join" if self.at_statement_word("join") => Ok(Statement::Join(self.join()?)),
             "follow" if self.at_statement_word("follow") => Ok(Statement::Follow(self.follow()?)),
             "label" if self.peek_second() == TokenKind::Name => {

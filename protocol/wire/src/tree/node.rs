@@ -67,6 +67,8 @@ impl<'t> TreeNode<'t> {
                 let change = match (self.tree.sum(self.id), &value) {
                     (Some(_), Value::Unsigned(change)) => i128::from(*change),
                     (Some(_), Value::Signed(change)) => i128::from(*change),
+                    // A truth value, an enum or a float that is copied from what nobody has set.
+                    (Some(None), _) => i128::from(self.node.raw),
                     _ => return value,
                 };
                 let value = self.tree.sum(self.id).flatten();

@@ -1,6 +1,7 @@
 //! What a connection keeps from one packet to the next.
 
 mod joining;
+mod structs;
 
 use netreel_wire::{ConnectionState, Context, Decoded, PacketFacts, StreamId, Value, Wire};
 use proptest::prelude::*;

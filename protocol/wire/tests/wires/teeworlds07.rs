@@ -131,12 +131,75 @@ fn snapshots_of_several_parts_are_joined() {
         let nodes = decoded.tree.iter().filter(|node| {
             node.parent()
                 .and_then(|parent| decoded.tree.get(parent))
-                .is_some_and(|parent| parent.name() == Name::Field("removed"))
+                .is_some_and(|parent| parent.name() != Name::Field("whole"))
+                && decoded.tree.path(node.id()).ends_with("].object")
         });
         nodes.map(|node| node.value()).collect::<Vec<_>>()
     };
     assert_eq!(removed(&first), []);
     assert_eq!(removed(&second), [4, 5, 6].map(Value::Signed));
+}
+
+/// Each snapshot comes with a sum of all numbers of all its objects, those included that did not
+/// change and are not in the packet: the server worked it out from the world itself.
+#[test]
+fn numbers_of_snapshots_are_whole_and_add_up_to_the_servers_sum() {
+    let wire = wire(NAME);
+    // By direction, then by tick: the numbers of each object.
+    type World = BTreeMap<i64, Vec<i64>>;
+    let mut worlds = BTreeMap::new();
+    let (mut summed, mut changed) = (0, 0);
+    for (payload, decoded) in Story::new(&wire, &small(RECORDING)) {
+        let client = payload.destination;
+        let mut ticks = (0, 0);
+        let mut expected = None;
+        let mut world = World::new();
+        let mut key = 0;
+        let tree = &decoded.tree;
+        for node in tree.iter() {
+            let path = tree.path(node.id());
+            let number = match node.value() {
+                Value::Signed(number) => number,
+                Value::Unsigned(number) => number as i64,
+                Value::Delta { value, .. } => value.expect("a whole number") as i64,
+                _ => 0,
+            };
+            let is_node = |end: &str| path.ends_with(end);
+            match () {
+                () if is_node("message.tick") => ticks.0 = number,
+                () if is_node("message.delta_tick") => ticks.1 = ticks.0 - number,
+                () if is_node("message.crc") => expected = Some(number),
+                () if is_node("same.complete") => {
+                    let base: Option<&World> = worlds.get(&(client, ticks.1));
+                    assert!(
+                        ticks.1 < 0 || base.is_some(),
+                        "the base {} is there",
+                        ticks.1
+                    );
+                    world = base.cloned().unwrap_or_default();
+                    worlds.insert((client, ticks.0), world.clone());
+                }
+                () if is_node("].object") && path.contains("removed[") => {
+                    world.remove(&number);
+                }
+                () if is_node("].type") => key = number << 16,
+                () if is_node("].id") && path.contains("items[") => {
+                    key |= number;
+                    world.insert(key, Vec::new());
+                    changed += 1;
+                }
+                () if is_node("].value") => world.entry(key).or_default().push(number),
+                () => {}
+            }
+        }
+        if let Some(expected) = expected {
+            let sum: i64 = world.values().flatten().sum();
+            assert_eq!(sum as i32, expected as i32, "frame {}", payload.index + 1);
+            worlds.insert((client, ticks.0), world);
+            summed += 1;
+        }
+    }
+    assert_eq!((summed, changed), (149, 264));
 }
 
 /// What both readers have to agree on.

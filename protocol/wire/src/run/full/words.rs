@@ -140,7 +140,11 @@ impl Full<'_> {
                 let field = self.program.state.get(usize::from(field));
                 let name = field.map_or("", |field| &field.name);
                 match field.map(|field| field.kind) {
-                    Some(StateKind::Integers { .. } | StateKind::Contents { .. }) => {
+                    Some(
+                        StateKind::Integers { .. }
+                        | StateKind::Contents { .. }
+                        | StateKind::Rows(_),
+                    ) => {
                         format!("`state.{name}` has no such entry: no packet so far has set it")
                     }
                     _ => format!("`state.{name}` has no value: no packet so far has set it"),

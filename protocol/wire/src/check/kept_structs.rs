@@ -1,0 +1,394 @@
+//! Structs that a connection keeps, and the statement that sets values, structs and tables: `set`.
+
+use std::sync::Arc;
+
+use super::Checker;
+use super::bodies::Body;
+use super::expressions::{Scope, ValueType};
+use super::heads::{Head, HeadKind};
+use super::meanings::fields;
+use super::model::{Expression, SetMember, SetStep, SetWhat, StatePart, Step, StructId};
+use super::state::{Kept, Reached, Use};
+use crate::limits::{STATE_VALUES_MAX, STRUCT_NESTING_MAX};
+use crate::report::Span;
+use crate::state::StateKind;
+use crate::suggest::did_you_mean;
+use crate::syntax::ast::{self, Expr, ExprKind, Ident, Set, TypeRef};
+
+/// A value of a struct that a connection keeps.
+#[derive(Clone, Debug)]
+pub(super) struct Member<'a> {
+    /// Its name in the struct, after those of the structs that it stands in.
+    path: Vec<&'a str>,
+    value: ValueType,
+    /// What an integer may be.
+    range: (i128, i128),
+    /// The type as the wire spells it.
+    type_text: &'a str,
+}
+
+/// Structs in each other, while their values are gathered.
+struct Gathering<'a> {
+    path: Vec<&'a str>,
+    members: Vec<Member<'a>>,
+    /// The first field that is no single value, and why nobody can keep it.
+    refused: Option<(Span, &'static str)>,
+    /// How many structs were looked at.
+    structs: usize,
+}
+
+impl<'a> Member<'a> {
+    /// The value of a table in a table that keeps no structs.
+    pub(super) fn plain(kept: &Kept<'a>) -> Member<'a> {
+        Member {
+            path: Vec::new(),
+            value: kept.value,
+            range: kept.range,
+            type_text: kept.type_text,
+        }
+    }
+
+    /// Its whole name, and whether it is a text or bytes.
+    pub(super) fn named(&self) -> (String, bool) {
+        (self.path.join("."), is_content(self.value))
+    }
+}
+
+fn is_content(found: ValueType) -> bool {
+    matches!(found, ValueType::Text | ValueType::Bytes)
+}
+
+impl<'a> Checker<'a, '_> {
+    /// The struct that a type in a `state` block names.
+    pub(super) fn kept_struct(&self, declared: &TypeRef<'a>) -> Option<StructId> {
+        let seen = self.seen_from(declared.name.span);
+        let found = self.struct_names.get(declared.name.text, seen);
+        found.copied().filter(|_| declared.arguments.is_none())
+    }
+
+    /// What expressions can read of a struct, which is what a connection keeps of it.
+    pub(super) fn members(&mut self, id: StructId, span: Span) -> Option<Vec<Member<'a>>> {
+        let mut gathering = Gathering {
+            path: Vec::new(),
+            members: Vec::new(),
+            refused: None,
+            structs: 0,
+        };
+        self.gather(id, &mut gathering);
+        let Gathering {
+            members,
+            refused,
+            structs,
+            ..
+        } = gathering;
+        let spelled = span.text(self.text);
+        if members.len().max(structs) > STATE_VALUES_MAX {
+            self.report(span, format!("`{spelled}` has too many values"))
+                .label(format!("a connection keeps {STATE_VALUES_MAX} of a struct"));
+            return None;
+        }
+        if members.is_empty() {
+            let message = format!("nothing of `{spelled}` can be kept");
+            let report = self.report(span, message);
+            report.label("expected a struct with single values that are always there");
+            if let Some((place, why)) = refused {
+                report.related(place, why);
+            }
+            return None;
+        }
+        Some(members)
+    }
+
+    fn gather(&self, id: StructId, into: &mut Gathering<'a>) {
+        let (Some(heads), Some(declared)) = (
+            self.heads.get(id.0 as usize),
+            self.file.structs.get(id.0 as usize),
+        ) else {
+            return;
+        };
+        into.structs += 1;
+        let declared = fields(&declared.body);
+        for (head, field) in heads.iter().zip(declared) {
+            if into.members.len().max(into.structs) > STATE_VALUES_MAX {
+                return;
+            }
+            let known = |member: &Member<'_>| {
+                member.path.len() == into.path.len() + 1
+                    && member.path.starts_with(&into.path)
+                    && member.path.last() == Some(&head.name)
+            };
+            if into.members.iter().any(known) {
+                continue;
+            }
+            match why_not_kept(head) {
+                Some(why) => {
+                    into.refused.get_or_insert((head.span, why));
+                }
+                None => self.gather_field(head, field, into),
+            }
+        }
+    }
+
+    fn gather_field(&self, head: &Head<'a>, field: &ast::Field<'a>, into: &mut Gathering<'a>) {
+        let wide = (i128::from(i64::MIN), i128::from(u64::MAX));
+        let (value, range) = match head.kind {
+            HeadKind::Struct(inner) if into.path.len() < STRUCT_NESTING_MAX => {
+                into.path.push(head.name);
+                self.gather(inner, into);
+                into.path.pop();
+                return;
+            }
+            HeadKind::Integer | HeadKind::Flags(_) | HeadKind::Computed => {
+                (ValueType::Integer, wide)
+            }
+            HeadKind::Bool => (ValueType::Bool, (0, 1)),
+            HeadKind::Enum(id) => (ValueType::Enum(id), (0, i128::from(u64::MAX))),
+            HeadKind::Number(shape) => (ValueType::Number(shape), (0, i128::from(u64::MAX))),
+            HeadKind::Text => (ValueType::Text, wide),
+            HeadKind::Bytes => (ValueType::Bytes, wide),
+            HeadKind::Struct(_) | HeadKind::Other | HeadKind::Broken => return,
+        };
+        let mut path = into.path.clone();
+        path.push(head.name);
+        into.members.push(Member {
+            path,
+            value,
+            range,
+            type_text: field.field_type.span.text(self.text),
+        });
+    }
+
+    /// What names after the keys of a struct lead to.
+    pub(super) fn reached(
+        &mut self,
+        kept: &Kept<'a>,
+        name: Ident<'a>,
+        rest: &[Ident<'a>],
+    ) -> Option<(StatePart, Reached)> {
+        let wanted: Vec<&str> = rest.iter().map(|name| name.text).collect();
+        let found = kept.members.iter().position(|it| it.path == wanted);
+        if let Some((place, member)) = found.and_then(|at| Some((at, kept.members.get(at)?))) {
+            let value = Reached::Value(member.value, member.range, member.type_text.into());
+            return Some((StatePart::Value(place as u16), value));
+        }
+        if wanted.is_empty() {
+            return Some((StatePart::All, Reached::All(0)));
+        }
+        let mut within = kept.members.iter();
+        let first = within.position(|member| member.path.starts_with(&wanted));
+        if let Some(first) = first {
+            let is_in = |member: &&Member<'_>| member.path.starts_with(&wanted);
+            let count = kept.members.iter().skip(first).take_while(is_in).count();
+            let inside = Reached::Inside(first..first + count, wanted.len());
+            return Some((StatePart::All, inside));
+        }
+        self.report_member(kept, name, rest);
+        None
+    }
+
+    /// The first name that leads nowhere.
+    fn report_member(&mut self, kept: &Kept<'a>, name: Ident<'a>, rest: &[Ident<'a>]) {
+        let mut before = name.text;
+        let mut path: Vec<&str> = Vec::new();
+        for wanted in rest {
+            let here = kept.members.iter();
+            let here = here.filter(|member| member.path.starts_with(&path));
+            let names: Vec<&str> = here
+                .filter_map(|it| it.path.get(path.len()).copied())
+                .collect();
+            if names.contains(&wanted.text) {
+                path.push(wanted.text);
+                before = wanted.text;
+                continue;
+            }
+            let message = match names.is_empty() {
+                true => format!("`{before}` is not a struct"),
+                false => format!("nothing called `{}` is kept of `{before}`", wanted.text),
+            };
+            let suggestion = did_you_mean(wanted.text, names);
+            let report = self.report(wanted.span, message);
+            report
+                .label("expected a field that expressions can read: one that is always there")
+                .related(kept.name.span, "declared here");
+            if let Some(suggestion) = suggestion {
+                report.help(suggestion);
+            }
+            return;
+        }
+    }
+
+    /// `set state.NAME[KEY] = VALUE;`, `unset state.NAME[KEY];`
+    pub(super) fn set_step(&mut self, declared: &Set<'a>, body: &Body<'a>) -> Option<Step> {
+        let scope = &body.scope;
+        let found = self.target(&declared.target, scope, Use::Value);
+        let Some(given) = &declared.value else {
+            let (path, _, reached) = found?;
+            if let Reached::Inside(..) = reached {
+                self.report(declared.target.span, "a struct is forgotten as a whole")
+                    .label("expected the whole struct, or one of its values");
+                return None;
+            }
+            let what = SetWhat::Nothing;
+            return Some(Step::Set(Box::new(SetStep { path, what })));
+        };
+        let (path, what) = match found {
+            Some((path, kept, Reached::Value(wanted, range, type_text))) => {
+                let value = self.set_value(given, (wanted, range, type_text), &kept, scope)?;
+                (path, SetWhat::Value(value))
+            }
+            Some((path, kept, Reached::All(keys))) => {
+                let what = self.set_all(given, &kept, keys, scope)?;
+                (path, what)
+            }
+            Some((path, kept, Reached::Inside(range, depth))) => {
+                let members =
+                    self.set_members(given, &kept, (range.start, range.end, depth), scope)?;
+                (path, SetWhat::Members(members))
+            }
+            None => {
+                // What is wrong with the value is told, too.
+                self.typed(given, Some(scope));
+                return None;
+            }
+        };
+        Some(Step::Set(Box::new(SetStep { path, what })))
+    }
+
+    fn set_value(
+        &mut self,
+        given: &Expr<'a>,
+        (wanted, range, type_text): (ValueType, (i128, i128), Arc<str>),
+        kept: &Kept<'a>,
+        scope: &Scope<'a>,
+    ) -> Option<SetMember> {
+        let (value, found) = self.typed(given, Some(scope))?;
+        if found != wanted && !(is_content(found) && is_content(wanted)) {
+            let (found, wanted) = (self.shown(found), self.shown(wanted));
+            self.report(
+                given.span,
+                format!("`{}` is {wanted}, the value {found}", kept.name.text),
+            )
+            .label(format!("expected {wanted}"))
+            .related(kept.name.span, "declared here");
+            return None;
+        }
+        let (low, high) = range;
+        if let Expression::Integer(value) = value
+            && !(low..=high).contains(&value)
+        {
+            let message = format!("{value} does not fit `{}`", kept.name.text);
+            self.report(given.span, message)
+                .label(format!("`{type_text}` holds {low} to {high}"))
+                .related(kept.name.span, "declared here");
+            return None;
+        }
+        Some(SetMember {
+            value,
+            is_content: is_content(found),
+            range,
+            text: given.span.text(self.text).into(),
+            type_text,
+        })
+    }
+
+    /// A struct, or a table of which so many keys lead to a struct.
+    fn set_all(
+        &mut self,
+        given: &Expr<'a>,
+        kept: &Kept<'a>,
+        keys: usize,
+        scope: &Scope<'a>,
+    ) -> Option<SetWhat> {
+        if let ExprKind::Path(path) | ExprKind::Index(path, ..) = &given.kind
+            && self.is_state_path(path, Some(scope))
+        {
+            let (from, of, reached) = self.state_path(given, scope, Use::Value)?;
+            if let Reached::All(others) = reached
+                && others == keys
+                && is_same(kept, &of, keys)
+            {
+                return Some(SetWhat::Copy(from));
+            }
+        }
+        if keys > 0 {
+            let name = kept.name.text;
+            self.report(given.span, format!("`{name}` is a table here"))
+                .label("expected a table of the state with the same entries")
+                .related(kept.name.span, "declared here");
+            return None;
+        }
+        let all = (0, kept.members.len(), 0);
+        Some(SetWhat::Members(self.set_members(given, kept, all, scope)?))
+    }
+
+    /// The values from one place to another of a struct that is kept; so many of their names lead to
+    /// the struct that is set.
+    fn set_members(
+        &mut self,
+        given: &Expr<'a>,
+        kept: &Kept<'a>,
+        (first, end, depth): (usize, usize, usize),
+        scope: &Scope<'a>,
+    ) -> Option<Vec<(u16, SetMember)>> {
+        let mut all = Vec::new();
+        for place in first..end {
+            let member = kept.members.get(place)?.clone();
+            let names = member.path.get(depth..)?.iter();
+            let names = names.map(|&text| Ident {
+                text,
+                span: given.span,
+            });
+            let kind = match &given.kind {
+                ExprKind::Path(path) => ExprKind::Path(path.iter().copied().chain(names).collect()),
+                ExprKind::Index(path, keys, inside) => {
+                    let inside = inside.iter().copied().chain(names).collect();
+                    ExprKind::Index(path.clone(), keys.clone(), inside)
+                }
+                _ => {
+                    let name = kept.name.text;
+                    self.report(given.span, format!("`{name}` is a struct"))
+                        .label("expected a field that is a struct, or one that is kept")
+                        .related(kept.name.span, "declared here");
+                    return None;
+                }
+            };
+            let part = Expr::new(kind, given.span);
+            let wanted = (member.value, member.range, member.type_text.into());
+            let mut value = self.set_value(&part, wanted, kept, scope)?;
+            let names = member.path.get(depth..)?.join(".");
+            value.text = format!("{}.{names}", value.text).into();
+            all.push((place as u16, value));
+        }
+        Some(all)
+    }
+}
+
+/// Why nobody can keep a field of a struct.
+fn why_not_kept(head: &Head<'_>) -> Option<&'static str> {
+    match head.kind {
+        _ if head.repeated => Some("this is repeated"),
+        _ if head.layered => Some("this goes through a layer"),
+        _ if head.conditional && !head.shared => Some("this is not always there"),
+        HeadKind::Other | HeadKind::Broken => Some("expressions do not read this"),
+        _ => None,
+    }
+}
+
+/// Whether what is kept under so many keys less than lead to a struct can be put from one to the other.
+fn is_same(to: &Kept<'_>, from: &Kept<'_>, keys: usize) -> bool {
+    let (StateKind::Rows(a), StateKind::Rows(b)) = (to.kind, from.kind) else {
+        return false;
+    };
+    let inner = |shape: &crate::state::RowsShape| {
+        let all = shape.keys();
+        shape.capacities.get(all - keys..all).map(<[u16]>::to_vec)
+    };
+    let same = |a: &Member<'_>, b: &Member<'_>| a.path == b.path && a.value == b.value;
+    inner(&a) == inner(&b)
+        && to.members.len() == from.members.len()
+        && to
+            .members
+            .iter()
+            .zip(from.members.iter())
+            .all(|(a, b)| same(a, b))
+}
