@@ -1,6 +1,8 @@
 //! What can be asked on the command line.
 
 mod events;
+mod gdb;
+mod onto;
 mod play;
 mod sit;
 mod state;
@@ -10,6 +12,8 @@ mod why;
 mod wire;
 
 pub use events::Events;
+pub use gdb::Gdb;
+pub use onto::Onto;
 pub use play::Play;
 pub use sit::Sit;
 pub use state::State;
@@ -418,6 +422,10 @@ pub struct Replay {
     pub set: Vec<String>,
     #[command(flatten)]
     pub together: Together,
+    #[command(flatten)]
+    pub onto: Onto,
+    #[command(flatten)]
+    pub gdb: Gdb,
 }
 
 #[derive(Debug, Args)]

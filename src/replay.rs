@@ -4,7 +4,9 @@ pub mod boxes;
 mod breaks;
 mod compared;
 mod engine;
+mod gdb;
 mod known;
+mod onto;
 mod sit;
 mod sitting;
 mod states;
@@ -33,6 +35,12 @@ use engine::Engine;
 pub const ENGINE: &str = "boxes";
 
 pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
+    if let Some(to) = &arguments.onto.to {
+        return onto::run(arguments, to, out);
+    }
+    if let Some(stop) = &arguments.gdb.gdb {
+        return gdb::run(arguments, stop, out);
+    }
     if arguments.sit.asked() {
         return sit::run(arguments, out);
     }
