@@ -1,6 +1,8 @@
 //! What can be asked on the command line.
 
 mod events;
+mod gdb;
+mod onto;
 mod play;
 mod program;
 mod sit;
@@ -11,6 +13,8 @@ mod why;
 mod wire;
 
 pub use events::Events;
+pub use gdb::Gdb;
+pub use onto::Onto;
 pub use play::Play;
 pub use program::Program;
 pub use sit::Sit;
@@ -425,6 +429,14 @@ pub struct Replay {
     pub together: Together,
     #[command(flatten)]
     pub program: Program,
+    #[command(flatten)]
+    pub onto: Onto,
+    /// How long what does not come is waited for: by a program behind `--`, until it is ended as
+    /// standing still (10; 0 waits for ever), and with `--to` (1).
+    #[arg(long, value_name = "SECS", value_parser = seconds_or_never)]
+    pub patience: Option<f64>,
+    #[command(flatten)]
+    pub gdb: Gdb,
 }
 
 #[derive(Debug, Args)]

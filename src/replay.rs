@@ -4,7 +4,9 @@ pub mod boxes;
 mod breaks;
 mod compared;
 mod engine;
+mod gdb;
 mod known;
+mod onto;
 mod program;
 mod sit;
 mod sitting;
@@ -34,8 +36,20 @@ use engine::Engine;
 pub const ENGINE: &str = "boxes";
 
 pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
+    let answers = !arguments.program.command.is_empty() || arguments.onto.to.is_some();
+    if arguments.patience.is_some() && !answers {
+        return Err(Failure::new(
+            "--patience: nothing is waited for but a program behind `--` and, with --to, an endpoint",
+        ));
+    }
     if !arguments.program.command.is_empty() {
         return program::run(arguments, out);
+    }
+    if let Some(to) = &arguments.onto.to {
+        return onto::run(arguments, to, out);
+    }
+    if let Some(stop) = &arguments.gdb.gdb {
+        return gdb::run(arguments, stop, out);
     }
     if arguments.sit.asked() {
         return sit::run(arguments, out);

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use netreel_reel::{EventNumber, OwnedRecord, Record, Reel};
 use netreel_transport::Events;
 
+use crate::before::before;
+
 /// Reads a reel block by block; a block that cannot be read ends it.
 ///
 /// [`check_replayable`](crate::check_replayable) has refused reels with such blocks beforehand.
@@ -32,25 +34,18 @@ impl ReelEvents {
             current: None,
             until,
         };
-        events.advance();
+        events.step();
         while events
             .current
             .as_ref()
             .is_some_and(|record| record.as_record().number < from)
         {
-            events.advance();
+            events.step();
         }
         events
     }
-}
 
-impl Events for ReelEvents {
-    fn peek(&mut self) -> Option<Record<'_>> {
-        let current = self.current.as_ref().map(OwnedRecord::as_record);
-        current.filter(|record| record.number < self.until)
-    }
-
-    fn advance(&mut self) {
+    fn step(&mut self) {
         loop {
             self.current = self.records.next();
             if self.current.is_some() {
@@ -63,5 +58,19 @@ impl Events for ReelEvents {
             let records = block.records().map(|record| OwnedRecord::copy_of(&record));
             self.records = records.collect::<Vec<_>>().into_iter();
         }
+    }
+}
+
+impl Events for ReelEvents {
+    fn peek(&mut self) -> Option<Record<'_>> {
+        let current = self.current.as_ref().map(OwnedRecord::as_record);
+        current.filter(|record| record.number < self.until)
+    }
+
+    fn advance(&mut self) {
+        if let Some(current) = &self.current {
+            before(current.as_record().number);
+        }
+        self.step();
     }
 }

@@ -77,6 +77,21 @@ pub fn explain(
     }
 }
 
+/// The first place where two packets differ: a field where both were read, or else a byte.
+pub(crate) fn packet_difference(
+    trees: Option<(&Decoded, &Decoded)>,
+    (expected, came): (&[u8], &[u8]),
+) -> Option<FieldDifference> {
+    let bytes = byte_difference(expected, came)?;
+    let field = trees.and_then(|(expected, came)| field_difference(expected, came));
+    Some(field.unwrap_or(bytes))
+}
+
+/// What a packet carries, in a few words: `: create, update`.
+pub fn carries(packet: &[u8], wire: Option<&Wire>) -> String {
+    kinds(packet, wire)
+}
+
 fn words(step: &Step, wire: Option<&Wire>, name: &dyn Fn(Endpoint) -> Option<String>) -> String {
     match step {
         Step::Tick(tick) => format!("the next tick, {tick}"),

@@ -4,13 +4,15 @@
 //! clock reads and random draws in the recorded order and compares every send with the reel. The
 //! outcome is exact, or the first [`Divergence`](netreel_transport::Divergence), which
 //! [`explain`] decodes to the field. [`together`] plays all nodes of a session at once, and goes on
-//! where they do something else. [`program`] makes of an unmodified program's reel what the program
-//! is answered when it is started again.
+//! where they do something else. [`onto`] plays one node's packets at a live endpoint. [`program`]
+//! makes of an unmodified program's reel what the program is answered when it is started again.
 
+mod before;
 mod checkpoints;
 mod cursor;
 mod difference;
 mod driver;
+pub mod onto;
 pub mod program;
 mod replayable;
 mod states;
@@ -19,8 +21,9 @@ mod stretches;
 mod tape;
 pub mod together;
 
+pub use before::netreel_before_event;
 pub use cursor::ReelEvents;
-pub use difference::{Explanation, FieldDifference, explain};
+pub use difference::{Explanation, FieldDifference, carries, explain};
 pub use driver::{Driver, Outcome, Report, Turn, TurnKind};
 pub use replayable::{NotReplayable, check_replayable, check_replayable_whole};
 pub use stepper::{MakeLayer, Moved, StepError, Stepper, Stop};

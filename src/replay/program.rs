@@ -18,6 +18,9 @@ use crate::events::chosen;
 use crate::open;
 use crate::outcome::{Answer, Failure};
 
+/// So long a program may do nothing, in seconds.
+const PATIENCE_S: f64 = 10.0;
+
 pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
     let source = &arguments.read.source;
     let wire = source.wire.as_deref().map(open::wire).transpose()?;
@@ -44,7 +47,7 @@ pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
         tape.stop_at(first(&condition, reel, until)?);
     }
     let (mut wanted, mut doubts) = asked::rerun(reel.reel, began, &tape)?;
-    let patience = arguments.program.patience;
+    let patience = arguments.patience.unwrap_or(PATIENCE_S);
     wanted.patience = (patience > 0.0).then(|| Duration::from_secs_f64(patience));
     let end = preload::rerun(&wanted, &mut |pid| told::stopped(pid, &arguments.sit.until));
     let end = end.map_err(Failure::new)?;

@@ -82,6 +82,13 @@ pub fn ended(child: &mut Child) -> ExitStatus {
     panic!("process {} has not ended in three minutes", child.id());
 }
 
+/// A UDP port of this machine that nobody has, as far as one can know.
+#[allow(dead_code)]
+pub fn free_port() -> u16 {
+    let socket = std::net::UdpSocket::bind("127.0.0.1:0").expect("a port");
+    socket.local_addr().expect("its address").port()
+}
+
 /// Plays the demonstration into `out`.
 #[allow(dead_code)]
 pub fn demo(migration: &str, seed: u64, out: &Path) -> Ran {

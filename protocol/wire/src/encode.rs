@@ -29,6 +29,8 @@ pub enum Instead {
     Nothing,
     /// These bytes. Of a field that is not of bytes: nothing.
     Bytes(Vec<u8>),
+    /// This number. Of a field that cannot say it: what it says.
+    Number(u64),
 }
 
 /// A derived field that was worked out anew.
@@ -81,7 +83,7 @@ impl Decoded {
         crate::json::packet(&self.tree, &instead)
     }
 
-    /// The same, with other bytes where `instead` has some for a field of bytes.
+    /// The same, with other bytes or numbers where `instead` has some.
     pub fn to_other_json(&self, instead: &dyn Fn(TreeNode<'_>) -> Option<Instead>) -> Json {
         crate::json::packet(&self.tree, instead)
     }

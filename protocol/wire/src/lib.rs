@@ -56,6 +56,7 @@ mod program;
 mod property;
 mod report;
 mod run;
+mod said_back;
 mod select;
 mod state;
 mod suggest;

@@ -9,6 +9,7 @@ use crate::layout::{Encoding, Order};
 use crate::limits::STATE_KEYS_MAX;
 use crate::operation::{Operand, Operation, Register};
 use crate::property::OfProperty;
+use crate::said_back::SaidBack;
 use crate::state::StateField;
 use crate::values::codec::Codec;
 use crate::values::quantized::Quantized;
@@ -202,6 +203,8 @@ pub(crate) struct FieldInfo {
     pub(crate) packed_key: Option<Arc<str>>,
     /// What it has to do with properties of objects.
     pub(crate) of_property: OfProperty,
+    /// What it gives to be said back, or says back.
+    pub(crate) said_back: Option<Box<SaidBack>>,
 }
 
 /// What `align` skips.

@@ -134,9 +134,7 @@ fn a_stranger_at_the_door_does_not_end_the_game() {
 #[test]
 fn nobody_hosts_where_nobody_can_reach_them() {
     let anywhere = SocketAddr::from(([0, 0, 0, 0], 4242));
-    let refused = host(anywhere, seats(2), &mut |_| {})
-        .err()
-        .expect("refused");
+    let refused = host(anywhere, seats(2), &mut |_| {}).expect_err("refused");
     assert!(
         refused.to_string().contains("name the address"),
         "{refused}"
@@ -146,7 +144,7 @@ fn nobody_hosts_where_nobody_can_reach_them() {
 #[test]
 fn who_joins_where_nobody_waits_is_told() {
     let address = free();
-    let refused = join(address).err().expect("nobody is there");
+    let refused = join(address).expect_err("nobody is there");
     assert!(
         refused.to_string().contains(&address.to_string()),
         "{refused}"

@@ -7,16 +7,18 @@ use super::model::{Enum, RangeOf, Type};
 use super::vocabulary::{Place, WORDS, Word};
 use crate::facts::{Kind, Meaning, Role};
 use crate::report::Span;
+use crate::said_back::SaidBack;
 use crate::suggest::nearest;
 use crate::syntax::ast::{self, Annotation, ExprKind, Struct};
 
 /// What the annotations of a field say.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct FieldSays {
     pub meaning: Option<Meaning>,
     /// The place in the wire's properties.
     pub property: Option<u16>,
     pub is_value: bool,
+    pub said_back: SaidBack,
 }
 
 impl<'a> Checker<'a, '_> {
@@ -34,6 +36,10 @@ impl<'a> Checker<'a, '_> {
             self.claim_annotation(&mut taken, annotation);
             let found = match self.word(annotation, Place::Field) {
                 Some(Word::Meaning(found)) => found,
+                Some(word @ (Word::Gives | Word::Takes)) => {
+                    self.said_back(annotation, word, (field, field_type), &mut says.said_back);
+                    continue;
+                }
                 Some(word @ (Word::Property | Word::Value)) => {
                     if let Some(first) = of_object.or(meaning.map(|(_, span)| span)) {
                         self.report_second_meaning(annotation.span, first);

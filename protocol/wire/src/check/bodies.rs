@@ -184,6 +184,7 @@ impl<'a> Checker<'a, '_> {
             meaning,
             property,
             is_value,
+            said_back,
         } = self.field_annotations(declared, &field_type);
         let repeat_span = declared.repeat.as_ref().map(|repeat| repeat.span);
         body.fields.push(Field {
@@ -208,6 +209,7 @@ impl<'a> Checker<'a, '_> {
             meaning,
             property,
             is_value,
+            said_back,
             derived: None,
             read: false,
             measured: Vec::new(),

@@ -23,6 +23,7 @@ mod parameters;
 pub(crate) mod properties;
 mod protocols;
 mod rests;
+mod said_back;
 mod settings;
 mod state;
 mod state_steps;
@@ -119,6 +120,10 @@ struct Checker<'a, 'c> {
     rules: Vec<Rules>,
     /// Each with where it was first declared.
     properties: Vec<(Property, Span)>,
+    /// What fields give to be said back.
+    given: BTreeSet<&'a str>,
+    /// What fields say back, and where that stands.
+    taken: Vec<(&'a str, Span)>,
 }
 
 impl<'a, 'c> Checker<'a, 'c> {
@@ -165,6 +170,8 @@ impl<'a, 'c> Checker<'a, 'c> {
             kinds: Vec::new(),
             rules: Vec::new(),
             properties: Vec::new(),
+            given: BTreeSet::new(),
+            taken: Vec::new(),
         }
     }
 
@@ -191,6 +198,7 @@ impl<'a, 'c> Checker<'a, 'c> {
         }
         let tests = self.check_tests(&protocols);
         self.check_state_uses();
+        self.check_said_back();
         self.check_meanings(
             &mut protocols,
             &structs,

@@ -12,6 +12,7 @@ use crate::facts::{Kind, Meaning, Rules};
 use crate::layers::{HuffmanTable, Script, Transform};
 use crate::layout::{BitOrder, ByteOrder, Encoding, Order};
 use crate::property::Property;
+use crate::said_back::SaidBack;
 use crate::state::StateField;
 use crate::syntax::ast::{Arithmetic, Compare};
 use crate::values::codec::Codec;
@@ -169,6 +170,8 @@ pub(crate) struct Field {
     pub(crate) property: Option<u16>,
     /// It is the value of the property that its struct is a part of.
     pub(crate) is_value: bool,
+    /// What it gives to the other side to say back, and what it says back.
+    pub(crate) said_back: SaidBack,
     /// What it is worked out from.
     pub(crate) derived: Option<Derived>,
     /// Some expression reads it.

@@ -5,6 +5,7 @@ use super::bodies::Body;
 use super::expressions::{Scope, ValueType};
 use super::heads::HeadKind;
 use super::model::{Expression, Field, FieldId, Repeat, Type};
+use crate::said_back::SaidBack;
 use crate::syntax::ast::{self, Expr, Struct, TypeRef, Until};
 
 impl<'a> Checker<'a, '_> {
@@ -53,6 +54,7 @@ impl<'a> Checker<'a, '_> {
                 meaning: None,
                 property: None,
                 is_value: false,
+                said_back: SaidBack::default(),
                 derived: None,
                 read: false,
                 measured: Vec::new(),

@@ -22,6 +22,10 @@ pub(super) enum Word {
     Property,
     /// On a field of a struct that is a property: its value.
     Value,
+    /// On a field: `@gives(NAME)`, a value that the other side says back.
+    Gives,
+    /// On a field: `@takes(NAME)`, a value that is said back.
+    Takes,
 }
 
 /// Where an annotation may stand.
@@ -56,7 +60,7 @@ impl Place {
 /// All words, in the order in which the reference lists them. `@rules` is two words: on a field it
 /// says that the field chooses the rules, on a member which rules the member stands for; and so is
 /// `@ack`.
-pub(super) const WORDS: [(&str, Word); 53] = [
+pub(super) const WORDS: [(&str, Word); 55] = [
     ("sequence", Word::Meaning(Meaning::Sequence)),
     ("ack", Word::Meaning(Meaning::Ack)),
     ("ack_bits", Word::Meaning(Meaning::AckBits)),
@@ -104,6 +108,8 @@ pub(super) const WORDS: [(&str, Word); 53] = [
     ("base", Word::Meaning(Meaning::Base)),
     ("property", Word::Property),
     ("value", Word::Value),
+    ("gives", Word::Gives),
+    ("takes", Word::Takes),
     ("color", Word::Color),
     ("connect", Word::Role(Role::Connect)),
     ("disconnect", Word::Role(Role::Disconnect)),
@@ -124,7 +130,9 @@ pub(super) const WORDS: [(&str, Word); 53] = [
 impl Word {
     pub(super) fn place(self) -> Place {
         match self {
-            Word::Meaning(_) | Word::Property | Word::Value => Place::Field,
+            Word::Meaning(_) | Word::Property | Word::Value | Word::Gives | Word::Takes => {
+                Place::Field
+            }
             Word::Message | Word::Range(_) => Place::Struct,
             Word::Role(_) | Word::RulesOf | Word::Color => Place::Member,
         }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use serde_json::{Map, Value as Json};
 
 use super::blank::{blank_bytes, blank_raw, blank_text};
-use super::{hex, leaf_of};
+use super::{hex, leaf_of, raw_of_integer};
 use crate::encode::Instead;
 use crate::layout::{ByteOrder, Order};
 use crate::program::{FieldInfo, Rest, Shown};
@@ -61,6 +61,8 @@ fn field(tree: &Tree, node: TreeNode<'_>, blank: Blank<'_>) -> Json {
     {
         return match instead {
             Instead::Bytes(bytes) if info.shown == Shown::Bytes => hex(&bytes),
+            Instead::Number(number) => other_number(node, info.shown, number)
+                .unwrap_or_else(|| field(tree, node, &|_| None)),
             _ => blank_field(node, info.shown),
         };
     }
@@ -108,6 +110,16 @@ fn field(tree: &Tree, node: TreeNode<'_>, blank: Blank<'_>) -> Json {
             }
         }
     }
+}
+
+/// A number in place of the one that a field says, if it can say that.
+fn other_number(node: TreeNode<'_>, shown: Shown, number: u64) -> Option<Json> {
+    let raw = raw_of_integer(number.into(), shown).ok()?;
+    let bits = node.bits();
+    let bits = bits.end - bits.start;
+    let is_fixed = node.info()?.varint.is_none();
+    let fits = !is_fixed || bits >= 64 || raw >> bits == 0;
+    fits.then(|| leaf_of(raw, shown, node.dictionary()))
 }
 
 /// A field of the same kind and length that says nothing.

@@ -181,6 +181,7 @@ impl Lowering<'_> {
             rest: None,
             packed_key: None,
             of_property: OfProperty::default(),
+            said_back: None,
         })
     }
 

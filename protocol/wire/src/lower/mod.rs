@@ -26,6 +26,7 @@ use crate::limits::{DEPTH_MAX, OPERATIONS_MAX};
 use crate::operation::{Operand, Register};
 use crate::program::{Dictionary, EnumMember, EnumTable, FieldInfo, Plan, Program, Shown};
 use crate::property::OfProperty;
+use crate::said_back::SaidBack;
 
 use crate::values::codec::Codec;
 
@@ -196,6 +197,7 @@ impl Lowering<'_> {
             rest: None,
             packed_key: None,
             of_property: OfProperty::default(),
+            said_back: None,
         });
         if structure.recursive {
             self.call(id, root, None, Vec::new())?;
@@ -329,6 +331,8 @@ impl Lowering<'_> {
                 is_value: field.is_value,
                 is_plain: !whole_repeat && !matches!(field.field_type, Type::Struct(_)),
             },
+            said_back: (field.said_back != SaidBack::default())
+                .then(|| Box::new(field.said_back.clone())),
         })
     }
 }

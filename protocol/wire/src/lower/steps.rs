@@ -288,6 +288,7 @@ impl Lowering<'_> {
             rest: None,
             packed_key: None,
             of_property: OfProperty::default(),
+            said_back: None,
         });
         self.assembler.push(Operation::Align { bits, pad, field })
     }

@@ -129,6 +129,7 @@ impl Lowering<'_> {
                 rest: Some(Rest { key, is_inside }),
                 packed_key: None,
                 of_property: OfProperty::default(),
+                said_back: None,
             })
         };
         let rest = info("rest");

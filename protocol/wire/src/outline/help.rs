@@ -191,6 +191,8 @@ const WORDS: &[Row] = &[
     (OnField, "base", "@base", "The number of the snapshot that this one tells the differences from; where it is not there, from nothing."),
     (OnField, "property", "@property(KIND, \"UNIT\", TOLERANCE)", "A property of the object: its kind (number, position, angle, count, flag, name), its unit, and how far values of two nodes may differ; each may be left out."),
     (OnField, "value", "@value", "The value of the property that the struct around it is; without one, all fields of the struct are."),
+    (OnField, "gives", "@gives(NAME)", "A value that the other side says back where it has `@takes(NAME)`: a token, the number of a peer. Whoever plays a recording at a live endpoint says the live one."),
+    (OnField, "takes", "@takes(NAME)", "A value that the other side has said where it has `@gives(NAME)`."),
     (OnField, "fragment_id", "@fragment_id", "Which split message this is a part of."),
     (OnField, "fragment_index", "@fragment_index", "Which part of a split message this is, from 0."),
     (OnField, "fragment_count", "@fragment_count", "How many parts there are."),

@@ -92,6 +92,16 @@ impl<'t> TreeNode<'t> {
         self.info()?.annotation.as_deref()
     }
 
+    /// The name of the value that it gives to the other side to say back: `@gives(NAME)`.
+    pub fn gives(self) -> Option<&'t str> {
+        self.info()?.said_back.as_ref()?.gives.as_deref()
+    }
+
+    /// The name of the value of the other side that it says back: `@takes(NAME)`.
+    pub fn takes(self) -> Option<&'t str> {
+        self.info()?.said_back.as_ref()?.takes.as_deref()
+    }
+
     /// What the wire does not explain, or not without packets that are not there.
     pub fn is_rest(self) -> bool {
         let of_window = |info: &FieldInfo| info.rest.is_some();

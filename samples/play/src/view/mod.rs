@@ -105,7 +105,7 @@ impl Board {
             .show(ui, |ui| self.bar(ui, seen));
         Panel::bottom("keys")
             .frame(bar_frame())
-            .show(ui, |ui| keys::show(ui));
+            .show(ui, keys::show);
         Panel::right("links")
             .frame(
                 Frame::NONE

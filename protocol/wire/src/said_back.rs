@@ -1,0 +1,12 @@
+//! Values that one side says and the other says back: tokens, numbers of peers, times.
+
+use std::sync::Arc;
+
+/// What a field gives to the other side to say back, and what it says back.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct SaidBack {
+    /// `@gives(NAME)`
+    pub(crate) gives: Option<Arc<str>>,
+    /// `@takes(NAME)`
+    pub(crate) takes: Option<Arc<str>>,
+}

@@ -1,0 +1,190 @@
+//! `netreel replay --gdb EXPR`: the replay of a node under a debugger, stopped before an event. The
+//! replay's clock is the recorded one: nothing times out, however long somebody looks.
+
+use std::ffi::OsString;
+use std::io::{IsTerminal, Write};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+
+use netreel_reel::EventNumber;
+use serde_json::{Value as Json, json};
+
+use super::breaks::Condition;
+use crate::arguments::Replay;
+use crate::events::chosen;
+use crate::open;
+use crate::outcome::{Answer, Failure};
+
+/// What the replay calls before each event (`replay/src/before.rs`).
+const FUNCTION: &str = "netreel_before_event";
+
+/// The register with its first argument: it needs no debug information.
+const NUMBER: &str = if cfg!(target_arch = "aarch64") {
+    "$x0"
+} else {
+    "$rdi"
+};
+
+/// A node's replay, and where it is to stop.
+struct Stop {
+    node: String,
+    event: EventNumber,
+    /// What follows the program's name.
+    arguments: Vec<String>,
+    is_plugin: bool,
+}
+
+pub fn run(arguments: &Replay, expression: &str, out: &mut dyn Write) -> Result<Answer, Failure> {
+    let story = open::story(&arguments.read.source)?;
+    let reels = story.session.session_reels();
+    let which = chosen(&reels, arguments.node.as_deref())?;
+    let mut stops = Vec::new();
+    let mut without = Vec::new();
+    for reel in which {
+        let condition = Condition::parse(expression, &story, reel);
+        let condition = match condition {
+            Ok(condition) => condition,
+            // A finding has evidence at some nodes and not at others.
+            Err(why) if arguments.node.is_none() => {
+                without.push(why);
+                continue;
+            }
+            Err(why) => return Err(Failure::new(format!("--gdb {expression}: {why}"))),
+        };
+        let mut first = None;
+        reel.reel.for_each(|record| {
+            if first.is_none() && condition.is_met(reel, record) {
+                first = Some(record.number);
+            }
+        });
+        match first {
+            Some(event) => stops.push(Stop {
+                node: reel.name.clone(),
+                event,
+                arguments: again(arguments, &reel.name),
+                is_plugin: arguments.together.layer.is_some(),
+            }),
+            None => without.push(format!("nothing in the reel of {} fits", reel.name)),
+        }
+    }
+    if stops.is_empty() {
+        return Err(Failure::new(format!(
+            "--gdb {expression}: {}",
+            without.join("; ")
+        )));
+    }
+    let program = std::env::current_exe()
+        .map_err(|error| Failure::new(format!("cannot find the program itself: {error}")))?;
+    let program = program.display().to_string();
+    if let Some(file) = &arguments.gdb.vscode {
+        write_launch(file, &program, &stops)?;
+        writeln!(out, "{}", file.display())?;
+        return Ok(Answer::Clean);
+    }
+    let is_seen = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+    if let ([stop], true) = (stops.as_slice(), is_seen) {
+        let error = Command::new("gdb").args(stop.of_gdb(&program)).exec();
+        return Err(Failure::new(format!("gdb cannot be started: {error}")));
+    }
+    for why in without {
+        anstream::eprintln!("netreel: {why}");
+    }
+    for stop in &stops {
+        let words = stop.of_gdb(&program);
+        let words = words.iter().map(|word| quoted(&word.to_string_lossy()));
+        writeln!(out, "gdb {}", words.collect::<Vec<_>>().join(" "))?;
+    }
+    Ok(Answer::Clean)
+}
+
+/// The same command for one node, without the debugger.
+fn again(arguments: &Replay, node: &str) -> Vec<String> {
+    let text = |path: &Path| path.display().to_string();
+    let source = &arguments.read.source;
+    let mut words = vec!["replay".to_owned()];
+    words.extend(source.paths.iter().map(|path| text(path)));
+    words.extend(["--node".to_owned(), node.to_owned()]);
+    let options = [
+        ("--layer", &arguments.together.layer),
+        ("--wire", &source.wire),
+        ("--keys", &source.keys),
+    ];
+    for (option, value) in options {
+        if let Some(value) = value {
+            words.extend([option.to_owned(), text(value)]);
+        }
+    }
+    for (option, values) in [("--tune", &arguments.tune), ("--set", &arguments.set)] {
+        for value in values {
+            words.extend([option.to_owned(), value.clone()]);
+        }
+    }
+    words
+}
+
+impl Stop {
+    /// What gdb is told, each a command of it.
+    fn commands(&self) -> Vec<String> {
+        let mut commands = Vec::new();
+        if self.is_plugin {
+            // The plugin runs in a process of its own.
+            commands.push("set follow-fork-mode child".to_owned());
+        }
+        commands.push(format!("break *{FUNCTION} if {NUMBER} == {}", self.event.0));
+        commands
+    }
+
+    fn of_gdb(&self, program: &str) -> Vec<OsString> {
+        let mut words = vec!["-q".to_owned()];
+        for command in self.commands() {
+            words.extend(["-ex".to_owned(), command]);
+        }
+        words.extend(["-ex".to_owned(), "run".to_owned()]);
+        words.extend(["--args".to_owned(), program.to_owned()]);
+        words.extend(self.arguments.iter().cloned());
+        words.into_iter().map(OsString::from).collect()
+    }
+
+    /// A configuration of Microsoft's C/C++ extension.
+    fn of_vscode(&self, program: &str) -> Json {
+        let commands = self.commands().into_iter();
+        let commands = commands.map(|text| json!({ "text": text }));
+        json!({
+            "name": self.title(),
+            "type": "cppdbg",
+            "request": "launch",
+            "MIMode": "gdb",
+            "program": program,
+            "args": self.arguments,
+            "cwd": std::env::current_dir().unwrap_or_default().display().to_string(),
+            "setupCommands": commands.collect::<Vec<_>>(),
+        })
+    }
+
+    fn title(&self) -> String {
+        format!("{} before event {}", self.node, self.event.0)
+    }
+}
+
+fn write_launch(file: &Path, program: &str, stops: &[Stop]) -> Result<(), Failure> {
+    let configurations: Vec<Json> = stops.iter().map(|stop| stop.of_vscode(program)).collect();
+    let names: Vec<String> = stops.iter().map(Stop::title).collect();
+    let launch = json!({
+        "version": "0.2.0",
+        "configurations": configurations,
+        "compounds": [{ "name": "all nodes", "configurations": names, "stopAll": true }],
+    });
+    let text = serde_json::to_string_pretty(&launch).map_err(Failure::new)?;
+    std::fs::write(file, text + "\n")
+        .map_err(|error| Failure::new(format!("{}: {error}", file.display())))
+}
+
+/// As a shell takes it.
+fn quoted(word: &str) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./=:,".contains(letter);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
+}
