@@ -4,7 +4,7 @@ mod support;
 
 use support::netreel;
 
-const COMMANDS: [&str; 21] = [
+const COMMANDS: [&str; 22] = [
     "",
     "demo",
     "record",
@@ -16,6 +16,7 @@ const COMMANDS: [&str; 21] = [
     "objects",
     "state",
     "check",
+    "diff",
     "stats",
     "why",
     "export",
