@@ -28,7 +28,7 @@ pub struct Story {
     /// without them.
     pub unread: Vec<String>,
     /// The reels that were opened.
-    #[cfg_attr(not(feature = "parquet"), expect(dead_code))]
+    #[cfg_attr(not(feature = "parquet"), allow(dead_code))]
     pub files: Vec<String>,
 }
 

@@ -57,6 +57,7 @@ def spark():
     builder = pyspark.sql.SparkSession.builder.master("local[1]")
     for key, value in {
         "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": "1",
         "spark.driver.host": "127.0.0.1",

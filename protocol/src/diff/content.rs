@@ -179,7 +179,7 @@ impl Owners {
     fn new<'a>(messages: impl Iterator<Item = &'a MessageFacts>) -> Owners {
         let begins = messages.enumerate().map(|(place, facts)| {
             let bits = &facts.bits;
-            (facts.stream.0.into(), bits.start, bits.end, place)
+            (facts.stream.0, bits.start, bits.end, place)
         });
         let mut begins: Vec<_> = begins.collect();
         begins.sort_unstable();
@@ -188,7 +188,7 @@ impl Owners {
 
     /// The innermost message that a field is in.
     fn of(&self, node: TreeNode<'_>) -> Option<usize> {
-        let (bits, stream) = (node.bits(), node.stream().0.into());
+        let (bits, stream) = (node.bits(), node.stream().0);
         let after = |&(of, start, ..): &(u16, u32, u32, usize)| (of, start) <= (stream, bits.start);
         let after = self.begins.partition_point(after);
         let before = self.begins.get(..after)?.iter().rev().take(NESTED_MAX);
