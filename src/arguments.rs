@@ -1,5 +1,6 @@
 //! What can be asked on the command line.
 
+mod diff;
 mod events;
 mod gdb;
 mod onto;
@@ -12,6 +13,7 @@ mod together;
 mod why;
 mod wire;
 
+pub use diff::Diff;
 pub use events::Events;
 pub use gdb::Gdb;
 pub use onto::Onto;
@@ -83,7 +85,10 @@ pub enum Command {
     Stats(Stats),
     /// What led to a packet's fate, a finding, or what a node believed: back along its causes.
     Why(Why),
-    /// Writes a session for other tools: a capture for Wireshark, or its packets as rows.
+    /// What differs between two sessions, by what it means. Exits 1 where something does.
+    Diff(Diff),
+    /// Writes a session for other tools: a capture for Wireshark, its packets as rows, or all of it
+    /// as a part of a dataset for DuckDB and Spark.
     Export(Export),
     /// Feeds a reel back into the engine and compares every send. Exits 1 at a divergence.
     Replay(Replay),
@@ -217,6 +222,10 @@ pub struct Source {
     /// Decode with this wire instead of the one inside the reels.
     #[arg(long, value_name = "FILE")]
     pub wire: Option<PathBuf>,
+    /// Judge by the numbers in this file; without it `bounds.toml` beside what is read, where there is
+    /// one (docs/check.md).
+    #[arg(long, value_name = "FILE")]
+    pub bounds: Option<PathBuf>,
     /// Read the reels, and neither use nor keep an index beside them (docs/large-sessions.md).
     #[arg(long)]
     pub no_index: bool,
@@ -342,12 +351,15 @@ impl FailOn {
 pub struct Export {
     #[command(flatten)]
     pub source: Source,
-    /// What is written: a capture, or a packet a line.
+    /// What is written: a capture, a packet a line, or a part of a dataset.
     #[arg(long, value_name = "FORMAT", value_enum)]
     pub format: ExportFormat,
-    /// The file to write; without it the standard output.
+    /// The file to write; without it the standard output. parquet: the folder of the dataset.
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
+    /// parquet: each folder below that holds reels is a session of its own.
+    #[arg(long)]
+    pub each: bool,
     /// Only what fits (docs/filter.md).
     #[arg(long, value_name = "EXPR")]
     pub filter: Option<String>,
@@ -377,6 +389,8 @@ pub enum ExportFormat {
     Json,
     /// Comma-separated values, with a line of names.
     Csv,
+    /// A folder of Parquet files, to which every session adds its own (docs/fleet.md).
+    Parquet,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -3,6 +3,7 @@
 mod each;
 mod follow;
 
+use std::collections::BTreeSet;
 use std::io::Write;
 
 use netreel_protocol::export;
@@ -34,6 +35,7 @@ pub fn run(arguments: &Check, out: &mut dyn Write) -> Result<Answer, Failure> {
         json(&export::check(&session, &history, &judgement), out)?;
     } else {
         report(&session, &history, out)?;
+        pages(&history.findings, out)?;
         verdict(&judgement, out)?;
     }
     Ok(answer(arguments, &judgement))
@@ -94,6 +96,17 @@ pub fn report(session: &Session, history: &History, out: &mut dyn Write) -> Resu
         one(session, finding, Some(history.finding_number(place)), out)?;
     }
     counts(&history.findings, out)
+}
+
+/// Names the pages that say what the findings mean.
+fn pages(findings: &[Finding], out: &mut dyn Write) -> Result<(), Failure> {
+    let rules: BTreeSet<&str> = findings.iter().map(|finding| finding.rule).collect();
+    if rules.is_empty() {
+        return Ok(());
+    }
+    let pages: Vec<String> = rules.iter().map(|rule| format!("{rule}.md")).collect();
+    writeln!(out, "what they mean (docs/findings): {}", pages.join(", "))?;
+    Ok(())
 }
 
 /// Prints a finding for people, with its number where all findings are known.

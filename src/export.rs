@@ -1,4 +1,7 @@
-//! `netreel export`: a session for Wireshark, or as rows.
+//! `netreel export`: a session for Wireshark, as rows, or as a part of a dataset.
+
+#[cfg(feature = "parquet")]
+mod dataset;
 
 use std::fs::File;
 use std::io::{BufWriter, IsTerminal, Write};
@@ -14,6 +17,14 @@ use crate::packets::json;
 use crate::text;
 
 pub fn run(arguments: &Export, out: &mut dyn Write) -> Result<Answer, Failure> {
+    if arguments.format == ExportFormat::Parquet {
+        return dataset(arguments, out);
+    }
+    if arguments.each {
+        return Err(Failure::new(
+            "--each is for --format parquet alone: the other formats hold one session",
+        ));
+    }
     let binary = arguments.format == ExportFormat::Pcapng;
     if binary && arguments.out.is_none() && std::io::stdout().is_terminal() {
         return Err(Failure::new(
@@ -54,6 +65,19 @@ pub fn run(arguments: &Export, out: &mut dyn Write) -> Result<Answer, Failure> {
     };
     writeln!(out, "{what} in {}", path.display())?;
     story.answered(out)
+}
+
+#[cfg(feature = "parquet")]
+fn dataset(arguments: &Export, out: &mut dyn Write) -> Result<Answer, Failure> {
+    dataset::run(arguments, out)
+}
+
+#[cfg(not(feature = "parquet"))]
+fn dataset(_: &Export, _: &mut dyn Write) -> Result<Answer, Failure> {
+    Err(Failure::new(
+        "this netreel was built without Parquet: build it with `--features parquet`, or install it \
+         as README.md says",
+    ))
 }
 
 /// Refuses to write over what is read.

@@ -157,6 +157,7 @@ pub fn window(model: Model, view: View, folder: &Path) -> Result<(), Failure> {
         paths: vec![folder.to_owned()],
         keys: None,
         wire: None,
+        bounds: None,
         no_index: true,
     };
     let opener = Opener::new(source, String::new());

@@ -8,6 +8,8 @@ mod arguments;
 mod boxes;
 mod check;
 mod demo;
+mod diff;
+mod each;
 mod events;
 mod export;
 mod follow;
@@ -23,6 +25,7 @@ mod open;
 mod outcome;
 mod packets;
 mod play;
+mod progress;
 mod record;
 mod redact;
 mod replay;
@@ -61,7 +64,7 @@ fn main() -> ExitCode {
         // Whoever reads the pipe has seen enough. An exit code that is an answer is not made up.
         Err(Failure::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => {
             match arguments.command {
-                Command::Check(_) | Command::Replay(_) => ExitCode::from(2),
+                Command::Check(_) | Command::Replay(_) | Command::Diff(_) => ExitCode::from(2),
                 _ => ExitCode::SUCCESS,
             }
         }
@@ -91,6 +94,7 @@ fn run(command: &Command, out: &mut dyn Write) -> Result<Answer, Failure> {
         Command::Check(arguments) => check::run(arguments, out),
         Command::Stats(arguments) => stats::run(arguments, out),
         Command::Why(arguments) => why::run(arguments, out),
+        Command::Diff(arguments) => diff::run(arguments, out),
         Command::Export(arguments) => export::run(arguments, out),
         Command::Replay(arguments) => replay::run(arguments, out),
         Command::Redact(arguments) => redact::run(arguments, out),

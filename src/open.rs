@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use netreel_capture::OpenedSession;
 use netreel_protocol::history::History;
+use netreel_protocol::history::bounds::Bounds;
 use netreel_protocol::query::Query;
 use netreel_protocol::session::{ReelInput, Session, SessionError, SessionTime};
 use netreel_reel::{CutWhy, Ending};
@@ -15,6 +16,7 @@ use netreel_wire::{CompileError, Keys, Wire};
 use crate::arguments::Source;
 use crate::index::Index;
 use crate::outcome::{Answer, Failure};
+use crate::progress::Progress;
 use crate::text;
 
 /// A session and what followed from its packets.
@@ -22,16 +24,26 @@ pub struct Story {
     pub session: Arc<Session>,
     history: OnceLock<History>,
     index: Option<Index>,
+    /// Whether somebody waits for this one alone, and is told what is being done.
+    tells: bool,
     /// Reels that could not be opened, a sentence each: whatever is said of the session is said
     /// without them.
     pub unread: Vec<String>,
+    /// The reels that were opened.
+    #[cfg_attr(not(feature = "parquet"), allow(dead_code))]
+    pub files: Vec<String>,
 }
 
 impl Story {
     /// What followed from the packets. It is worked out when it is first asked for: many questions
     /// need nothing of it.
     pub fn history(&self) -> &History {
-        self.history.get_or_init(|| History::build(&self.session))
+        self.history.get_or_init(|| {
+            let _progress = self
+                .tells
+                .then(|| Progress::new("working out what followed from the packets"));
+            History::build(&self.session)
+        })
     }
 
     /// Whether asking for the history takes no time worth speaking of.
@@ -92,7 +104,15 @@ const WIRE_BYTES_MAX: u64 = 1 << 20;
 /// Opens what `source` names. What is missing is said on the error output.
 pub fn story(source: &Source) -> Result<Story, Failure> {
     let wire = source.wire.as_deref().map(wire).transpose()?;
-    let story = in_silence(source, &source.paths, wire, Session::build_with_keys)?;
+    let paths: Vec<String> = source
+        .paths
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
+    let progress = Progress::new(format!("reading {}", paths.join(" ")));
+    let mut story = in_silence(source, &source.paths, wire, Session::build_with_keys)?;
+    drop(progress);
+    story.tells = true;
     story.warn();
     Ok(story)
 }
@@ -105,6 +125,7 @@ pub fn in_silence(
     build: impl FnOnce(Vec<ReelInput>, Option<Arc<Wire>>, Keys) -> Result<Session, SessionError>,
 ) -> Result<Story, Failure> {
     let keys = keys(source.keys.as_deref(), paths)?;
+    let bounds = bounds(source.bounds.as_deref(), paths)?;
     let reels = reels(paths)?;
     // What was read with keys is not for whoever finds the index.
     let mut index = match source.no_index || keys != Keys::default() {
@@ -118,12 +139,47 @@ pub fn in_silence(
         kept.map_or_else(|| build(inputs, wire, keys), Ok)
     })?;
     story.index = index;
+    if let Some(session) = Arc::get_mut(&mut story.session) {
+        session.bounds = bounds;
+    }
     Ok(story)
 }
 
 /// The key log that is named, or the one that lies beside what is read: `keys.log`.
 pub fn keys(named: Option<&Path>, beside: &[impl AsRef<Path>]) -> Result<Keys, Failure> {
     let mut keys = Keys::default();
+    for path in named_or_beside(named, beside, "keys.log") {
+        let failed = |why: String| Failure::new(format!("{}: {why}", path.display()));
+        let text = wire_text(&path).map_err(failed)?;
+        keys.extend(Keys::parse(&text).map_err(|error| failed(error.to_string()))?);
+    }
+    Ok(keys)
+}
+
+/// The bounds of rules in the file that is named, or in the one that lies beside what is read:
+/// `bounds.toml`.
+pub fn bounds(named: Option<&Path>, beside: &[impl AsRef<Path>]) -> Result<Bounds, Failure> {
+    let mut all: Vec<(PathBuf, Bounds)> = Vec::new();
+    for path in named_or_beside(named, beside, "bounds.toml") {
+        let failed = |why: String| Failure::new(format!("{}: {why}", path.display()));
+        let text = wire_text(&path).map_err(failed)?;
+        let bounds = Bounds::parse(&text).map_err(|error| failed(error.to_string()))?;
+        if let Some((first, other)) = all.first()
+            && *other != bounds
+        {
+            return Err(Failure::new(format!(
+                "{} and {} say different bounds: name one with --bounds FILE",
+                first.display(),
+                path.display()
+            )));
+        }
+        all.push((path, bounds));
+    }
+    Ok(all.pop().map(|(_, bounds)| bounds).unwrap_or_default())
+}
+
+/// The file that is named, or those of that name that lie beside what is read.
+fn named_or_beside(named: Option<&Path>, beside: &[impl AsRef<Path>], name: &str) -> Vec<PathBuf> {
     let found = beside.iter().map(|path| {
         let path = path.as_ref();
         let folder = if path.is_dir() {
@@ -131,18 +187,12 @@ pub fn keys(named: Option<&Path>, beside: &[impl AsRef<Path>]) -> Result<Keys, F
         } else {
             path.parent()
         };
-        folder.unwrap_or(path).join("keys.log")
+        folder.unwrap_or(path).join(name)
     });
-    let found: Vec<PathBuf> = match named {
+    match named {
         Some(named) => vec![named.to_owned()],
         None => found.filter(|path| path.is_file()).collect(),
-    };
-    for path in found {
-        let failed = |why: String| Failure::new(format!("{}: {why}", path.display()));
-        let text = wire_text(&path).map_err(failed)?;
-        keys.extend(Keys::parse(&text).map_err(|error| failed(error.to_string()))?);
     }
-    Ok(keys)
 }
 
 /// Makes a story of reels. What is missing is said on the error output.
@@ -182,6 +232,7 @@ fn put_together(
         Some(format!("{}.ring: {problem}", input.name))
     });
     let rings = rings.collect::<Vec<_>>();
+    let files = inputs.iter().map(|input| input.name.clone()).collect();
     let mut session = build(inputs).map_err(Failure::new)?;
     session.warn(rings);
     session.warn(left_out);
@@ -190,7 +241,9 @@ fn put_together(
         session: Arc::new(session),
         history: OnceLock::new(),
         index: None,
+        tells: false,
         unread,
+        files,
     })
 }
 

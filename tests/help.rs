@@ -17,6 +17,7 @@ const COMMANDS: [&str; 22] = [
     "objects",
     "state",
     "check",
+    "diff",
     "stats",
     "why",
     "export",

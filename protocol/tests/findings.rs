@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use netreel_protocol::history::bounds::Bounds;
 use netreel_protocol::history::{Effect, Finding, History, Level};
 use netreel_protocol::session::{ReelInput, Session};
 use netreel_reel::{
@@ -381,4 +382,49 @@ fn who_is_not_told_of_destroy_differs_at_rest() {
     assert_eq!(rules(HOST_MODE, &late), [""; 0]);
     let told = say(0, 2, 50, Some(70), (DESTROY, 0, 0));
     assert_eq!(rules(HOST_MODE, &destroyed_for_b(50, Some(told))), [""; 0]);
+}
+
+/// The findings of a rule in a story that is judged by these bounds.
+fn by_bounds(bounds: &str, rule: &str, story: &[Sent]) -> Vec<Finding> {
+    let (mut session, _) = play(HOST_MODE, story);
+    session.bounds = Bounds::parse(bounds).unwrap_or_else(|error| panic!("{error}"));
+    let mut findings = History::build(&session).findings;
+    findings.retain(|finding| finding.rule == rule);
+    findings
+}
+
+#[test]
+fn a_wait_for_the_message_before_is_found_beyond_the_bound_and_not_at_it() {
+    let story = [
+        say(0, 1, 100, Some(5_000), (CREATE, 0, 0)),
+        say(0, 1, 200, Some(300), (UPDATE, 0, 0)),
+    ];
+    let found = |bound: &str| {
+        let bounds = format!("[head-of-line-wait]\nlongest = \"{bound}\"");
+        by_bounds(&bounds, "head-of-line-wait", &story)
+    };
+    let beyond = found("4699ns");
+    let [finding] = &beyond[..] else {
+        panic!("{beyond:?}")
+    };
+    assert_eq!(finding.level, Level::Warning);
+    assert!(
+        finding.sentence.contains("waited for 4.7 µs at B"),
+        "{}",
+        finding.sentence
+    );
+    let times: Vec<i64> = finding.evidence.iter().map(|it| it.time.0).collect();
+    assert_eq!(times, [300, 5_000]);
+    assert_eq!(found("4700ns"), []);
+    assert_eq!(by_bounds("", "head-of-line-wait", &story), []);
+}
+
+#[test]
+fn what_comes_in_order_waits_for_nothing_however_late() {
+    let story = [
+        say(0, 1, 100, Some(9_000), (CREATE, 0, 0)),
+        say(0, 1, 200, Some(9_100), (UPDATE, 0, 0)),
+    ];
+    let bounds = "[head-of-line-wait]\nlongest = \"0ns\"";
+    assert_eq!(by_bounds(bounds, "head-of-line-wait", &story), []);
 }

@@ -49,6 +49,14 @@ type Seen = [Option<(Option<u8>, Option<u8>)>; 2];
 /// Packets of a server, 10 ms apart, each with what it holds and whether it arrives; what the client
 /// believes 1 ms after each was received.
 fn check(packets: &[(u8, &[&[u8]], bool)], expected: &[Seen]) {
+    check_with_hole(packets, None, expected);
+}
+
+/// What stands for a value of which nobody can say what it is.
+const UNKNOWN: u8 = 255;
+
+/// The same where events are missing in the client's reel before its receipt of so many packets.
+fn check_with_hole(packets: &[(u8, &[&[u8]], bool)], hole: Option<usize>, expected: &[Seen]) {
     let server: Endpoint = ([127, 0, 0, 1], 1).into();
     let client: Endpoint = ([127, 0, 0, 1], 2).into();
     let mut events: [Vec<(u64, bool, Vec<u8>)>; 2] = Default::default();
@@ -94,7 +102,12 @@ fn check(packets: &[(u8, &[&[u8]], bool)], expected: &[Seen]) {
         };
         let socket = SocketId(0);
         write(0, Event::SocketOpened { socket, local });
-        for (ms, sent, payload) in &events {
+        for (at, (ms, sent, payload)) in events.iter().enumerate() {
+            if place == 1 && hole == Some(at) {
+                // The last that the reel holds before it.
+                write(*ms - 5, Event::PollEmpty { socket });
+                write(*ms, Event::Dropped { count: 5 });
+            }
             match sent {
                 true => write(
                     *ms,
@@ -136,7 +149,7 @@ fn check(packets: &[(u8, &[&[u8]], bool)], expected: &[Seen]) {
                     _ => panic!("{parts:?}"),
                 },
                 Known::Nothing => None,
-                Known::Unknown => panic!("unknown"),
+                Known::Unknown => Some(UNKNOWN),
             }
         };
         let seen = [1, 2].map(|object| {
@@ -194,5 +207,31 @@ fn one_whose_base_never_came_and_one_that_is_older_change_nothing() {
             (4, older, true),
         ],
         &[seen, seen, seen, seen],
+    );
+}
+
+#[test]
+fn behind_a_hole_nothing_is_known_until_the_next_snapshot_says_it() {
+    let unknown = Some((Some(UNKNOWN), Some(UNKNOWN)));
+    let whole = [Some((Some(7), Some(8))), Some((Some(9), Some(10)))];
+    let (one, other) = ([1, 1, 1, 7, 1, 8], [1, 2, 1, 9, 1, 10]);
+    let packets: [(u8, &[&[u8]], bool); 4] = [
+        (1, &[&FULL, &one, &other], true),
+        // Its base never came: what was so before the hole is not so any more for sure.
+        (3, &[&after(1)], true),
+        // Object 2 has gone, in the hole or with this.
+        (4, &[&FULL, &one], true),
+        // And from there it goes on.
+        (5, &[&after(1)], true),
+    ];
+    check_with_hole(
+        &packets,
+        Some(1),
+        &[
+            whole,
+            [unknown, unknown],
+            [whole[0], None],
+            [whole[0], None],
+        ],
     );
 }

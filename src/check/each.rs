@@ -4,8 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::Arc;
 
 use netreel_protocol::export;
 use netreel_protocol::history::Level;
@@ -15,9 +14,9 @@ use netreel_wire::Wire;
 use serde_json::json;
 
 use crate::arguments::Check;
-use crate::open;
 use crate::outcome::{Answer, Failure};
 use crate::text;
+use crate::{each, open};
 
 /// A rule and how bad what it found is.
 type Rule = (Reverse<Level>, &'static str);
@@ -36,91 +35,27 @@ struct Checked {
 
 pub fn run(arguments: &Check, out: &mut dyn Write) -> Result<Answer, Failure> {
     let source = &arguments.filtered.read.source;
-    let mut folders = Vec::new();
-    for path in &source.paths {
-        find(path, &mut folders)?;
-    }
-    folders.sort();
-    folders.dedup();
-    if folders.is_empty() {
-        let paths: Vec<String> = source
-            .paths
-            .iter()
-            .map(|it| it.display().to_string())
-            .collect();
-        let paths = paths.join(", ");
-        return Err(Failure::new(format!(
-            "{paths}: no folder in it holds a .reel file"
-        )));
-    }
+    let folders = each::folders(&source.paths)?;
     let wire = source.wire.as_deref().map(open::wire).transpose()?;
-    let processors = std::thread::available_parallelism().map_or(1, usize::from);
-    let threads = processors.min(folders.len());
-    let next = AtomicUsize::new(0);
     let mut total = Total::default();
-    std::thread::scope(|scope| {
-        let (done, results) = mpsc::sync_channel(threads);
-        for _ in 0..threads {
-            let (done, next, folders, wire) = (done.clone(), &next, &folders, &wire);
-            scope.spawn(move || {
-                loop {
-                    let place = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(folder) = folders.get(place) else {
-                        return;
-                    };
-                    let checked = one(arguments, folder, wire.clone(), processors / threads);
-                    if done.send((place, checked)).is_err() {
-                        return;
-                    }
-                }
-            });
-        }
-        drop(done);
-        // Each waits for those before it, so that the lines are in the order of the folders.
-        let mut waiting = BTreeMap::new();
-        let mut places = 0..folders.len();
-        let mut place = places.next();
-        for (at, checked) in results {
-            waiting.insert(at, checked);
-            while let Some((folder, checked)) =
-                place.and_then(|at| Some((folders.get(at)?, waiting.remove(&at)?)))
-            {
-                let checked = checked?;
-                match arguments.filtered.read.json {
-                    true => crate::packets::json(&checked.json, out)?,
-                    false => line(folder, &checked, out)?,
-                }
-                out.flush()?;
-                total.add(folder, checked);
-                place = places.next();
+    each::each(
+        &folders,
+        |folder, processors| one(arguments, folder, wire.clone(), processors),
+        |folder, checked| {
+            match arguments.filtered.read.json {
+                true => crate::packets::json(&checked.json, out)?,
+                false => line(folder, &checked, out)?,
             }
-        }
-        Ok::<(), Failure>(())
-    })?;
+            out.flush()?;
+            total.add(folder, checked);
+            Ok(())
+        },
+    )?;
     match arguments.filtered.read.json {
         true => crate::packets::json(&total.json(), out)?,
         false => total.print(out)?,
     }
     Ok(total.answer())
-}
-
-/// Adds the folders that hold reels, in the order of their names. Links to folders are not followed.
-fn find(path: &Path, folders: &mut Vec<PathBuf>) -> Result<(), Failure> {
-    let failed = |error: std::io::Error| Failure::new(format!("{}: {error}", path.display()));
-    let mut inside = Vec::new();
-    let mut holds_reels = false;
-    for entry in std::fs::read_dir(path).map_err(failed)? {
-        let entry = entry.map_err(failed)?;
-        match entry.file_type().map_err(failed)?.is_dir() {
-            true => inside.push(entry.path()),
-            false => holds_reels |= entry.path().extension().is_some_and(|it| it == "reel"),
-        }
-    }
-    if holds_reels {
-        folders.push(path.to_owned());
-    }
-    inside.sort();
-    inside.iter().try_for_each(|inside| find(inside, folders))
 }
 
 /// Checks one session with so many processors.

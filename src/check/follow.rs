@@ -24,6 +24,8 @@ pub fn run(arguments: &Check, out: &mut dyn Write) -> Result<Answer, Failure> {
     let keys = open::keys(source.keys.as_deref(), &source.paths)?;
     let wire = source.wire.as_deref().map(open::wire).transpose()?;
     let mut watch = Watch::new(source.paths.clone(), wire, keys);
+    let bounds = open::bounds(source.bounds.as_deref(), &source.paths)?;
+    watch.growing().judge_by(bounds);
     let mut certain = Certain::default();
     let mut pace = Pace::new(PAUSE);
     let as_json = arguments.filtered.read.json;

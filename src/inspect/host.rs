@@ -220,6 +220,8 @@ fn followed(source: &Source, told: &Told) -> Result<(), Failure> {
     let keys = open::keys(source.keys.as_deref(), &source.paths)?;
     let wire = source.wire.as_deref().map(open::wire).transpose()?;
     let mut watch = Watch::new(source.paths.clone(), wire, keys);
+    let bounds = open::bounds(source.bounds.as_deref(), &source.paths)?;
+    watch.growing().judge_by(bounds);
     let mut pace = Pace::new(PAUSE);
     told.working(format!("waiting for {}", titled(&source.paths)));
     let mut is_new = false;
@@ -288,6 +290,7 @@ mod tests {
             paths: vec![path],
             keys: None,
             wire: None,
+            bounds: None,
             no_index: true,
         }
     }

@@ -1,8 +1,8 @@
 //! What became of a session that was played on, beside what it was.
 
-use std::collections::BTreeMap;
 use std::io::Write;
 
+use netreel_protocol::diff::{Findings, Same, finding_key};
 use netreel_protocol::export;
 use netreel_protocol::history::{Finding, Level};
 use netreel_protocol::session::{Session, SessionTime};
@@ -26,16 +26,9 @@ pub struct Before {
     packets: usize,
 }
 
-/// A finding without what differs from play to play: times and numbers of packets.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Key {
-    rule: &'static str,
-    node: String,
-    object: Option<u64>,
-}
-
+#[derive(Clone)]
 struct Told {
-    key: Key,
+    key: Same,
     level: Level,
     sentence: String,
     json: Value,
@@ -70,11 +63,7 @@ impl Before {
 impl Told {
     fn new(session: &Session, finding: &Finding) -> Told {
         Told {
-            key: Key {
-                rule: finding.rule,
-                node: text::node(session, finding.node).to_owned(),
-                object: finding.object,
-            },
+            key: finding_key(session, finding),
             level: finding.level,
             sentence: finding.sentence.clone(),
             json: json!(export::finding(session, finding)),
@@ -89,30 +78,26 @@ impl<'a> Compared<'a> {
         after: &'a Story,
         judgement: &'a Judgement,
     ) -> Compared<'a> {
-        let mut were: BTreeMap<&Key, Vec<&Told>> = BTreeMap::new();
-        for told in before.findings.iter().rev() {
-            were.entry(&told.key).or_default().push(told);
-        }
-        let (mut new, mut stayed) = (Vec::new(), Vec::new());
-        for finding in &after.history().findings {
-            let told = Told::new(&after.session, finding);
-            match were.get_mut(&told.key).and_then(Vec::pop) {
-                Some(was) => stayed.push((told, was.level)),
-                None => new.push(told),
-            }
-        }
-        let mut gone: Vec<&Told> = were.into_values().flatten().collect();
-        gone.sort_by_key(|told| {
-            before
-                .findings
-                .iter()
-                .position(|it| std::ptr::eq(it, *told))
+        let findings = after.history().findings.iter();
+        let now: Vec<Told> = findings.map(|it| Told::new(&after.session, it)).collect();
+        let keys = |all: &[Told]| {
+            let keys = all.iter().map(|told| (told.key.clone(), told.level));
+            keys.collect::<Vec<_>>()
+        };
+        let findings = Findings::of(&keys(&before.findings), &keys(&now));
+        let [gone, new] = findings.only;
+        let gone = gone.into_iter().map(|place| &before.findings[place]);
+        let new = new.into_iter().map(|place| now[place].clone()).collect();
+        let stayed = findings.both.into_iter().map(|[was, is]| {
+            let level = before.findings[was].level;
+            (now[is].clone(), level)
         });
+        let stayed = stayed.collect();
         let is_played = |told: &&Told| {
             let mut nodes = on.played.nodes.iter();
             nodes.any(|node| node.played && node.name == told.key.node)
         };
-        let (gone, not_played) = gone.into_iter().partition(is_played);
+        let (gone, not_played) = gone.partition(is_played);
         Compared {
             on,
             before,

@@ -7,6 +7,7 @@
 
 mod check;
 mod csv;
+mod diff;
 mod events;
 mod info;
 mod objects;
@@ -19,15 +20,19 @@ mod why;
 
 pub use check::{Check, Conclusion, Counts, EvidenceJson, FindingJson, check, conclusion, finding};
 pub use csv::{CSV_COLUMNS, csv_row};
+pub use diff::{
+    AboutJson, BelievedJson, Both, ChangedJson, DiffJson, DifferentlyJson, FieldChangeJson,
+    FirstJson, LevelJson, SpokenJson, ValuedJson, diff,
+};
 pub use events::{EventJson, event, event_words};
 pub use info::{Fates, HoleJson, Info, LinkJson, NodeJson, Spread, info, info_of_packets};
-pub use objects::{DeliveryJson, LaneJson, ObjectJson, Objects, SpanJson, objects};
+pub use objects::{DeliveryJson, LaneJson, ObjectJson, Objects, SpanJson, objects, span};
 pub use packets::{EffectJson, MessageJson, PacketJson, packet, protocol};
 pub use pcapng::{Comments, Frames, Naming, PcapngOptions, PcapngSummary, pcapng};
 pub use show::{DiagnosticJson, FieldJson, Show, show};
 pub use state::{
     State, StateDiff, StateDiffValue, StateDiffers, StateFirst, StateObject, StateProperty,
-    StateQuestion, StateRest, StateValue, state, state_diff,
+    StateQuestion, StateRest, StateValue, known_json, state, state_diff,
 };
 pub use stats::{
     BucketJson, LinkStatsJson, RowJson, SpreadJson, StatsJson, StatsParts, stats, tables,

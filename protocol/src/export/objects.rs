@@ -205,7 +205,8 @@ fn unheard(session: &Session, node: &Node, first: Option<&Span>, time: SessionTi
     }
 }
 
-fn span(session: &Session, history: &History, span: &Span) -> SpanJson {
+/// One stretch of a belief.
+pub fn span(session: &Session, history: &History, span: &Span) -> SpanJson {
     let (belief, owner) = match span.belief {
         Belief::Owned(owner) => ("owned", Some(owner)),
         Belief::Orphaned(owner) => ("orphaned", Some(owner)),

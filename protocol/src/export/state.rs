@@ -256,7 +256,7 @@ fn value(
             Known::Unknown => "unknown",
             Known::Nothing => "untold",
         },
-        value: json(&held.value),
+        value: known_json(&held.value),
         words: known_words(declared, &held.value),
         since_ns: held.since.0,
         packet: packet(session, &held),
@@ -275,7 +275,7 @@ fn by(apart: Apart) -> Option<f64> {
     }
 }
 
-fn known_words(property: &Property, known: &Known) -> String {
+pub(super) fn known_words(property: &Property, known: &Known) -> String {
     match known {
         Known::Value(parts) => words(property, parts),
         Known::Unknown => "unknown".to_owned(),
@@ -283,7 +283,8 @@ fn known_words(property: &Property, known: &Known) -> String {
     }
 }
 
-fn json(known: &Known) -> Json {
+/// What a node knows of a property, as JSON; `null` where nobody can say, and where there is nothing.
+pub fn known_json(known: &Known) -> Json {
     let part = |part: &Part| match part {
         Part::Integer(number) => match i64::try_from(*number) {
             Ok(number) if number.unsigned_abs() <= 1 << 53 => Json::from(number),

@@ -18,7 +18,11 @@ impl History {
     /// Works out what followed from the packets of a session, or takes it from the session's index,
     /// where it was kept.
     pub fn build(session: &Session) -> History {
-        if let Some(kept) = session.kept_history().and_then(kept::take) {
+        // What an index keeps was judged by the bounds that hold without a file.
+        let kept = session
+            .kept_history()
+            .filter(|_| session.bounds.is_default());
+        if let Some(kept) = kept.and_then(kept::take) {
             return kept;
         }
         let workers = session.workers();

@@ -4,6 +4,7 @@ mod acks;
 mod acts;
 mod belief;
 mod bits;
+pub mod bounds;
 mod build;
 mod certain;
 mod claims;

@@ -7,6 +7,7 @@ use netreel_wire::{Keys, Wire};
 use super::read::grown::{Grown, Look};
 use super::read::source::{ReelInput, wire_inside, wires_inside};
 use super::{Session, SessionError, parallel};
+use crate::history::bounds::Bounds;
 
 /// The reels of a play-through that goes on.
 ///
@@ -20,6 +21,8 @@ pub struct Growing {
     keys: Keys,
     inside: Option<Inside>,
     reels: Vec<(String, Grown)>,
+    /// The numbers by which rules decide.
+    bounds: Bounds,
 }
 
 /// The wire inside the reels.
@@ -45,9 +48,15 @@ impl Growing {
             keys,
             inside: None,
             reels: Vec::new(),
+            bounds: Bounds::default(),
         };
         growing.given = growing.with_keys(wire);
         growing
+    }
+
+    /// From here on rules decide by these numbers.
+    pub fn judge_by(&mut self, bounds: Bounds) {
+        self.bounds = bounds;
     }
 
     /// The session as far as its reels tell now. Reels are known by their names.
@@ -74,7 +83,11 @@ impl Growing {
             self.reels.push((input.name.clone(), grown));
             looked.push((input, look));
         }
-        Session::put_together(self.workers, looked, (wire, about_wire))
+        let session = Session::put_together(self.workers, looked, (wire, about_wire))?;
+        Ok(Session {
+            bounds: self.bounds.clone(),
+            ..session
+        })
     }
 
     /// The session of reels that are looked at once. What the wire says is left for whoever asks.

@@ -44,6 +44,7 @@ use netreel_wire::{KindId, MessageFacts, ProtocolId, RulesId, Sequence, Wire};
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
+use crate::history::bounds::Bounds;
 use facts::told::Told;
 use weave::rows::Rows;
 
@@ -110,6 +111,8 @@ pub struct Session {
     pub observers: Vec<Observer>,
     /// What people call the proxies; no two have one name.
     pub proxies: Vec<String>,
+    /// The numbers by which rules decide.
+    pub bounds: Bounds,
     warnings: Warnings,
     rows: Rows,
     /// Each node's track, by the node's place.

@@ -59,6 +59,15 @@ impl Telling<'_> {
             }
         };
         let Some(brought) = brought else {
+            // The sender was told of what the receiver's reel does not hold.
+            let unseen = copies.iter().find(|copy| {
+                let known = self.session.packet(copy.packet);
+                let is_unknown = known.is_some_and(|known| known.fate == Fate::Unknown);
+                is_unknown && self.history.acked(self.session, copy.packet).is_some()
+            });
+            if let Some(unseen) = unseen {
+                return self.fate(unseen.packet);
+            }
             let sent = copies.len() as u32;
             let all_lost = copies.iter().all(|copy| {
                 let known = self.session.packet(copy.packet);

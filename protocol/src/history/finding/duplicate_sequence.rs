@@ -16,9 +16,6 @@ use crate::session::{PacketId, Session};
 
 pub(super) const RULE: &str = "duplicate-sequence";
 
-/// A number that comes back after so many others is a row that wrapped or was left.
-const WINDOW: i64 = 64;
-
 /// More pairs are counted, not listed.
 const KEPT_MAX: usize = 3;
 
@@ -88,6 +85,8 @@ fn reused<'a>(
     line: &'a Line,
 ) -> impl Iterator<Item = (PacketId, PacketId)> + 'a {
     let start = line.start();
+    // A number that comes back after so many others is a row that wrapped or was left.
+    let window = i64::from(session.bounds.duplicate_sequence.window);
     // A packet with the first number: the row starts again.
     let again = start.and_then(|start| line.others(start).first().copied());
     let shared = line
@@ -96,7 +95,7 @@ fn reused<'a>(
     let pairs = shared.flat_map(|(place, others)| others.iter().map(move |&other| (place, other)));
     pairs.take(PAIRS_MAX).filter_map(move |(place, other)| {
         let is_new_row = again.is_some_and(|again| again < other);
-        let further = line.first(place.saturating_add(WINDOW));
+        let further = line.first(place.saturating_add(window));
         if is_new_row || further.is_some_and(|it| it < other) {
             return None;
         }

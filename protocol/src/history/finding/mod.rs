@@ -3,12 +3,14 @@
 mod ack_of_unreceived;
 mod clock_disagreement;
 mod duplicate_sequence;
+mod head_of_line_wait;
 mod incomplete_reel;
 mod migrate_before_create;
 mod never_acked;
 mod objects_differ_at_rest;
 mod reliable_not_delivered;
 mod resend_storm;
+mod rtt_step;
 mod stale_message_ignored;
 mod told_twice;
 mod two_owners;
@@ -26,16 +28,18 @@ use super::{Finding, History, Level};
 use crate::session::{PacketId, Session, SessionTime};
 
 /// The ids of all rules.
-pub const RULES: [&str; 16] = [
+pub const RULES: [&str; 18] = [
     ack_of_unreceived::RULE,
     clock_disagreement::RULE,
     duplicate_sequence::RULE,
+    head_of_line_wait::RULE,
     incomplete_reel::RULE,
     migrate_before_create::RULE,
     never_acked::RULE,
     objects_differ_at_rest::RULE,
     reliable_not_delivered::RULE,
     resend_storm::RULE,
+    rtt_step::RULE,
     stale_message_ignored::RULE,
     told_twice::RULE,
     two_owners::RULE,
@@ -89,9 +93,11 @@ pub(super) fn all(case: &Case<'_>) -> Vec<Found> {
     let rules = [
         ack_of_unreceived::find,
         duplicate_sequence::find,
+        head_of_line_wait::find,
         never_acked::find,
         reliable_not_delivered::find,
         resend_storm::find,
+        rtt_step::find,
         told_twice::find,
         update_before_create::find,
         zombie_object::find,

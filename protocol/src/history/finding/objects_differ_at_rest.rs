@@ -19,9 +19,6 @@ use crate::session::{NodeId, Session};
 
 pub(super) const RULE: &str = "objects-differ-at-rest";
 
-/// Objects that are never told of where so many in a hundred are, are missing.
-const TOLD_MIN: u64 = 90;
-
 /// What a node believes against whom, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Against {
@@ -72,7 +69,9 @@ pub(super) fn find(case: &Case<'_>, explained: &BTreeSet<u64>) -> Vec<Found> {
             }
         }
     }
-    let is_told = lived * 100 >= living * TOLD_MIN;
+    // Objects that are never told of where nearly all are known are missing.
+    let known_percent = session.bounds.objects_differ_at_rest.known_percent;
+    let is_told = lived * 100 >= living.saturating_mul(known_percent);
     let found = found.into_iter();
     let found = found.filter(|(it, _)| it.how != How::Missing || is_told);
     let found = found.filter_map(|(it, objects)| finding(session, history, it, &objects));

@@ -15,12 +15,6 @@ use crate::session::{MessageId, NodeId, PacketId, Session, SessionTime};
 
 pub(super) const RULE: &str = "reliable-not-delivered";
 
-/// So many packets must have arrived after a message was given up.
-const LATER_MIN: usize = 8;
-
-/// A sender that waits for longer than this and four round trips says nothing more.
-const PATIENCE_NS: i64 = 1_000_000_000;
-
 /// A link's messages that were given up.
 struct GivenUp {
     count: u64,
@@ -108,8 +102,9 @@ fn went_on(session: &Session, link: (NodeId, NodeId)) -> Option<SessionTime> {
     let way = |link| session.traffic().get(&link)?.latency_ns;
     let ((.., there), (.., back)) = (way((from, to))?, way((to, from))?);
     let round_ns = there.max(0).saturating_add(back.max(0));
-    let patience_ns = round_ns.saturating_mul(4).saturating_add(PATIENCE_NS);
-    let last = last_arrived(session, link, LATER_MIN)?;
+    let bounds = &session.bounds.reliable_not_delivered;
+    let patience_ns = round_ns.saturating_mul(4).saturating_add(bounds.patience.0);
+    let last = last_arrived(session, link, bounds.later)?;
     Some(SessionTime(last.0.saturating_sub(patience_ns)))
 }
 

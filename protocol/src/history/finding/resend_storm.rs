@@ -1,7 +1,7 @@
 //! `resend-storm`: a reliable message was sent far more often than the link explains.
 //!
 //! A sender cannot know that a copy was lost before an answer could have come back, and need not send
-//! one after an ack: such copies are needless. A message with [`NEEDLESS_MIN`] of them is a storm, a
+//! one after an ack: such copies are needless. A message with eight of them, or as many as the bound says, is a storm, a
 //! warning: nothing is lost but the line. Some protocols say everything again in each packet until it
 //! is acked; they are told of where a round trip is that many packets long.
 
@@ -14,9 +14,6 @@ use crate::history::{Finding, Level};
 use crate::session::{MessageId, NodeId, Session, SessionTime};
 
 pub(super) const RULE: &str = "resend-storm";
-
-/// So many needless copies of one message are a storm.
-const NEEDLESS_MIN: usize = 8;
 
 /// The worst message of a link.
 struct Storm {
@@ -33,7 +30,8 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
         session, streams, ..
     } = *case;
     let mut storms: BTreeMap<(NodeId, NodeId), Storm> = BTreeMap::new();
-    for copies in streams.resent().filter(|it| it.len() >= NEEDLESS_MIN) {
+    let needless_min = session.bounds.resend_storm.needless.max(1);
+    for copies in streams.resent().filter(|it| it.len() >= needless_min) {
         let (Some(&(first, _)), Some(&(_, last))) = (copies.first(), copies.last()) else {
             continue;
         };
@@ -46,7 +44,7 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
         };
         let all = std::iter::once(first).chain(copies.iter().map(|&(_, copy)| copy));
         let (needless, took_ns) = needless(case, all, round_ns);
-        if needless < NEEDLESS_MIN {
+        if needless < needless_min {
             continue;
         }
         let storm = Storm {

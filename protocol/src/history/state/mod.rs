@@ -328,13 +328,26 @@ impl Walk<'_> {
     fn run_snapshots(mut self, wanted: &(dyn Fn(u64) -> bool + Sync)) -> Lanes {
         let session = self.session;
         let mut snapshots = Snapshots::default();
+        let mut holes: Vec<_> = self.node.holes.iter().collect();
+        holes.sort_by_key(|hole| hole.before);
+        let mut holes = holes.into_iter().peekable();
         for (_, crossing, stamp) in session.ends(self.id) {
             if !matches!(crossing.way, Way::In | Way::Out) {
                 continue;
             }
+            while let Some(hole) = holes.next_if(|hole| hole.before <= crossing.number) {
+                self.forget_all(hole.time.start);
+                snapshots.forget();
+            }
             self.pass(stamp.time);
             let from = (session, self.history, self.told);
             snapshots.take(from, (&crossing, self.now), wanted, &mut self.lanes);
+        }
+        for hole in holes {
+            self.forget_all(hole.time.start);
+        }
+        if !self.node.complete {
+            self.forget_all(self.node.span.end);
         }
         pack(self.lanes)
     }

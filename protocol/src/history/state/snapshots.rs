@@ -2,10 +2,12 @@
 //! or from nothing; an object that the earlier one lacks is a difference from its baseline.
 //!
 //! The receiver takes a snapshot whole: what is not in it does not live there any more. One that is not
-//! newer than the last, and one whose base nobody has, is left out. The sender knows of objects what it
+//! newer than the last, and one whose base nobody has, is left out. Who connects anew counts anew. Behind
+//! a hole of the reel nothing is known until the next snapshot says it; what was acked before it is a base
+//! still. The sender knows of objects what it
 //! sends; what it leaves out of a snapshot for one receiver may live on.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use netreel_wire::Role;
@@ -34,6 +36,8 @@ pub(super) struct Snapshots {
     links: BTreeMap<(NodeId, bool), Link>,
     /// What the node believes of objects, as far as snapshots told it.
     now: BTreeMap<u64, Values>,
+    /// Objects of which a hole of the reel hides what became of them.
+    hidden: BTreeSet<u64>,
 }
 
 impl Snapshots {
@@ -50,6 +54,13 @@ impl Snapshots {
         };
         let is_in = crossing.way == Way::In;
         let other = if is_in { from } else { to };
+        let is_anew = session.messages_of(crossing.packet).any(|(id, facts)| {
+            let begins = matches!(session.role(&facts), Role::Connect | Role::Disconnect);
+            begins && history.resend_of(id).is_none()
+        });
+        if is_anew {
+            self.links.retain(|&(node, _), _| node != other);
+        }
         let link = self.links.entry((other, is_in)).or_default();
         let mut open: Option<(u64, MessageId, BTreeMap<u64, Values>)> = None;
         for (message, facts) in session.messages_of(crossing.packet) {
@@ -100,6 +111,12 @@ impl Snapshots {
         self.believe(objects, is_in, (time, message), lanes);
     }
 
+    /// The reel has a hole here: nobody knows what came.
+    pub fn forget(&mut self) {
+        let now = std::mem::take(&mut self.now);
+        self.hidden.extend(now.into_keys());
+    }
+
     fn believe(
         &mut self,
         objects: BTreeMap<u64, Values>,
@@ -109,7 +126,9 @@ impl Snapshots {
     ) {
         let because = Some(message);
         if is_whole {
-            for object in self.now.keys().filter(|it| !objects.contains_key(it)) {
+            let hidden = std::mem::take(&mut self.hidden);
+            let known = self.now.keys().chain(&hidden);
+            for object in known.filter(|it| !objects.contains_key(it)) {
                 for (_, lane) in lanes.range_mut((*object, 0)..=(*object, u16::MAX)) {
                     put(lane, (time, NOTHING, because));
                 }

@@ -73,7 +73,7 @@ impl Values {
 }
 
 /// Appends a value, as [`Values::number`] takes it.
-pub(super) fn write(values: &[Value], to: &mut Vec<u8>) {
+pub(crate) fn write(values: &[Value], to: &mut Vec<u8>) {
     for value in values {
         match value {
             Value::Unsigned(number) => integer(i128::from(*number), to),

@@ -105,6 +105,8 @@ impl Session {
         let mut framing = Framing::new(key, out);
         let mut to = Putting::new(&mut framing);
         parts::put(self, reels, &mut to)?;
+        // It is for who asks without bounds of their own.
+        let history = history.filter(|_| self.bounds.is_default());
         match (history, &self.kept_history) {
             (Some(history), _) => history.put(&mut to)?,
             (None, Some(kept)) => framing.write_all(kept)?,

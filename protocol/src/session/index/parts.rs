@@ -93,6 +93,7 @@ pub(crate) fn put(session: &Session, reels: &[Arc<Reel>], to: &mut Putting<'_>) 
         warnings,
         rows,
         tracks,
+        bounds: _,
         workers: _,
         early,
         told,

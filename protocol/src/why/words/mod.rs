@@ -124,8 +124,15 @@ impl Words<'_> {
                     1 => "once".to_owned(),
                     times => format!("{times} times"),
                 };
+                let fate = packet
+                    .and_then(|it| self.session.packet(it))
+                    .map(|it| it.fate);
+                let arrived = match fate {
+                    Some(Fate::Unknown) => "is not known to have arrived",
+                    _ => "did not arrive",
+                };
                 format!(
-                    "{}, sent {times}, first in {}, did not arrive at {to}",
+                    "{}, sent {times}, first in {}, {arrived} at {to}",
                     self.message(message),
                     packet.map_or(String::new(), number)
                 )

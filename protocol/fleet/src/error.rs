@@ -1,0 +1,20 @@
+//! What can go wrong.
+
+/// Why a session is not in the dataset.
+#[derive(Debug, thiserror::Error)]
+pub enum FleetError {
+    /// A file cannot be written.
+    #[error(transparent)]
+    Output(#[from] std::io::Error),
+    /// Parquet's writer refused rows, or could not write them.
+    #[error("Parquet's writer: {0}")]
+    Parquet(#[from] parquet::errors::ParquetError),
+    /// A row is not what its table declares: a mistake of this program.
+    #[error("table {table}: a row does not fit column {column} (a mistake of netreel: report it)")]
+    Misfit {
+        /// Whose.
+        table: &'static str,
+        /// Which.
+        column: &'static str,
+    },
+}

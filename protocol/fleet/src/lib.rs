@@ -1,0 +1,57 @@
+//! Many recordings as one dataset: a session as rows of Parquet tables, for whoever asks thousands of
+//! them at once with DuckDB, Spark or anything else that reads Parquet.
+//!
+//! Each [`Table`] of a session is one file. Its place in the dataset ([`Table::file`]) says which
+//! session it is of and when that was, so that a folder of such files is one table. Rows are written
+//! as they are made: no more of a table is in memory than one row group ([`ROWS_MAX`]).
+//!
+//! What columns there are and what they mean stands beside the rows that fill them, in `tables/`, and
+//! is printed in `docs/fleet.md`. [`SCHEMA`] changes where one is taken away or means something else.
+
+mod column;
+mod error;
+mod name;
+mod rows;
+mod tables;
+
+pub use column::{Column, Kind};
+pub use error::FleetError;
+pub use name::Name;
+pub use rows::{BYTES_MAX, ROWS_MAX};
+pub use tables::Table;
+
+use std::io::Write;
+
+use netreel_protocol::history::History;
+use netreel_protocol::session::Session;
+
+/// The version of the schema. A column more is none: readers take columns by their names.
+pub const SCHEMA: u32 = 1;
+
+/// A session that is written.
+#[derive(Clone, Copy)]
+pub struct Recording<'a> {
+    /// Its packets.
+    pub session: &'a Session,
+    /// What followed from them.
+    pub history: &'a History,
+    /// A sentence for each reel that could not be read.
+    pub unread: &'a [String],
+    /// Where it was read.
+    pub path: &'a str,
+}
+
+/// Where the bytes of a table go.
+pub type Output = Box<dyn Write + Send>;
+
+/// Writes all tables of a session, each to what `open` gives for it. How many rows each has.
+///
+/// # Errors
+/// What `open` or an output says.
+pub fn write(
+    recording: &Recording<'_>,
+    name: &Name,
+    open: &mut dyn FnMut(Table) -> std::io::Result<Output>,
+) -> Result<Vec<(Table, u64)>, FleetError> {
+    tables::write(recording, name, open)
+}

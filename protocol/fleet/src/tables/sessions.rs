@@ -1,0 +1,137 @@
+//! The session itself, and who took part.
+
+use netreel_protocol::export::{self, Counts};
+use netreel_protocol::history::Level;
+use netreel_protocol::verdict::Judgement;
+
+use super::moment;
+use crate::column::{Column, Kind};
+use crate::rows::Rows;
+use crate::{FleetError, Recording};
+
+pub(super) const NODES: &[Column] = &[
+    Column::of("node", Kind::Text, "its name"),
+    Column::of("peer", Kind::Unsigned, "its number in the protocol").or_null(),
+    Column::of("recorded", Kind::Truth, "whether its reel is there"),
+    Column::of("complete", Kind::Truth, "whether that reached its end"),
+    Column::of("engine", Kind::Text, "the network layer that was recorded").or_null(),
+    Column::of(
+        "build",
+        Kind::Text,
+        "the recorded program's build, as its recorder was told",
+    )
+    .or_null(),
+    Column::of(
+        "rules",
+        Kind::Text,
+        "the wire's name of the rules that it goes by",
+    )
+    .or_null(),
+    Column::of(
+        "endpoints",
+        Kind::Text,
+        "addresses and ports, with commas between",
+    ),
+    Column::of("start_ns", Kind::Whole, "its first event").or_null(),
+    Column::of("end_ns", Kind::Whole, "its last event").or_null(),
+    Column::of(
+        "clock_error_ns",
+        Kind::Unsigned,
+        "how far its clock may be off; null where nothing tells",
+    )
+    .or_null(),
+    Column::of("sent", Kind::Unsigned, "packets that its reel says it sent").or_null(),
+    Column::of(
+        "received",
+        Kind::Unsigned,
+        "packets that its reel says it received, each once",
+    )
+    .or_null(),
+    Column::of(
+        "holes",
+        Kind::Whole,
+        "how many stretches its reel does not hold",
+    ),
+];
+
+pub(super) const SESSIONS: &[Column] = &[
+    Column::of("path", Kind::Text, "where it was read"),
+    Column::of("utc", Kind::Moment, "when it began"),
+    Column::of(
+        "duration_ns",
+        Kind::Whole,
+        "from the first event to the last",
+    ),
+    Column::of("wire", Kind::Text, "what the wire calls the protocol").or_null(),
+    Column::of("nodes", Kind::Whole, "how many nodes there are"),
+    Column::of("packets", Kind::Whole, "how many packets"),
+    Column::of("messages", Kind::Whole, "how many messages"),
+    Column::of(
+        "verdict",
+        Kind::Text,
+        "of `netreel check`: `clean`, `wrong`, `unknown`",
+    ),
+    Column::of(
+        "reasons",
+        Kind::Text,
+        "what could not be judged, by the ids of docs/check.md, with commas between",
+    ),
+    Column::of("errors", Kind::Unsigned, "how many findings are errors"),
+    Column::of("warnings", Kind::Unsigned, "how many are warnings"),
+    Column::of("infos", Kind::Unsigned, "how many are neither"),
+    Column::of("netreel", Kind::Text, "the version that wrote this"),
+];
+
+pub(super) fn nodes(recording: &Recording<'_>, rows: &mut Rows) -> Result<(), FleetError> {
+    let Recording {
+        session, history, ..
+    } = *recording;
+    let info = export::info_of_packets(session);
+    let _ = history;
+    for (place, node) in info.nodes.iter().enumerate() {
+        let reel = session.reels.get(place).and_then(Option::as_ref);
+        let header = reel.map(|reel| reel.header());
+        rows.row([
+            (&node.name).into(),
+            node.peer.into(),
+            node.recorded.into(),
+            node.complete.into(),
+            header.map(|it| &it.engine).into(),
+            header.map(|it| &it.build).into(),
+            (&node.rules).into(),
+            (&node.endpoints.join(",")).into(),
+            node.start_ns.into(),
+            node.end_ns.into(),
+            node.clock_error_ns.into(),
+            node.sent.into(),
+            node.received.into(),
+            node.holes.len().into(),
+        ])?;
+    }
+    Ok(())
+}
+
+pub(super) fn session(recording: &Recording<'_>, rows: &mut Rows) -> Result<(), FleetError> {
+    let Recording {
+        session, history, ..
+    } = *recording;
+    let info = export::info_of_packets(session);
+    let judgement = Judgement::new(session, history, Level::Error, recording.unread);
+    let reasons: Vec<&str> = judgement.reasons.iter().map(|it| it.id).collect();
+    let counts = Counts::of(&history.findings);
+    rows.row([
+        recording.path.into(),
+        moment(recording, session.span.start.0),
+        info.duration_ns.into(),
+        (&info.wire).into(),
+        session.nodes.len().into(),
+        session.packet_count().into(),
+        session.message_count().into(),
+        judgement.verdict.name().into(),
+        (&reasons.join(",")).into(),
+        counts.error.into(),
+        counts.warning.into(),
+        counts.info.into(),
+        env!("CARGO_PKG_VERSION").into(),
+    ])
+}

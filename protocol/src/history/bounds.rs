@@ -1,0 +1,215 @@
+//! The numbers by which rules decide, as a team may set them.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, Error};
+
+/// From where on a rule finds something. What is not set is as it was without a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Bounds {
+    /// `resend-storm`.
+    pub resend_storm: ResendStorm,
+    /// `duplicate-sequence`.
+    pub duplicate_sequence: DuplicateSequence,
+    /// `reliable-not-delivered`.
+    pub reliable_not_delivered: ReliableNotDelivered,
+    /// `objects-differ-at-rest`.
+    pub objects_differ_at_rest: ObjectsDifferAtRest,
+    /// `head-of-line-wait`.
+    pub head_of_line_wait: HeadOfLineWait,
+    /// `rtt-step`.
+    pub rtt_step: RttStep,
+}
+
+/// See `resend-storm`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct ResendStorm {
+    /// So many needless copies of one message are a storm.
+    pub needless: usize,
+}
+
+/// See `duplicate-sequence`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct DuplicateSequence {
+    /// Two packets under one number are meant if fewer numbers are between them.
+    pub window: u32,
+}
+
+/// See `reliable-not-delivered`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct ReliableNotDelivered {
+    /// So many packets must have arrived after a message was given up.
+    pub later: usize,
+    /// A sender that waits for longer than this and four round trips says nothing more.
+    pub patience: Length,
+}
+
+/// See `objects-differ-at-rest`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct ObjectsDifferAtRest {
+    /// Objects that are never told of are missing where so many in a hundred are known.
+    pub known_percent: u64,
+}
+
+/// See `head-of-line-wait`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct HeadOfLineWait {
+    /// A message may wait for so long for those before it; without it nothing is found.
+    pub longest: Option<Length>,
+}
+
+/// See `rtt-step`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct RttStep {
+    /// The middle of sixteen round trips may be so much above that of the sixteen before; without it
+    /// nothing is found.
+    pub highest: Option<Length>,
+}
+
+/// A length of time, written with its unit: `1s`, `300ms`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Length(
+    /// In nanoseconds.
+    pub i64,
+);
+
+impl Default for ResendStorm {
+    fn default() -> ResendStorm {
+        ResendStorm { needless: 8 }
+    }
+}
+
+impl Default for DuplicateSequence {
+    fn default() -> DuplicateSequence {
+        DuplicateSequence { window: 64 }
+    }
+}
+
+impl Default for ReliableNotDelivered {
+    fn default() -> ReliableNotDelivered {
+        ReliableNotDelivered {
+            later: 8,
+            patience: Length(1_000_000_000),
+        }
+    }
+}
+
+impl Default for ObjectsDifferAtRest {
+    fn default() -> ObjectsDifferAtRest {
+        ObjectsDifferAtRest { known_percent: 90 }
+    }
+}
+
+impl<'de> Deserialize<'de> for Length {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Length, D::Error> {
+        let text = String::deserialize(from)?;
+        length(&text).ok_or_else(|| {
+            let asked = format!("{text:?} is no length of time: write it with a unit, `300ms`");
+            D::Error::custom(asked)
+        })
+    }
+}
+
+fn length(text: &str) -> Option<Length> {
+    let units = [
+        ("ns", 1.0),
+        ("us", 1e3),
+        ("µs", 1e3),
+        ("ms", 1e6),
+        ("s", 1e9),
+    ];
+    units.iter().find_map(|(unit, nanos)| {
+        let number = text.trim().strip_suffix(unit)?.trim().parse::<f64>().ok()?;
+        let is_one = number.is_finite() && (0.0..=1e9).contains(&number);
+        is_one.then_some(Length((number * nanos) as i64))
+    })
+}
+
+/// Why a text is no bounds: where, what was found, and what could stand there.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct BoundsError(String);
+
+impl Bounds {
+    /// Reads bounds, written in TOML: a table for each rule.
+    ///
+    /// # Errors
+    /// The first thing that is not one of them, with its line.
+    pub fn parse(text: &str) -> Result<Bounds, BoundsError> {
+        let failed = |error: toml::de::Error| BoundsError(error.to_string().trim_end().to_owned());
+        // First whether it is TOML at all, then whether each table is a rule's.
+        let tables: BTreeMap<String, toml::Value> = toml::from_str(text).map_err(failed)?;
+        let known = super::RULES;
+        let is_unknown = |name: &&String| !known.contains(&name.as_str());
+        if let Some(name) = tables.keys().find(is_unknown) {
+            return Err(BoundsError(format!(
+                "[{name}] is no rule; bounds have {}",
+                WITH_BOUNDS.join(", ")
+            )));
+        }
+        toml::from_str(text).map_err(failed)
+    }
+
+    /// Whether all are as they are without a file.
+    pub fn is_default(&self) -> bool {
+        *self == Bounds::default()
+    }
+}
+
+/// The rules that have bounds.
+pub const WITH_BOUNDS: [&str; 6] = [
+    "resend-storm",
+    "duplicate-sequence",
+    "reliable-not-delivered",
+    "objects-differ-at-rest",
+    "head-of-line-wait",
+    "rtt-step",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(text: &str) -> String {
+        Bounds::parse(text).expect_err(text).to_string()
+    }
+
+    #[test]
+    fn an_empty_file_changes_nothing() {
+        assert_eq!(Bounds::parse(""), Ok(Bounds::default()));
+        assert!(Bounds::default().is_default());
+    }
+
+    #[test]
+    fn what_is_set_is_set_and_all_else_stays() {
+        let bounds = Bounds::parse(
+            "[resend-storm]\nneedless = 3\n[head-of-line-wait]\nlongest = \"200ms\"\n",
+        );
+        let bounds = bounds.expect("bounds");
+        assert_eq!(bounds.resend_storm.needless, 3);
+        assert_eq!(bounds.head_of_line_wait.longest, Some(Length(200_000_000)));
+        assert_eq!(bounds.duplicate_sequence.window, 64);
+        assert!(!bounds.is_default());
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_its_line() {
+        assert!(refused("[resend-strom]\n").contains("[resend-strom] is no rule"));
+        assert!(
+            refused("[zombie-object]\nx = 1").contains("line 1"),
+            "{}",
+            refused("[zombie-object]\nx = 1")
+        );
+        assert!(refused("[resend-storm]\nneedles = 3").contains("needles"));
+        assert!(refused("[rtt-step]\nhighest = \"200\"").contains("with a unit"));
+        assert!(refused("[rtt-step").contains("line 1"));
+    }
+}

@@ -1,0 +1,239 @@
+//! `netreel diff`: what differs between two sessions.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::Path;
+
+use netreel_protocol::diff::{Diff, Side};
+use netreel_protocol::export::{self, Both, ChangedJson, DiffJson, FieldChangeJson, FindingJson};
+use netreel_protocol::session::SessionTime;
+
+use crate::arguments::{self, Source};
+use crate::open::{self, Story};
+use crate::outcome::{Answer, Failure};
+use crate::packets::json;
+use crate::text;
+
+/// So many differences of a kind are told, unless all are asked for.
+const TOLD: usize = 8;
+
+pub fn run(arguments: &arguments::Diff, out: &mut dyn Write) -> Result<Answer, Failure> {
+    let [mut first, mut second] = [
+        story(arguments, &arguments.first)?,
+        story(arguments, &arguments.second)?,
+    ];
+    let sides = [&first, &second].map(|story| Side {
+        session: &story.session,
+        history: story.history(),
+    });
+    let diff = Diff::new(sides).map_err(Failure::new)?;
+    let told = export::diff(sides, &diff);
+    match arguments.json {
+        true => json(&told, out)?,
+        false => Telling {
+            told: &told,
+            most: if arguments.all { usize::MAX } else { TOLD },
+        }
+        .print(out)?,
+    }
+    out.flush()?;
+    first.keep_index();
+    second.keep_index();
+    // What one of them lacks may be what the other has.
+    for (story, path) in [(&first, &arguments.first), (&second, &arguments.second)] {
+        if let Some(why) = story.unread.first() {
+            return Err(Failure::new(format!(
+                "{}: not all of it could be read, and what is missing counts as a difference: {why}",
+                path.display()
+            )));
+        }
+    }
+    Ok(match told.same {
+        true => Answer::Clean,
+        false => Answer::Wrong,
+    })
+}
+
+fn story(arguments: &arguments::Diff, path: &Path) -> Result<Story, Failure> {
+    open::story(&Source {
+        paths: vec![path.to_owned()],
+        keys: arguments.keys.clone(),
+        wire: arguments.wire.clone(),
+        bounds: arguments.bounds.clone(),
+        no_index: arguments.no_index,
+    })
+}
+
+/// The differences for people.
+struct Telling<'a> {
+    told: &'a DiffJson,
+    most: usize,
+}
+
+impl Telling<'_> {
+    fn print(&self, out: &mut dyn Write) -> Result<(), Failure> {
+        let told = self.told;
+        let compared = format!(
+            "{}, {}, {}, {}",
+            text::count(told.nodes.len() as u64, "node"),
+            text::count(told.messages, "message"),
+            text::count(told.beliefs - told.believed.len() as u64, "equal belief"),
+            text::count(told.findings, "finding"),
+        );
+        if told.same {
+            writeln!(out, "the same: {compared}")?;
+            return Ok(());
+        }
+        if let Some(first) = &told.first {
+            let time = text::time(SessionTime(first.time_ns));
+            writeln!(out, "they part at {time} s: {}", first.words)?;
+        }
+        writeln!(out, "the same in both: {compared}")?;
+        if !told.counters {
+            writeln!(
+                out,
+                "migration counters are not compared: one session has none"
+            )?;
+        }
+        for (names, which) in pairs(&told.other_nodes) {
+            if !names.is_empty() {
+                writeln!(out, "nodes of the {which} alone: {}", names.join(", "))?;
+            }
+        }
+        self.findings(out)?;
+        for (only, which) in pairs(&told.only) {
+            let title = format!("in the {which} alone");
+            self.list(&title, "message", only, out, |it| {
+                let time = text::time(SessionTime(it.time_ns));
+                let words = &it.about.words;
+                format!(
+                    "{time} s  packet {}  {} -> {}  {words}",
+                    it.packet, it.from, it.to
+                )
+            })?;
+        }
+        self.changed(out)?;
+        let title = "taken otherwise";
+        self.list(title, "message", &told.differently, out, |it| {
+            let time = text::time(SessionTime(it.time_ns));
+            format!("{time} s  {}", it.words())
+        })?;
+        let title = "believed otherwise";
+        self.list(title, "object at a node", &told.believed, out, |it| {
+            let time = text::time(SessionTime(it.time_ns));
+            format!("{time} s  {}", it.words())
+        })?;
+        let title = "other in the end";
+        self.list(title, "value", &told.valued, out, |it| {
+            let shown = |words: &Option<String>| words.clone().unwrap_or("not heard of".to_owned());
+            format!(
+                "object {} at {}: {} is {}, was {}",
+                it.object,
+                it.node,
+                it.property,
+                shown(&it.words.second),
+                shown(&it.words.first)
+            )
+        })
+    }
+
+    /// Messages with other fields, those of one kind with the same fields together.
+    fn changed(&self, out: &mut dyn Write) -> Result<(), Failure> {
+        let mut alike: BTreeMap<(&str, Vec<&str>), Vec<&ChangedJson>> = BTreeMap::new();
+        for each in &self.told.changed {
+            let paths = each.fields.iter().map(|field| field.path.as_str());
+            let key = (each.about.kind.as_str(), paths.collect());
+            alike.entry(key).or_default().push(each);
+        }
+        let mut alike: Vec<_> = alike.into_iter().collect();
+        // In the order of their first ones.
+        alike.sort_by_key(|(_, all)| all.first().map(|it| it.time_ns));
+        let all = self.told.changed.len();
+        if all == 0 {
+            return Ok(());
+        }
+        writeln!(
+            out,
+            "{} with other fields",
+            text::count(all as u64, "message")
+        )?;
+        for ((kind, paths), all) in alike.iter().take(self.most) {
+            let Some(first) = all.first() else { continue };
+            let fields = match paths.is_empty() {
+                true => "its bytes".to_owned(),
+                false => paths.join(", "),
+            };
+            let time = text::time(SessionTime(first.time_ns));
+            let words: Vec<String> = first.fields.iter().map(FieldChangeJson::words).collect();
+            writeln!(out, "    {} {kind}: {fields}", all.len())?;
+            writeln!(
+                out,
+                "        first at {time} s, packets {} and {}, {} -> {}: {}",
+                first.packets.first,
+                first.packets.second,
+                first.from,
+                first.to,
+                words.join("; ")
+            )?;
+        }
+        if alike.len() > self.most {
+            writeln!(
+                out,
+                "    and {} other kinds of change (--all)",
+                alike.len() - self.most
+            )?;
+        }
+        Ok(())
+    }
+
+    fn findings(&self, out: &mut dyn Write) -> Result<(), Failure> {
+        let told = self.told;
+        for (findings, which) in pairs(&told.findings_only) {
+            let title = format!("in the {which} alone");
+            self.list(&title, "finding", findings, out, finding)?;
+        }
+        let title = "of another level";
+        self.list(title, "finding", &told.levels, out, |it| {
+            let Both { first, second } = it.levels;
+            format!("{} at {}: {second}, was {first}", it.rule, it.node)
+        })
+    }
+
+    fn list<T>(
+        &self,
+        title: &str,
+        one: &str,
+        all: &[T],
+        out: &mut dyn Write,
+        words: impl Fn(&T) -> String,
+    ) -> Result<(), Failure> {
+        if all.is_empty() {
+            return Ok(());
+        }
+        let many = match (all.len(), one) {
+            (1, _) => format!("1 {one}"),
+            (count, "object at a node") => format!("{count} objects at nodes"),
+            (count, _) => text::count(count as u64, one),
+        };
+        writeln!(out, "{many} {title}")?;
+        for each in all.iter().take(self.most) {
+            writeln!(out, "    {}", words(each))?;
+        }
+        if all.len() > self.most {
+            writeln!(out, "    and {} more (--all)", all.len() - self.most)?;
+        }
+        Ok(())
+    }
+}
+
+fn pairs<T>(both: &Both<T>) -> [(&T, &'static str); 2] {
+    [(&both.first, "first"), (&both.second, "second")]
+}
+
+fn finding(finding: &FindingJson) -> String {
+    let time = text::time(SessionTime(finding.time_ns));
+    format!(
+        "{time} s  {}  {} at {}: {}",
+        finding.level, finding.rule, finding.node, finding.sentence
+    )
+}

@@ -1,0 +1,187 @@
+//! `netreel export --format parquet`: sessions as parts of a dataset.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use netreel_fleet::{FleetError, Name, Recording, Table};
+use netreel_protocol::session::Session;
+
+use crate::arguments::Export;
+use crate::open::{self, Story};
+use crate::outcome::{Answer, Failure};
+use crate::{each, text};
+
+/// What was written of one session.
+struct Written {
+    name: Name,
+    packets: u64,
+    findings: u64,
+}
+
+pub fn run(arguments: &Export, out: &mut dyn Write) -> Result<Answer, Failure> {
+    let Some(folder) = &arguments.out else {
+        return Err(Failure::new(
+            "a dataset is a folder: name it with --out DIR. Sessions that are in it stay",
+        ));
+    };
+    if arguments.filter.is_some() {
+        return Err(Failure::new(
+            "--filter: a dataset has whole sessions; choose in the query (docs/fleet.md)",
+        ));
+    }
+    if arguments.each {
+        return every(arguments, folder, out);
+    }
+    let story = open::story(&arguments.source)?;
+    let paths: Vec<String> = arguments
+        .source
+        .paths
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
+    let written = one(&story, &paths.join(" "), folder)?;
+    line(&paths.join(" "), &written, out)?;
+    story.answered(out)
+}
+
+fn every(arguments: &Export, folder: &Path, out: &mut dyn Write) -> Result<Answer, Failure> {
+    let source = &arguments.source;
+    let folders = each::folders(&source.paths)?;
+    let wire = source.wire.as_deref().map(open::wire).transpose()?;
+    let (mut written, mut failed) = (0, 0);
+    each::each(
+        &folders,
+        |session, processors| {
+            let story = open::in_silence(source, &[session], wire.clone(), |inputs, wire, keys| {
+                Session::build_on(processors, inputs, wire, keys)
+            });
+            let done = story.and_then(|story| one(&story, &session.display().to_string(), folder));
+            match done {
+                Ok(done) => Ok(Ok(done)),
+                // One that cannot be read does not keep the others from the dataset.
+                Err(Failure::Told(why)) => Ok(Err(why)),
+                Err(other) => Err(other),
+            }
+        },
+        |session, done| {
+            match done {
+                Ok(done) => {
+                    written += 1;
+                    line(&session.display().to_string(), &done, out)?;
+                }
+                Err(why) => {
+                    failed += 1;
+                    anstream::eprintln!("netreel: {}: {why}", session.display());
+                }
+            }
+            Ok(out.flush()?)
+        },
+    )?;
+    writeln!(
+        out,
+        "{} in {}{}",
+        text::count(written, "session"),
+        folder.display(),
+        match failed {
+            0 => String::new(),
+            failed => format!(", {failed} could not be read"),
+        }
+    )?;
+    Ok(match failed {
+        0 => Answer::Clean,
+        _ => Answer::Unknown,
+    })
+}
+
+fn line(path: &str, written: &Written, out: &mut dyn Write) -> Result<(), Failure> {
+    Ok(writeln!(
+        out,
+        "date={}/session={}  {}, {}  {path}",
+        written.name.date,
+        written.name.session,
+        text::count(written.packets, "packet"),
+        text::count(written.findings, "finding"),
+    )?)
+}
+
+/// Writes one session: first files that no reader of the dataset looks at, which then take the places
+/// of those that are there.
+fn one(story: &Story, path: &str, folder: &Path) -> Result<Written, Failure> {
+    let mut files = story.files.iter();
+    if let Some(file) = files.find(|file| netreel_capture::is_recorded(Path::new(file))) {
+        return Err(Failure::new(format!(
+            "{file}: this is still being recorded: export it when it has ended, or it would be in \
+             the dataset half"
+        )));
+    }
+    let recording = Recording {
+        session: &story.session,
+        history: story.history(),
+        unread: &story.unread,
+        path,
+    };
+    let name = Name::of(&story.session);
+    let mut files = Files {
+        folder,
+        begun: Vec::new(),
+    };
+    let written = netreel_fleet::write(&recording, &name, &mut |table| files.begin(table, &name));
+    let written = written.map_err(|error| match error {
+        FleetError::Output(error) => files.failed(&error),
+        other => files.failed(&other),
+    })?;
+    files.finish()?;
+    let rows = |table: Table| {
+        let mut tables = written.iter();
+        let found = tables.find(|(each, _)| *each == table);
+        found.map_or(0, |&(_, rows)| rows)
+    };
+    Ok(Written {
+        name,
+        packets: rows(Table::Packets),
+        findings: rows(Table::Findings),
+    })
+}
+
+/// The files of a session under other names, until all are whole.
+struct Files<'a> {
+    folder: &'a Path,
+    /// What is written, and where it belongs.
+    begun: Vec<(Table, PathBuf, PathBuf)>,
+}
+
+impl Files<'_> {
+    fn begin(&mut self, table: Table, name: &Name) -> std::io::Result<netreel_fleet::Output> {
+        let place = self.folder.join(table.file(name));
+        let inside = place.parent().unwrap_or(self.folder);
+        std::fs::create_dir_all(inside)?;
+        // DuckDB asks for names that end in .parquet; Spark leaves out those that begin with a dot.
+        let new = inside.join(format!(".part-0.{}.new", std::process::id()));
+        let file = File::create(&new)?;
+        self.begun.push((table, new, place));
+        Ok(Box::new(BufWriter::with_capacity(1 << 16, file)))
+    }
+
+    fn finish(&mut self) -> Result<(), Failure> {
+        self.begun.sort();
+        for (_, new, place) in &self.begun {
+            std::fs::rename(new, place).map_err(|error| self.failed(&error))?;
+        }
+        self.begun.clear();
+        Ok(())
+    }
+
+    fn failed(&self, why: &dyn std::fmt::Display) -> Failure {
+        let folder = self.folder.display();
+        Failure::new(format!("--out {folder}: cannot write it: {why}"))
+    }
+}
+
+impl Drop for Files<'_> {
+    fn drop(&mut self) {
+        for (_, new, _) in &self.begun {
+            let _ = std::fs::remove_file(new);
+        }
+    }
+}
