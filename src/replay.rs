@@ -5,8 +5,10 @@ mod breaks;
 mod compared;
 mod engine;
 mod known;
-mod sit;
-mod sitting;
+pub mod sit;
+pub mod sitting;
+#[cfg(feature = "gui")]
+mod standing;
 mod states;
 mod stretches;
 mod together;
