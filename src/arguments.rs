@@ -550,9 +550,12 @@ pub struct Inspect {
     /// Draw into this file instead of opening a window.
     #[arg(long, value_name = "FILE.png")]
     pub screenshot: Option<PathBuf>,
-    /// What to show: `timeline`, `packets`, `objects` or `findings`.
-    #[arg(long, value_name = "NAME", default_value = "timeline")]
-    pub view: String,
+    /// What to show: `why`, `packets`, `state`, `links` or `replay` (docs/inspector.md).
+    #[arg(long, value_name = "NAME", default_value = "why", alias = "view")]
+    pub workspace: String,
+    /// Show this pane over the whole window: `timeline`, `objects`, `findings`, ... (docs/inspector.md).
+    #[arg(long, value_name = "PANE")]
+    pub alone: Option<String>,
     /// The picture's size in pixels, from 320x240 to 8192x8192.
     #[arg(long, value_name = "WxH", default_value = "1600x1000")]
     pub size: String,
@@ -568,6 +571,23 @@ pub struct Inspect {
     /// Draw it with this packet selected.
     #[arg(long, value_name = "PACKET", requires = "screenshot")]
     pub select: Option<u32>,
+    /// Draw it with the cursor at this time.
+    #[arg(long, value_name = "TIME", requires = "screenshot")]
+    pub at: Option<String>,
+    /// Draw it with the replay of this node, where `--say` leads.
+    #[arg(long, value_name = "NODE", requires = "screenshot")]
+    pub sit: Option<String>,
+    /// What is to be another than recorded in that replay: `--set mode=owner`.
+    #[arg(
+        long,
+        value_name = "CHANGES",
+        requires = "sit",
+        allow_hyphen_values = true
+    )]
+    pub changed: Option<String>,
+    /// Say this to the replay, as at the prompt of `netreel replay --step`; may be repeated.
+    #[arg(long, value_name = "COMMAND", requires = "sit")]
+    pub say: Vec<String>,
     /// Show what is recorded while it is recorded.
     #[arg(long, conflicts_with = "screenshot")]
     pub follow: bool,

@@ -2,6 +2,7 @@
 
 mod host;
 mod settings;
+mod sitting;
 
 use std::io::Write;
 use std::path::Path;
@@ -9,7 +10,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use netreel_inspector::theme::Theme;
-use netreel_inspector::{Answer as Heard, Command, Inspector, Model, Options, Settings, View};
+use netreel_inspector::{
+    Answer as Heard, Command, Inspector, Model, Options, Pane, Settings, Workspace,
+};
 
 use netreel_protocol::session::PacketId;
 
@@ -21,10 +24,16 @@ use host::Opener;
 /// What opens within this is shown with the first frame, or told on the terminal where it fails.
 const AT_ONCE: Duration = Duration::from_millis(400);
 
+/// A workspace, and the pane of it that has all of the window.
+pub type Shown = (Workspace, Option<Pane>);
+
 pub fn run(arguments: &Inspect, out: &mut dyn Write) -> Result<Answer, Failure> {
     let filter = arguments.filter.clone().unwrap_or_default();
-    let view =
-        View::named(&arguments.view).map_err(|why| Failure::new(format!("--view: {why}")))?;
+    let workspace = Workspace::named(&arguments.workspace)
+        .map_err(|why| Failure::new(format!("--workspace: {why}")))?;
+    let alone = arguments.alone.as_deref().map(Pane::named).transpose();
+    let alone = alone.map_err(|why| Failure::new(format!("--alone: {why}")))?;
+    let shown_first = (workspace, alone);
     let theme = arguments.theme.as_deref().map(Theme::named).transpose();
     let theme = theme.map_err(|why| Failure::new(format!("--theme: {why}")))?;
     let size = size(&arguments.size)?;
@@ -34,7 +43,12 @@ pub fn run(arguments: &Inspect, out: &mut dyn Write) -> Result<Answer, Failure> 
         let mut model = model(&mut story, &filter);
         model.finish();
         point(&mut model, arguments)?;
-        draw(model, (view, theme.unwrap_or_default()), size, file)?;
+        let stands = match &arguments.sit {
+            None => Vec::new(),
+            Some(node) => sitting::stands(&arguments.source, &story, node, arguments)?,
+        };
+        let looks = (shown_first, theme.unwrap_or_default());
+        draw_with(model, looks, size, file, stands)?;
         writeln!(out, "{}", file.display())?;
         return story.answered(out);
     }
@@ -61,7 +75,7 @@ pub fn run(arguments: &Inspect, out: &mut dyn Write) -> Result<Answer, Failure> 
         }
     };
     let title = host::titled(&arguments.source.paths);
-    show(model, view, theme, title, opener)?;
+    show(model, shown_first, theme, title, opener)?;
     // What the window has found out meanwhile is kept as well.
     let story = shown.lock().ok().and_then(|mut shown| shown.take());
     match story {
@@ -92,6 +106,9 @@ fn point(model: &mut Model, arguments: &Inspect) -> Result<(), Failure> {
             return Err(Failure::new(why));
         }
         model.apply(Command::Show(range));
+    }
+    if let Some(at) = time(&arguments.at)? {
+        model.apply(Command::SetCursor(Some(at)));
     }
     Ok(())
 }
@@ -137,22 +154,35 @@ fn filtered(model: &mut Model, filter: &str) {
 
 /// Draws a picture of the window as it is laid out at first.
 pub fn draw(
-    mut model: Model,
-    (view, theme): (View, Theme),
+    model: Model,
+    looks: (Shown, Theme),
     size: (u32, u32),
     file: &Path,
 ) -> Result<(), Failure> {
+    draw_with(model, looks, size, file, Vec::new())
+}
+
+/// The same of a window that has heard these answers.
+fn draw_with(
+    mut model: Model,
+    ((workspace, alone), theme): (Shown, Theme),
+    size: (u32, u32),
+    file: &Path,
+    heard: Vec<Heard>,
+) -> Result<(), Failure> {
     model.finish();
-    let mut inspector = Inspector::new(model, view);
+    let mut inspector = Inspector::new(model, workspace);
+    inspector.show_alone(alone);
     inspector.set_settings(Settings {
         theme: theme.name().to_owned(),
         ..Settings::default()
     });
+    heard.into_iter().for_each(|answer| inspector.hear(answer));
     netreel_inspector::draw(&mut inspector, size, file).map_err(Failure::new)
 }
 
 /// Opens the window on a session that is there; returns when it is closed.
-pub fn window(model: Model, view: View, folder: &Path) -> Result<(), Failure> {
+pub fn window(model: Model, folder: &Path) -> Result<(), Failure> {
     let source = Source {
         paths: vec![folder.to_owned()],
         keys: None,
@@ -161,12 +191,18 @@ pub fn window(model: Model, view: View, folder: &Path) -> Result<(), Failure> {
         no_index: true,
     };
     let opener = Opener::new(source, String::new());
-    show(model, view, None, folder.display().to_string(), opener)
+    show(
+        model,
+        Shown::default(),
+        None,
+        folder.display().to_string(),
+        opener,
+    )
 }
 
 fn show(
     model: Model,
-    view: View,
+    (workspace, alone): Shown,
     theme: Option<Theme>,
     title: String,
     opener: Opener,
@@ -183,7 +219,8 @@ fn show(
         settings.theme = theme.name().to_owned();
     }
     let options = Options {
-        view,
+        workspace,
+        alone,
         title,
         settings,
         ..Options::default()

@@ -74,6 +74,18 @@ impl Story {
         self.history.take()
     }
 
+    /// The same session for whoever works on it beside this one; what followed from its packets is
+    /// worked out again where it is asked for.
+    #[cfg(feature = "gui")]
+    pub fn beside(&self) -> Story {
+        Story {
+            session: Arc::clone(&self.session),
+            history: OnceLock::new(),
+            index: None,
+            unread: self.unread.clone(),
+        }
+    }
+
     /// The answer of a command that has printed what it had to say: the index is kept.
     pub fn answered(mut self, out: &mut dyn Write) -> Result<Answer, Failure> {
         out.flush()?;

@@ -8,8 +8,10 @@ mod gdb;
 mod known;
 mod onto;
 mod program;
-mod sit;
-mod sitting;
+pub mod sit;
+pub mod sitting;
+#[cfg(feature = "gui")]
+mod standing;
 mod states;
 mod stretches;
 mod together;

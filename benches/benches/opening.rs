@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use netreel_inspector::{Model, View};
+use netreel_inspector::{Model, Workspace};
 use netreel_protocol::session::{ReelInput, Session};
 use netreel_reel::{Header, WireText};
 use netreel_sample_engine::{Mode, Script, SimWorld, SimWorldStart, Topology};
@@ -47,7 +47,7 @@ fn main() -> ExitCode {
     model.finish();
     let judging = begin.elapsed();
     let picture = made.path().join("timeline.png");
-    netreel_inspector::photograph(model, View::Timeline, (1600, 1000), &picture)
+    netreel_inspector::photograph(model, Workspace::Why, (1600, 1000), &picture)
         .expect("a picture");
     let whole = begin.elapsed();
 

@@ -3,20 +3,22 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use egui::{
-    Align, CentralPanel, EventFilter, Frame, Id, Key, Layout, Margin, Panel, Rect, Stroke,
-    StrokeKind, Ui, UiBuilder,
-};
-use netreel_inspector_model::{Command, Model};
+use egui::{CentralPanel, EventFilter, Frame, Id, Key, Margin, Panel, Stroke, StrokeKind, Ui};
+use netreel_inspector_model::{Command, LedgerBy, Model, RowsOf};
+use netreel_protocol::session::SessionTime;
 
 use crate::ask::{Answer, Request};
-use crate::divide::{Divider, Dividers};
 use crate::keys::{self, Ask};
+use crate::layout::{Pane, Workspace};
+use crate::panes::{self, Arrangement, Move};
 use crate::settings::Settings;
 use crate::theme;
 use crate::views::dialogs::{self, PathBox, Said, Wanted};
+use crate::views::finder::{self, Do, Finder};
+use crate::views::replay::Seat;
 use crate::views::{
-    bytes, fields, findings, head, legend, minimap, objects, packets, status, timeline, top,
+    bytes, course, fields, findings, head, ledger, link, links, map, minimap, objects, packets,
+    parting, replay, status, timeline, top, values,
 };
 
 /// How soon there is a next frame while the filter looks at packets.
@@ -25,57 +27,22 @@ const FILTERING: Duration = Duration::from_millis(16);
 /// How soon there is a next frame while something is opened.
 const WORKING: Duration = Duration::from_millis(250);
 
-/// What to show.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum View {
-    /// Everything, around the timeline.
-    #[default]
-    Timeline,
-    /// The packet table, the fields and the bytes.
-    Packets,
-    /// Who owned what, over time.
-    Objects,
-    /// What went wrong, on the timeline.
-    Findings,
-}
+/// In so many seconds the cursor goes through what is visible.
+const PLAY_S: f64 = 12.0;
 
-impl View {
-    /// All views and their names.
-    pub const ALL: [(&'static str, View); 4] = [
-        ("timeline", View::Timeline),
-        ("packets", View::Packets),
-        ("objects", View::Objects),
-        ("findings", View::Findings),
-    ];
-
-    /// A view by its name.
-    ///
-    /// # Errors
-    /// A sentence with the names that there are.
-    pub fn named(name: &str) -> Result<View, String> {
-        View::ALL
-            .iter()
-            .find(|(known, _)| *known == name)
-            .map(|(_, view)| *view)
-            .ok_or_else(|| {
-                let names = View::ALL.map(|(name, _)| name).join(", ");
-                format!("there is no view {name:?}; there are {names}")
-            })
-    }
-}
-
-impl std::str::FromStr for View {
-    type Err = String;
-
-    fn from_str(name: &str) -> Result<View, String> {
-        View::named(name)
-    }
+/// What somebody has chosen in panes: how things are shown there.
+#[derive(Clone, Debug, Default)]
+struct Looks {
+    ledger: LedgerBy,
+    values: RowsOf,
+    map: map::Look,
 }
 
 /// The inspector's window without its window: a model and how it is laid out.
 pub struct Inspector {
     model: Model,
-    view: View,
+    workspace: Workspace,
+    arrangement: Arrangement,
     settings: Settings,
     /// As the settings were kept last.
     kept: Settings,
@@ -85,6 +52,13 @@ pub struct Inspector {
     before: Before,
     keys_shown: bool,
     path_box: Option<PathBox>,
+    finder: Option<Finder>,
+    looks: Looks,
+    seat: Seat,
+    /// When the cursor was moved on last, in the time of the frames.
+    played_at: Option<f64>,
+    /// The pane that the pointer was over last.
+    pointed: Option<Pane>,
     requests: Vec<Request>,
     title: Option<String>,
 }
@@ -98,19 +72,25 @@ struct Before {
 
 impl Inspector {
     /// Shows a model.
-    pub fn new(model: Model, view: View) -> Inspector {
+    pub fn new(model: Model, workspace: Workspace) -> Inspector {
         Inspector {
             bar: top::Bar {
                 filter: model.filter().text.clone(),
                 ..top::Bar::default()
             },
             model,
-            view,
+            workspace,
+            arrangement: Arrangement::default(),
             settings: Settings::default(),
             kept: Settings::default(),
             before: Before::default(),
             keys_shown: false,
             path_box: None,
+            finder: None,
+            looks: Looks::default(),
+            seat: Seat::default(),
+            played_at: None,
+            pointed: None,
             requests: Vec::new(),
             title: None,
         }
@@ -119,6 +99,7 @@ impl Inspector {
     /// Lays it out so.
     pub fn set_settings(&mut self, settings: Settings) {
         self.kept = settings.clone();
+        self.arrangement.trees.clone_from(&settings.layouts);
         self.settings = settings;
     }
 
@@ -132,9 +113,24 @@ impl Inspector {
         &mut self.model
     }
 
-    /// Which view is shown.
-    pub fn view(&self) -> View {
-        self.view
+    /// Which workspace is shown.
+    pub fn workspace(&self) -> Workspace {
+        self.workspace
+    }
+
+    /// The pane that is shown alone.
+    pub fn alone(&self) -> Option<Pane> {
+        self.arrangement.alone
+    }
+
+    /// Shows one pane alone, or all of the workspace.
+    pub fn show_alone(&mut self, pane: Option<Pane>) {
+        self.arrangement.alone = pane;
+    }
+
+    fn go_to(&mut self, workspace: Workspace) {
+        self.workspace = workspace;
+        self.arrangement.alone = None;
     }
 
     /// What was asked for since, in order.
@@ -154,6 +150,7 @@ impl Inspector {
             Answer::Opened { model, title } => {
                 self.bar.filter = model.filter().text.clone();
                 self.model = *model;
+                self.seat = Seat::default();
                 self.bar.news = None;
                 self.bar.working = None;
                 self.bar.live = false;
@@ -165,6 +162,17 @@ impl Inspector {
                 self.bar.live = live;
                 self.model.grow(*model);
             }
+            Answer::Stands(standing) => {
+                // The cursor goes along: all panes show what was so then.
+                if let Some(time) = standing.time {
+                    self.model.apply(Command::SetCursor(Some(time)));
+                }
+                if let Some(packet) = standing.packet {
+                    self.model.apply(Command::SelectPacket(packet));
+                }
+                self.seat.stands(*standing);
+            }
+            Answer::Stood(why) => self.seat.stood(why),
             Answer::Failed(sentence) => {
                 self.bar.working = None;
                 self.bar.news = Some(sentence);
@@ -186,13 +194,18 @@ impl Inspector {
             }
             None => self.bar.since = None,
         }
+        if self.model.is_working_beside() {
+            ui.ctx().request_repaint_after(WORKING);
+        }
         let mut commands = Vec::new();
         self.keys(ui, &mut commands);
         self.dropped(ui);
         head::begin(ui.ctx());
         self.panels(ui, &mut commands);
         self.dialogs(ui);
+        self.find(ui, &mut commands);
         self.focus(ui.ctx());
+        self.play(ui, &mut commands);
         for command in std::mem::take(&mut self.bar.asked) {
             self.asked(command);
         }
@@ -204,7 +217,10 @@ impl Inspector {
             // Drawing again what is drawn already would never end.
             let same = command == Command::Hover(self.model.hover());
             if !same {
-                let moves = matches!(command, Command::Back | Command::Forward);
+                let moves = matches!(
+                    command,
+                    Command::Back | Command::Forward | Command::SetFilter(_)
+                );
                 self.model.apply(command);
                 if moves {
                     self.bar.filter.clone_from(&self.model.filter().text);
@@ -212,6 +228,7 @@ impl Inspector {
                 ui.ctx().request_repaint();
             }
         }
+        self.settings.layouts.clone_from(&self.arrangement.trees);
         if self.settings != self.kept && !ui.input(|input| input.pointer.any_down()) {
             self.kept = self.settings.clone();
             self.requests.push(Request::Keep(self.kept.clone()));
@@ -224,7 +241,8 @@ impl Inspector {
             focus,
             popup,
         } = self.before;
-        let is_free = !types && !popup && self.path_box.is_none() && !self.keys_shown;
+        let asks = self.path_box.is_some() || self.finder.is_some();
+        let is_free = !types && !popup && !asks && !self.keys_shown;
         if !is_free {
             return;
         }
@@ -242,8 +260,11 @@ impl Inspector {
                 }
                 Ask::Keys => self.keys_shown = true,
                 Ask::Open => self.path_box = Some(PathBox::new(Wanted::Recording)),
+                Ask::Find => self.finder = Some(Finder::default()),
                 Ask::NextPane => head::next(ui.ctx()),
-                Ask::View(view) => self.view = view,
+                Ask::Play => self.bar.plays = !self.bar.plays,
+                Ask::Workspace(workspace) => self.go_to(workspace),
+                Ask::Alone => self.toggle_alone(ui.ctx()),
             }
         }
         // Escape took the focus from a control: one layer at a time.
@@ -289,17 +310,33 @@ impl Inspector {
         }
     }
 
+    fn find(&mut self, ui: &Ui, commands: &mut Vec<Command>) {
+        let Some(finder) = &mut self.finder else {
+            return;
+        };
+        let panes = self.arrangement.tree(self.workspace).panes();
+        match finder::show(ui, &self.model, &panes, finder) {
+            finder::Said::Nothing => return,
+            finder::Said::Close => {}
+            finder::Said::Do(Do::Asked(asked)) => self.asked(asked),
+            finder::Said::Do(Do::Command(command)) => {
+                if let Command::SetFilter(text) = &command {
+                    self.bar.filter.clone_from(text);
+                }
+                commands.push(command);
+            }
+        }
+        self.finder = None;
+    }
+
     /// What a click in the bars asked for.
     fn asked(&mut self, asked: top::Asked) {
         match asked {
-            top::Asked::View(view) => self.view = view,
+            top::Asked::Workspace(workspace) => self.go_to(workspace),
+            top::Asked::Pane(what) => self.arrangement.perform(self.workspace, what),
             top::Asked::Theme(theme) => self.settings.theme = theme.name().to_owned(),
             top::Asked::Layout => {
-                self.settings = Settings {
-                    theme: self.settings.theme.clone(),
-                    recent: std::mem::take(&mut self.settings.recent),
-                    ..Settings::default()
-                };
+                self.arrangement = Arrangement::default();
             }
             top::Asked::Keys => self.keys_shown = true,
             top::Asked::Open => self.path_box = Some(PathBox::new(Wanted::Recording)),
@@ -343,12 +380,55 @@ impl Inspector {
         }
     }
 
+    /// Moves the cursor on, as far as it goes in a frame: through what is visible in [`PLAY_S`], and
+    /// the visible time along with it.
+    fn play(&mut self, ui: &Ui, commands: &mut Vec<Command>) {
+        if !self.bar.plays {
+            self.played_at = None;
+            return;
+        }
+        ui.ctx().request_repaint();
+        let now = ui.input(|input| input.time);
+        let Some(before) = self.played_at.replace(now) else {
+            return;
+        };
+        let model = &self.model;
+        let visible = model.visible();
+        let scale = model.scale(1_000.0);
+        let from = model.cursor().unwrap_or(visible.start);
+        let from = from.clamp(visible.start, visible.end);
+        let step = (now - before).clamp(0.0, 0.25) / PLAY_S * 1_000.0;
+        // By the axis, so that what is folded takes no time.
+        let to = scale.time(scale.x(from) + step as f32);
+        let to = SessionTime(to.0.max(from.0.saturating_add(1)));
+        if to >= model.span().end {
+            self.bar.plays = false;
+            commands.push(Command::SetCursor(Some(model.span().end)));
+            return;
+        }
+        commands.push(Command::SetCursor(Some(to)));
+        let (at, ahead) = (scale.x(to), 900.0);
+        if at > ahead {
+            commands.push(Command::Pan(scale.ns(at - ahead)));
+        }
+    }
+
+    /// The pane that has the keyboard has the workspace, else the one that the pointer is over.
+    fn toggle_alone(&mut self, ctx: &egui::Context) {
+        let pane = self.arrangement.alone.or_else(|| head::focused(ctx));
+        let pane = pane.or(self.pointed);
+        if let Some(pane) = pane {
+            self.arrangement.perform(self.workspace, Move::Alone(pane));
+        }
+    }
+
     fn panels(&mut self, ui: &mut Ui, commands: &mut Vec<Command>) {
         let model = &self.model;
-        let (bar, view, settings) = (&mut self.bar, self.view, &self.settings);
-        Panel::top("top")
-            .frame(bar_frame())
-            .show(ui, |ui| top::show(ui, model, bar, view, settings, commands));
+        let (bar, workspace, settings) = (&mut self.bar, self.workspace, &self.settings);
+        let panes = self.arrangement.tree(workspace).panes();
+        Panel::top("top").frame(bar_frame()).show(ui, |ui| {
+            top::show(ui, model, bar, (workspace, &panes), settings, commands);
+        });
         if let Some((sentence, color)) = top::said(model, bar) {
             let frame = bar_frame().fill(theme::panel());
             Panel::top("said").frame(frame).show(ui, |ui| {
@@ -358,7 +438,9 @@ impl Inspector {
         Panel::bottom("status")
             .frame(bar_frame())
             .show(ui, |ui| status::show(ui, model, bar, commands));
-        let settings = &mut self.settings;
+        let (arrangement, pointed) = (&mut self.arrangement, &mut self.pointed);
+        let looks = &mut self.looks;
+        let (seat, requests) = (&mut self.seat, &mut self.requests);
         CentralPanel::default().frame(plain()).show(ui, |ui| {
             // Nothing is there yet: what there is to say is what is being done.
             if model.session().nodes.is_empty()
@@ -368,156 +450,31 @@ impl Inspector {
                 return;
             }
             minimap::show(ui, model, commands);
-            let rect = ui.available_rect_before_wrap();
-            let mut dividers = Dividers::default();
-            views(ui, model, (view, settings), rect, &mut dividers, commands);
-            ui.advance_cursor_after_rect(rect);
-            dividers.show(ui, settings);
+            panes::show(ui, model, workspace, arrangement, &mut |ui, pane| {
+                let pointer = ui.input(|input| input.pointer.hover_pos());
+                if pointer.is_some_and(|at| ui.max_rect().contains(at)) {
+                    *pointed = Some(pane);
+                }
+                match pane {
+                    Pane::Timeline => timeline::show(ui, model, commands),
+                    Pane::Objects => objects::show(ui, model, commands),
+                    Pane::Packets => packets::show(ui, model, commands),
+                    Pane::Fields => fields::show(ui, model, commands),
+                    Pane::Bytes => bytes::show(ui, model, commands),
+                    Pane::Findings => findings::show(ui, model, commands),
+                    Pane::Values => values::show(ui, model, &mut looks.values, commands),
+                    Pane::Map => map::show(ui, model, &mut looks.map, commands),
+                    Pane::Course => course::show(ui, model, commands),
+                    Pane::Replay => replay::show(ui, model, seat, requests),
+                    Pane::Layer => replay::layer(ui, seat),
+                    Pane::Parting => parting::show(ui, seat),
+                    Pane::Links => links::show(ui, model, commands),
+                    Pane::Link => link::show(ui, model, commands),
+                    Pane::Ledger => ledger::show(ui, model, &mut looks.ledger, commands),
+                }
+            });
         });
     }
-}
-
-/// The least heights and widths of panes, in points.
-const TIMELINE_MIN: f32 = 150.0;
-const DETAILS_MIN: f32 = 120.0;
-const PANE_MIN: f32 = 180.0;
-/// A line of bytes, without their text.
-const BYTES_MIN: f32 = 360.0;
-
-fn views(
-    ui: &mut Ui,
-    model: &Model,
-    (view, settings): (View, &Settings),
-    rect: Rect,
-    dividers: &mut Dividers,
-    commands: &mut Vec<Command>,
-) {
-    match view {
-        View::Timeline => {
-            let least = (TIMELINE_MIN + objects::HEAD, DETAILS_MIN);
-            let share = settings.details;
-            let (upper, lower) = dividers.cut(Divider::Details, rect, share, least);
-            let upper = match objects_height(model, upper.height()) {
-                None => upper,
-                // Nothing to see in it: a line.
-                Some(height) if height <= objects::HEAD => {
-                    let (upper, objects) = upper.split_top_bottom_at_y(upper.bottom() - height);
-                    at(ui, objects, "objects", &mut |ui| {
-                        objects::show(ui, model, false, commands)
-                    });
-                    upper
-                }
-                Some(height) => {
-                    let share = settings.objects.unwrap_or(height / upper.height().max(1.0));
-                    let least = (TIMELINE_MIN, objects::HEAD);
-                    let (upper, objects) = dividers.cut(Divider::Objects, upper, share, least);
-                    at(ui, objects, "objects", &mut |ui| {
-                        objects::show(ui, model, false, commands)
-                    });
-                    upper
-                }
-            };
-            at(ui, upper, "timeline", &mut |ui| {
-                timeline(ui, model, commands)
-            });
-            at(ui, lower, "details", &mut |ui| {
-                details(ui, model, settings, dividers, commands)
-            });
-        }
-        View::Packets => at(ui, rect, "details", &mut |ui| {
-            details(ui, model, settings, dividers, commands)
-        }),
-        View::Objects => at(ui, rect, "objects", &mut |ui| {
-            objects::show(ui, model, true, commands)
-        }),
-        View::Findings => {
-            let least = (TIMELINE_MIN, DETAILS_MIN);
-            let share = settings.findings;
-            let (upper, lower) = dividers.cut(Divider::Findings, rect, share, least);
-            at(ui, upper, "timeline", &mut |ui| {
-                timeline(ui, model, commands)
-            });
-            at(ui, lower, "findings", &mut |ui| {
-                findings::show(ui, model, commands)
-            });
-        }
-    }
-}
-
-/// A pane at a place.
-fn at(ui: &mut Ui, rect: Rect, name: &str, show: &mut dyn FnMut(&mut Ui)) {
-    let builder = UiBuilder::new()
-        .id_salt(name)
-        .max_rect(rect)
-        .layout(Layout::top_down(Align::Min));
-    ui.scope_builder(builder, |ui| {
-        ui.set_clip_rect(rect.intersect(ui.clip_rect()));
-        show(ui);
-    });
-}
-
-/// The timeline and below it what its signs mean.
-fn timeline(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
-    Panel::bottom("legend")
-        .frame(plain())
-        .exact_size(22.0)
-        .show(ui, |ui| legend::show(ui, model));
-    timeline::show(ui, model, commands);
-}
-
-/// The packets, and the selected one from close up, beside the findings.
-fn details(
-    ui: &mut Ui,
-    model: &Model,
-    settings: &Settings,
-    dividers: &mut Dividers,
-    commands: &mut Vec<Command>,
-) {
-    let rect = ui.available_rect_before_wrap();
-    let width = rect.width();
-    // The table needs its columns; the others share the rest.
-    let table = (width * 0.42)
-        .max(420.0)
-        .max(packets::width_min(model).min(width * 0.5))
-        .min(700.0_f32.min(width * 0.6));
-    let share = settings.table.unwrap_or(table / width.max(1.0));
-    let (left, rest) = dividers.cut(
-        Divider::Table,
-        rect,
-        share,
-        (PANE_MIN, PANE_MIN + BYTES_MIN),
-    );
-    let (middle, right) = dividers.cut(Divider::Tree, rest, settings.tree, (PANE_MIN, BYTES_MIN));
-    let height = rect.height().max(1.0);
-    let bytes_share = (bytes::height(model.detail()) / height).min(0.5);
-    let share = settings.bytes.unwrap_or(bytes_share);
-    let least = (head::HEIGHT * 2.0, head::HEIGHT * 2.0);
-    let (upper, lower) = dividers.cut(Divider::Bytes, right, share, least);
-    at(ui, left, "packets", &mut |ui| {
-        packets::show(ui, model, commands)
-    });
-    at(ui, middle, "fields", &mut |ui| {
-        fields::show(ui, model, commands)
-    });
-    at(ui, upper, "bytes", &mut |ui| {
-        bytes::show(ui, model, commands)
-    });
-    at(ui, lower, "findings", &mut |ui| {
-        findings::show(ui, model, commands)
-    });
-    ui.advance_cursor_after_rect(rect);
-}
-
-/// Room for a few rows, a quarter of what there is at most; `None` where there cannot be objects.
-fn objects_height(model: &Model, height: f32) -> Option<f32> {
-    let rows = model.object_rows().len() as f32;
-    if rows == 0.0 {
-        return model.session().wire.is_some().then_some(objects::HEAD);
-    }
-    let height = (objects::HEAD + rows * objects::ROW + 8.0)
-        .min(height * 0.38)
-        .max(objects::HEAD + 2.0 * objects::ROW);
-    Some(height.round())
 }
 
 fn bar_frame() -> Frame {

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use netreel_inspector_model::Model;
+use netreel_protocol::session::{PacketId, SessionTime};
 
 use crate::settings::Settings;
 
@@ -20,6 +21,78 @@ pub enum Request {
     Cancel,
     /// Keep how the window is laid out.
     Keep(Settings),
+    /// Sit down in the replay of a node of what is shown.
+    Sit {
+        /// The node's name.
+        node: String,
+        /// What is to be another than recorded, as on the command line: `--set mode=owner`.
+        changes: String,
+    },
+    /// A command to the replay, in the words of `netreel replay --step`.
+    Say(String),
+    /// Leave the replay.
+    Stand,
+}
+
+/// Where one stands in a replay.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Standing {
+    /// The node whose layer is played.
+    pub node: String,
+    /// The number of the event that comes next.
+    pub position: u64,
+    /// When that is; `None` at the end.
+    pub time: Option<SessionTime>,
+    /// Its packet.
+    pub packet: Option<PacketId>,
+    /// The events around it.
+    pub events: Vec<Event>,
+    /// The last event that can be played.
+    pub last: u64,
+    /// The event before which the layer is.
+    pub turn: u64,
+    /// The layer's state there: names and values. Nothing where the engine offers none.
+    pub layer: Vec<(String, String)>,
+    /// Where the replay is to stop.
+    pub breaks: Vec<String>,
+    /// Where the layer parts from the recording, as far as that was found.
+    pub parting: Option<Parting>,
+    /// What the last command said.
+    pub said: String,
+}
+
+/// An event of the reel that is played.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Event {
+    /// Its number.
+    pub number: u64,
+    /// When it was.
+    pub time: SessionTime,
+    /// `sent`, `received`, `tick`, ...
+    pub kind: String,
+    /// What it was.
+    pub words: String,
+    /// Its packet.
+    pub packet: Option<PacketId>,
+}
+
+/// Where a layer parts from its recording.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Parting {
+    /// The event that it does not do.
+    pub event: u64,
+    /// All that there is to say of it.
+    pub said: String,
+    /// What the recording has.
+    pub expected: String,
+    /// What the layer did.
+    pub came: String,
+    /// The first field in which they differ: its path, what the recording has, what came.
+    pub field: Option<(String, String, String)>,
+    /// The recorded packet, where it is one.
+    pub expected_bytes: Option<Vec<u8>>,
+    /// The layer's.
+    pub came_bytes: Option<Vec<u8>>,
 }
 
 /// What became of a request.
@@ -40,6 +113,10 @@ pub enum Answer {
         /// Whether more may come.
         live: bool,
     },
+    /// Where one stands in the replay now.
+    Stands(Box<Standing>),
+    /// The replay is over: why, where it was not left.
+    Stood(String),
     /// It cannot be done: a sentence that says why and what to do.
     Failed(String),
 }

@@ -4,7 +4,7 @@ use egui::{Event, Key, Modifiers, Ui};
 use netreel_inspector_model::{Command, Model, Step};
 use netreel_protocol::session::SessionTime;
 
-use crate::app::View;
+use crate::layout::Workspace;
 
 /// All keys and gestures, as they are shown: what to press, and what it does.
 pub const LIST: &[(&str, &str)] = &[
@@ -17,8 +17,19 @@ pub const LIST: &[(&str, &str)] = &[
     ("A", "show the whole session"),
     ("+ -", "show less, more time"),
     ("Shift+left, Shift+right", "earlier, later"),
-    ("1 to 4", "timeline, packets, objects, findings"),
+    ("1 to 6", "why, packets, state, links, compare, replay"),
+    (
+        ", .",
+        "the departure or arrival before the cursor, and behind it",
+    ),
+    ("space", "let the cursor go on by itself, or stop it"),
+    (
+        "M",
+        "pin the moment that values are held against, or unpin it",
+    ),
+    ("Z", "the pane alone, or with the others again"),
     ("/ or Ctrl+F", "type a filter"),
+    ("Ctrl+P", "do anything, go anywhere, by its name"),
     ("Ctrl+O", "open a recording or a capture"),
     ("Tab, Shift+Tab", "next, previous control; Enter presses it"),
     ("F6", "next pane"),
@@ -53,7 +64,10 @@ pub enum Ask {
     Keys,
     Open,
     NextPane,
-    View(View),
+    Find,
+    Workspace(Workspace),
+    Alone,
+    Play,
 }
 
 /// What was pressed in this frame, while no text is being typed.
@@ -93,6 +107,19 @@ pub fn read(ui: &Ui, model: &Model, commands: &mut Vec<Command>) -> Vec<Ask> {
         on(Key::End, plain, Command::Step(Step::LastPacket));
         on(Key::ArrowRight, shift, Command::Pan(length / 4));
         on(Key::ArrowLeft, shift, Command::Pan(-(length / 4)));
+        for (key, is_next) in [(Key::Period, true), (Key::Comma, false)] {
+            if plain
+                && input.key_pressed(key)
+                && let Some(moment) = model.next_moment(is_next)
+            {
+                on(key, plain, Command::SetCursor(Some(moment)));
+            }
+        }
+        let pin = match model.pinned() {
+            Some(_) => None,
+            None => Some(model.moment()),
+        };
+        on(Key::M, plain, Command::Pin(pin));
         on(Key::F, plain, Command::FrameSelection);
         on(Key::A, plain, Command::ShowAll);
         on(Key::Escape, plain, Command::LetGo);
@@ -122,13 +149,29 @@ pub fn read(ui: &Ui, model: &Model, commands: &mut Vec<Command>) -> Vec<Ask> {
         if command && input.key_pressed(Key::O) {
             asks.push(Ask::Open);
         }
+        if command && input.key_pressed(Key::P) {
+            asks.push(Ask::Find);
+        }
         if plain && input.key_pressed(Key::F6) {
             asks.push(Ask::NextPane);
         }
-        let numbers = [Key::Num1, Key::Num2, Key::Num3, Key::Num4];
-        for (key, (_, view)) in numbers.into_iter().zip(View::ALL) {
+        if plain && input.key_pressed(Key::Space) {
+            asks.push(Ask::Play);
+        }
+        if plain && input.key_pressed(Key::Z) {
+            asks.push(Ask::Alone);
+        }
+        let numbers = [
+            Key::Num1,
+            Key::Num2,
+            Key::Num3,
+            Key::Num4,
+            Key::Num5,
+            Key::Num6,
+        ];
+        for (key, (_, workspace)) in numbers.into_iter().zip(Workspace::ALL) {
             if plain && input.key_pressed(key) {
-                asks.push(Ask::View(view));
+                asks.push(Ask::Workspace(workspace));
             }
         }
     });

@@ -5,10 +5,11 @@
 
 mod app;
 mod ask;
-mod divide;
 mod glyph;
 mod keys;
+mod layout;
 mod palette;
+mod panes;
 mod picture;
 mod raster;
 mod settings;
@@ -17,8 +18,9 @@ pub mod theme;
 mod views;
 mod window;
 
-pub use app::{Inspector, View};
-pub use ask::{Alone, Answer, Host, Request, Wake};
+pub use app::Inspector;
+pub use ask::{Alone, Answer, Event, Host, Parting, Request, Standing, Wake};
+pub use layout::{Axis, Cut, Pane, Side, Tree, Workspace};
 pub use netreel_inspector_model::{Command, Model};
 pub use picture::{PictureError, SIDE_MAX, draw, draw_views, photograph, screenshot};
 pub use settings::Settings;

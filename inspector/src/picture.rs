@@ -10,7 +10,8 @@ use netreel_inspector_model::Model;
 use netreel_protocol::history::History;
 use netreel_protocol::session::Session;
 
-use crate::app::{Inspector, View};
+use crate::app::Inspector;
+use crate::layout::Workspace;
 use crate::raster::Canvas;
 use crate::texture::Textures;
 use crate::theme;
@@ -47,33 +48,33 @@ pub enum PictureError {
     },
 }
 
-/// Draws a view of a session as it is when it is opened, and writes it as a PNG file.
+/// Draws a workspace of a session as it is when it is opened, and writes it as a PNG file.
 ///
 /// # Errors
 /// A size that cannot be drawn; a file that cannot be written.
 pub fn screenshot(
     session: Arc<Session>,
     history: Arc<History>,
-    view: View,
+    workspace: Workspace,
     size: (u32, u32),
     path: &Path,
 ) -> Result<(), PictureError> {
-    photograph(Model::new(session, history), view, size, path)
+    photograph(Model::new(session, history), workspace, size, path)
 }
 
-/// Draws a view of a model as it stands, once its history is known and its filter has looked at all
+/// Draws a workspace of a model as it stands, once its history is known and its filter has looked at all
 /// packets, and writes it as a PNG file.
 ///
 /// # Errors
 /// A size that cannot be drawn; a file that cannot be written.
 pub fn photograph(
     mut model: Model,
-    view: View,
+    workspace: Workspace,
     size: (u32, u32),
     path: &Path,
 ) -> Result<(), PictureError> {
     model.finish();
-    draw(&mut Inspector::new(model, view), size, path)
+    draw(&mut Inspector::new(model, workspace), size, path)
 }
 
 /// Draws the window as it stands, whatever is still being worked out, and writes it as a PNG file.
@@ -81,7 +82,12 @@ pub fn photograph(
 /// # Errors
 /// A size that cannot be drawn; a file that cannot be written.
 pub fn draw(inspector: &mut Inspector, size: (u32, u32), path: &Path) -> Result<(), PictureError> {
-    draw_views(&mut |ui| inspector.show(ui), size, path)
+    let mut show = |ui: &mut Ui| {
+        inspector.show(ui);
+        // A picture has what panes work out.
+        inspector.model_mut().finish_beside();
+    };
+    draw_views(&mut show, size, path)
 }
 
 /// Draws any views in the same way: `show` is called for a few frames, and the last one is written.

@@ -1,27 +1,20 @@
 //! How the window is laid out and looks: what is kept between two times that it is opened.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
+use crate::layout::{Tree, Workspace};
 use crate::theme::Theme;
 
-/// Shares of the window, from 0 to 1; `None`: as much as the contents take.
+/// How the window looks, and what was opened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default)]
 pub struct Settings {
     /// `dark`, `light` or `system`.
     pub theme: String,
-    /// How high the table, the tree and the bytes are, of the window below its bars.
-    pub details: f32,
-    /// How high the objects are, of what is above those.
-    pub objects: Option<f32>,
-    /// How wide the table is, of the window.
-    pub table: Option<f32>,
-    /// How wide the tree is, of what the table leaves.
-    pub tree: f32,
-    /// How high the bytes are, of what they share with the findings.
-    pub bytes: Option<f32>,
-    /// How high the findings are in the view of findings.
-    pub findings: f32,
+    /// The panes of the workspaces that a hand has changed, by their names.
+    pub layouts: BTreeMap<String, Tree>,
     /// What was opened, the last first: at most [`RECENT_MAX`] paths.
     pub recent: Vec<String>,
 }
@@ -33,12 +26,7 @@ impl Default for Settings {
     fn default() -> Settings {
         Settings {
             theme: Theme::default().name().to_owned(),
-            details: 0.37,
-            objects: None,
-            table: None,
-            tree: 0.45,
-            bytes: None,
-            findings: 0.42,
+            layouts: BTreeMap::new(),
             recent: Vec::new(),
         }
     }
@@ -62,16 +50,11 @@ impl Settings {
 
     /// Nobody can drag back what has no room left.
     fn sane(mut self) -> Settings {
-        let sane = |share: f32| match share.is_finite() {
-            true => share.clamp(0.05, 0.95),
-            false => 0.4,
-        };
-        self.details = sane(self.details);
-        self.tree = sane(self.tree);
-        self.findings = sane(self.findings);
-        self.objects = self.objects.map(sane);
-        self.table = self.table.map(sane);
-        self.bytes = self.bytes.map(sane);
+        let layouts = std::mem::take(&mut self.layouts).into_iter();
+        let known = layouts.filter(|(name, _)| Workspace::named(name).is_ok());
+        self.layouts = known
+            .filter_map(|(name, tree)| Some((name, tree.sane()?)))
+            .collect();
         self.recent.truncate(RECENT_MAX);
         self
     }
@@ -92,11 +75,13 @@ impl Settings {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::layout::Pane;
 
     #[test]
     fn what_is_kept_is_what_was_there() {
+        let tree = Tree::beside(Some(0.25), Pane::Bytes, Pane::Timeline);
         let mut settings = Settings {
-            objects: Some(0.3),
+            layouts: [("why".to_owned(), tree)].into(),
             ..Settings::default()
         };
         settings.opened("race");
@@ -110,9 +95,16 @@ mod tests {
     #[test]
     fn what_makes_no_sense_is_refused_or_put_right() {
         assert!(Settings::from_json("{").is_err());
-        assert!(Settings::from_json("{\"colour\": 1}").is_err());
-        let settings = Settings::from_json("{\"details\": 7.0, \"theme\": \"mauve\"}").unwrap();
-        assert_eq!(settings.details, 0.95);
+        // What an older netreel kept is left out.
+        assert!(Settings::from_json("{\"details\": 7.0}").is_ok());
+        let text = r#"{"theme": "mauve", "layouts": {
+            "why": {"beside": {"share": 7.0, "first": {"pane": "bytes"}, "second": {"pane": "packets"}}},
+            "packets": {"above": {"share": 0.5, "first": {"pane": "bytes"}, "second": {"pane": "bytes"}}},
+            "cellar": {"pane": "bytes"}
+        }}"#;
+        let settings = Settings::from_json(text).unwrap();
+        let right = Tree::beside(Some(0.95), Pane::Bytes, Pane::Packets);
+        assert_eq!(settings.layouts, [("why".to_owned(), right)].into());
         assert_eq!(settings.theme(), Theme::Dark);
     }
 }

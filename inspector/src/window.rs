@@ -6,8 +6,9 @@ use eframe::{NativeOptions, Renderer};
 use egui::{Ui, ViewportBuilder, vec2};
 use netreel_inspector_model::Model;
 
-use crate::app::{Inspector, View};
+use crate::app::Inspector;
 use crate::ask::{Answer, Host, Wake};
+use crate::layout::{Pane, Workspace};
 use crate::settings::Settings;
 use crate::theme;
 
@@ -15,7 +16,9 @@ use crate::theme;
 #[derive(Clone, Debug)]
 pub struct Options {
     /// What it shows.
-    pub view: View,
+    pub workspace: Workspace,
+    /// The pane that has all of the window.
+    pub alone: Option<Pane>,
     /// What stands in its title, after `netreel`.
     pub title: String,
     /// How it is laid out.
@@ -29,7 +32,8 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Options {
         Options {
-            view: View::default(),
+            workspace: Workspace::default(),
+            alone: None,
             title: String::new(),
             settings: Settings::default(),
             size: (1600, 1000),
@@ -55,8 +59,9 @@ pub fn run(model: Model, options: Options, mut host: Box<dyn Host>) -> Result<()
     display()?;
     let title = titled(&options.title);
     let native = native(options.size);
-    let mut inspector = Inspector::new(model, options.view);
+    let mut inspector = Inspector::new(model, options.workspace);
     inspector.set_settings(options.settings);
+    inspector.show_alone(options.alone);
     let frames = options.frames;
     eframe::run_native(
         &title,

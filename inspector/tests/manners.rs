@@ -11,7 +11,7 @@ use egui::{Event, Key, Modifiers, MouseWheelUnit, Pos2, TouchPhase, Vec2, vec2};
 use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT, Queryable};
 use fixture::BOX;
-use netreel_inspector::{Answer, Inspector, Request, Settings, View, theme};
+use netreel_inspector::{Answer, Inspector, Pane, Request, Settings, Workspace, theme};
 use netreel_inspector_model::{Command, Model};
 use netreel_protocol::session::PacketId;
 
@@ -29,12 +29,12 @@ impl egui::DroppedFile for Dropped {
     }
 }
 
-fn open(view: View) -> Harness<'static, Inspector> {
-    open_model(fixture::race_model(), view)
+fn open(workspace: Workspace) -> Harness<'static, Inspector> {
+    open_model(fixture::race_model(), workspace)
 }
 
-fn open_model(model: Model, view: View) -> Harness<'static, Inspector> {
-    let inspector = Inspector::new(model, view);
+fn open_model(model: Model, workspace: Workspace) -> Harness<'static, Inspector> {
+    let inspector = Inspector::new(model, workspace);
     let mut harness = Harness::builder()
         .with_size(vec2(1600.0, 1000.0))
         .with_max_steps(16)
@@ -92,7 +92,7 @@ fn filter_focused(harness: &Harness<'_, Inspector>) -> bool {
 
 #[test]
 fn escape_in_the_filter_box_leaves_the_box_alone() {
-    let mut harness = open(View::Timeline);
+    let mut harness = open(Workspace::Why);
     let told = model(&harness).selection();
     harness.get_by_role(Role::TextInput).focus();
     harness.run();
@@ -109,7 +109,7 @@ fn escape_in_the_filter_box_leaves_the_box_alone() {
 
 #[test]
 fn a_click_near_an_arrow_keeps_the_story() {
-    let mut harness = open(View::Timeline);
+    let mut harness = open(Workspace::Why);
     let told = model(&harness).selection().finding;
     let lanes = harness.get_by_label("timeline").rect();
     for part in 1..20 {
@@ -125,7 +125,7 @@ fn a_click_near_an_arrow_keeps_the_story() {
 
 #[test]
 fn the_cross_ends_the_story_and_another_takes_the_cursor_away() {
-    let mut harness = open(View::Timeline);
+    let mut harness = open(Workspace::Why);
     let cursor = Some(fixture::ms(300..301).start);
     apply(&mut harness, Command::SetCursor(cursor));
     harness.get_by_label("take the cursor away").click();
@@ -138,7 +138,7 @@ fn the_cross_ends_the_story_and_another_takes_the_cursor_away() {
 
 #[test]
 fn a_right_click_takes_the_cursor_away() {
-    let mut harness = open(View::Timeline);
+    let mut harness = open(Workspace::Why);
     let cursor = Some(fixture::ms(300..301).start);
     apply(&mut harness, Command::SetCursor(cursor));
     harness.get_by_label("timeline").click_secondary();
@@ -148,7 +148,7 @@ fn a_right_click_takes_the_cursor_away() {
 
 #[test]
 fn a_click_on_an_object_brings_packet_table_and_tree_along() {
-    let mut harness = open(View::Timeline);
+    let mut harness = open(Workspace::Why);
     let object = fixture::PLAYERS + 1;
     harness.get_by_label(&format!("object {object}")).click();
     harness.run();
@@ -162,7 +162,7 @@ fn a_click_on_an_object_brings_packet_table_and_tree_along() {
 
 #[test]
 fn keys_work_while_a_control_has_the_focus() {
-    let mut harness = open(View::Timeline);
+    let mut harness = open(Workspace::Why);
     apply(&mut harness, Command::SelectPacket(PacketId(30)));
     for _ in 0..4 {
         press(&mut harness, Key::Tab);
@@ -179,7 +179,7 @@ fn keys_work_while_a_control_has_the_focus() {
 
 #[test]
 fn f6_goes_from_pane_to_pane() {
-    let mut harness = open(View::Timeline);
+    let mut harness = open(Workspace::Why);
     let mut seen = Vec::new();
     for _ in 0..5 {
         press(&mut harness, Key::F6);
@@ -188,14 +188,14 @@ fn f6_goes_from_pane_to_pane() {
         let label = focused.and_then(|head| head.accesskit_node().label());
         seen.push(label.expect("a pane has the focus"));
     }
-    assert_eq!(seen[0], "pane objects");
+    assert_eq!(seen[0], "pane timeline");
     let all: std::collections::BTreeSet<&String> = seen.iter().collect();
     assert_eq!(all.len(), 5, "{seen:?}");
 }
 
 #[test]
 fn slash_and_control_f_go_to_the_filter() {
-    let mut harness = open(View::Timeline);
+    let mut harness = open(Workspace::Why);
     harness.event(Event::Text("/".to_owned()));
     harness.run();
     assert!(filter_focused(&harness));
@@ -208,7 +208,7 @@ fn slash_and_control_f_go_to_the_filter() {
 
 #[test]
 fn a_question_mark_shows_all_keys_and_escape_closes_them() {
-    let mut harness = open(View::Timeline);
+    let mut harness = open(Workspace::Why);
     let told = model(&harness).selection();
     harness.event(Event::Text("?".to_owned()));
     harness.run();
@@ -222,7 +222,7 @@ fn a_question_mark_shows_all_keys_and_escape_closes_them() {
 
 #[test]
 fn alt_left_goes_back() {
-    let mut harness = open(View::Timeline);
+    let mut harness = open(Workspace::Why);
     apply(&mut harness, Command::SelectPacket(PacketId(30)));
     apply(&mut harness, Command::SelectPacket(PacketId(40)));
     harness.key_press_modifiers(Modifiers::ALT, Key::ArrowLeft);
@@ -235,7 +235,7 @@ fn alt_left_goes_back() {
 
 #[test]
 fn the_edges_of_the_frame_can_be_dragged() {
-    let mut harness = open(View::Timeline);
+    let mut harness = open(Workspace::Why);
     apply(&mut harness, Command::Show(fixture::ms(300..500)));
     let edge = harness.get_by_label("right edge of the frame").rect();
     drag(&mut harness, edge.center(), vec2(200.0, 0.0));
@@ -251,18 +251,18 @@ fn the_edges_of_the_frame_can_be_dragged() {
 
 #[test]
 fn dividers_can_be_dragged_and_are_kept() {
-    let mut harness = open(View::Timeline);
+    let mut harness = open(Workspace::Packets);
     drop(harness.state_mut().take_requests());
     let left = |harness: &Harness<'_, Inspector>| {
         harness
-            .get_by_label("divider beside the packets")
+            .get_by_label("divider between packets and packet")
             .rect()
             .center()
             .x
     };
     let before = left(&harness);
     let at = harness
-        .get_by_label("divider beside the packets")
+        .get_by_label("divider between packets and packet")
         .rect()
         .center();
     drag(&mut harness, at, vec2(120.0, 0.0));
@@ -271,12 +271,12 @@ fn dividers_can_be_dragged_and_are_kept() {
     let Some(Request::Keep(settings)) = kept else {
         panic!("not kept: {kept:?}");
     };
-    assert!(settings.table.is_some());
+    assert!(settings.layouts.contains_key("packets"));
 }
 
 #[test]
 fn panes_keep_their_proportions_through_sizes() {
-    let mut harness = open(View::Timeline);
+    let mut harness = open(Workspace::Why);
     let timeline = |harness: &Harness<'_, Inspector>| harness.get_by_label("timeline").rect();
     let before = timeline(&harness);
     for size in [vec2(1280.0, 700.0), vec2(1000.0, 640.0), vec2(800.0, 500.0)] {
@@ -292,7 +292,7 @@ fn panes_keep_their_proportions_through_sizes() {
 
 #[test]
 fn the_wheel_zooms_over_the_objects_time_and_scrolls_over_their_names() {
-    let mut harness = open(View::Objects);
+    let mut harness = open(Workspace::Why);
     let before = model(&harness).visible();
     let row = harness.get_by_label("object 42").rect();
     wheel(
@@ -311,25 +311,104 @@ fn the_wheel_zooms_over_the_objects_time_and_scrolls_over_their_names() {
 }
 
 #[test]
-fn every_view_leads_to_every_other() {
-    let mut harness = open(View::Objects);
-    for (name, view) in [
-        ("Packets", View::Packets),
-        ("Findings", View::Findings),
-        ("Timeline", View::Timeline),
-        ("Objects", View::Objects),
-    ] {
-        harness.get_by_label(name).click();
+fn every_workspace_is_a_click_or_a_key_away() {
+    let mut harness = open(Workspace::Why);
+    let keys = [Key::Num1, Key::Num2, Key::Num3];
+    for ((name, workspace), key) in Workspace::ALL.into_iter().zip(keys).rev() {
+        let mut title = name.to_owned();
+        title[..1].make_ascii_uppercase();
+        harness.get_by_label(&title).click();
         harness.run();
-        assert_eq!(harness.state().view(), view);
+        assert_eq!(harness.state().workspace(), workspace);
+        press(&mut harness, Key::Num2);
+        assert_eq!(harness.state().workspace(), Workspace::Packets);
+        press(&mut harness, key);
+        assert_eq!(harness.state().workspace(), workspace);
     }
-    press(&mut harness, Key::Num2);
-    assert_eq!(harness.state().view(), View::Packets);
+}
+
+/// The panes that are shown, from the left and from the top.
+fn panes(harness: &Harness<'_, Inspector>) -> Vec<String> {
+    let heads = harness.query_all_by_role(Role::Heading);
+    let labels = heads.filter_map(|head| head.accesskit_node().label());
+    labels.collect()
+}
+
+#[test]
+fn a_pane_is_alone_and_again_with_the_others_by_a_key() {
+    let mut harness = open(Workspace::Packets);
+    let all = panes(&harness);
+    assert_eq!(all.len(), 3, "{all:?}");
+    let bytes = harness.get_by_label("pane bytes").rect();
+    harness.hover_at(bytes.center());
+    harness.run();
+    press(&mut harness, Key::Z);
+    assert_eq!(panes(&harness), ["pane bytes"]);
+    press(&mut harness, Key::Z);
+    assert_eq!(panes(&harness), all);
+}
+
+#[test]
+fn a_pane_is_hidden_shown_and_put_back_by_menus() {
+    let mut harness = open(Workspace::Packets);
+    let all = panes(&harness);
+    harness.get_by_label("menu of bytes").click();
+    harness.run();
+    harness.get_by_label("hide").click();
+    harness.run();
+    assert!(!panes(&harness).contains(&"pane bytes".to_owned()));
+    let kept = harness.state_mut().take_requests().pop();
+    let Some(Request::Keep(settings)) = kept else {
+        panic!("not kept: {kept:?}");
+    };
+    let tree = settings.layouts.get("packets").expect("a layout");
+    assert!(!tree.panes().contains(&Pane::Bytes));
+    // Another window opens so.
+    let mut inspector = Inspector::new(fixture::race_model(), Workspace::Packets);
+    inspector.set_settings(Settings::from_json(&settings.to_json()).expect("settings"));
+    let mut again = Harness::builder()
+        .with_size(vec2(1600.0, 1000.0))
+        .build_ui_state(|ui, it: &mut Inspector| it.show(ui), inspector);
+    again.run();
+    assert_eq!(panes(&again), panes(&harness));
+    again.get_by_label("Look").click();
+    again.run();
+    again.get_by_label("Panes as they were at first").click();
+    again.run();
+    assert_eq!(panes(&again), all);
+}
+
+#[test]
+fn a_head_that_is_dragged_takes_its_pane_along() {
+    let mut harness = open(Workspace::Packets);
+    let bytes = harness.get_by_label("pane bytes").rect();
+    let packets = harness.get_by_label("pane packets").rect();
+    assert!(bytes.left() > packets.right());
+    // To the left edge of the table.
+    let to = Pos2::new(packets.left() + 20.0, 500.0);
+    drag(&mut harness, bytes.center(), to - bytes.center());
+    let after = harness.get_by_label("pane bytes").rect();
+    assert_eq!(after.left(), packets.left());
+    let before = panes(&harness);
+    // Into the middle of another: they change places.
+    let fields = harness
+        .query_all_by_role(Role::Heading)
+        .map(|head| head.rect())
+        .max_by(|one, other| one.left().total_cmp(&other.left()))
+        .expect("a pane");
+    let to = Pos2::new(fields.center().x, 500.0);
+    drag(&mut harness, after.center(), to - after.center());
+    let changed = panes(&harness);
+    assert_ne!(changed, before);
+    assert_eq!(
+        harness.get_by_label("pane bytes").rect().left(),
+        fields.left()
+    );
 }
 
 #[test]
 fn a_mistake_in_the_filter_is_shown_whole_with_what_to_write_instead() {
-    let mut harness = open(View::Timeline);
+    let mut harness = open(Workspace::Why);
     apply(&mut harness, Command::SetFilter("object ==".to_owned()));
     let error = model(&harness).filter().error.clone().expect("an error");
     assert!(harness.query_by_label(&error).is_some(), "{error}");
@@ -340,7 +419,7 @@ fn a_mistake_in_the_filter_is_shown_whole_with_what_to_write_instead() {
 
 #[test]
 fn the_table_follows_the_visible_time() {
-    let mut harness = open(View::Timeline);
+    let mut harness = open(Workspace::Packets);
     apply(&mut harness, Command::Deselect);
     apply(&mut harness, Command::Show(fixture::ms(600..700)));
     let first = model(&harness).rows_in_view().start;
@@ -357,7 +436,7 @@ fn the_table_follows_the_visible_time() {
 
 #[test]
 fn a_row_far_down_is_there_in_the_frame_that_selects_it() {
-    let mut harness = open(View::Packets);
+    let mut harness = open(Workspace::Packets);
     apply(&mut harness, Command::SelectPacket(PacketId(0)));
     let last = model(&harness).row_count() as u32 - 1;
     harness
@@ -373,7 +452,7 @@ fn a_row_far_down_is_there_in_the_frame_that_selects_it() {
 
 #[test]
 fn what_is_dropped_is_asked_for() {
-    let mut inspector = Inspector::new(fixture::race_model(), View::Timeline);
+    let mut inspector = Inspector::new(fixture::race_model(), Workspace::Why);
     inspector.set_settings(Settings::default());
     let mut harness = Harness::builder()
         .with_size(vec2(1000.0, 640.0))
@@ -394,7 +473,7 @@ fn what_is_dropped_is_asked_for() {
 
 #[test]
 fn a_path_that_is_typed_is_asked_for_and_a_failure_is_said() {
-    let mut harness = open(View::Timeline);
+    let mut harness = open(Workspace::Why);
     harness.key_press_modifiers(Modifiers::COMMAND, Key::O);
     harness.run();
     harness.event(Event::Text("elsewhere".to_owned()));
@@ -413,7 +492,7 @@ fn a_path_that_is_typed_is_asked_for_and_a_failure_is_said() {
 
 #[test]
 fn another_session_takes_the_place_of_the_first() {
-    let mut harness = open(View::Timeline);
+    let mut harness = open(Workspace::Why);
     let (session, history) = fixture::long(2_000);
     let other = Model::new(session, history);
     let packets = other.row_count();
@@ -428,7 +507,7 @@ fn another_session_takes_the_place_of_the_first() {
 
 #[test]
 fn a_session_that_grows_keeps_what_is_looked_at() {
-    let mut harness = open(View::Timeline);
+    let mut harness = open(Workspace::Why);
     apply(&mut harness, Command::SelectPacket(PacketId(30)));
     let before = (model(&harness).selection(), model(&harness).visible());
     harness.state_mut().hear(Answer::Grown {
@@ -443,7 +522,7 @@ fn a_session_that_grows_keeps_what_is_looked_at() {
 
 #[test]
 fn below_a_findings_proof_stands_what_led_to_it_and_a_click_shows_the_packet() {
-    let mut harness = open(View::Findings);
+    let mut harness = open(Workspace::Why);
     let why = |harness: &Harness<'_, Inspector>| {
         let nodes = harness.query_all_by_role(Role::Button);
         let labels = nodes.filter_map(|node| node.accesskit_node().label());

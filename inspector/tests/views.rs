@@ -11,16 +11,16 @@ use egui::{Event, Key, MouseWheelUnit, Pos2, TouchPhase, Vec2, vec2};
 use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT, Queryable};
 use fixture::{BOX, ways};
-use netreel_inspector::{Inspector, View, theme};
+use netreel_inspector::{Inspector, Workspace, theme};
 use netreel_inspector_model::{Command, Hover, Model};
 use netreel_protocol::session::PacketId;
 
-fn open(view: View) -> Harness<'static, Inspector> {
-    open_model(fixture::race_model(), view)
+fn open(workspace: Workspace) -> Harness<'static, Inspector> {
+    open_model(fixture::race_model(), workspace)
 }
 
-fn open_model(model: Model, view: View) -> Harness<'static, Inspector> {
-    let inspector = Inspector::new(model, view);
+fn open_model(model: Model, workspace: Workspace) -> Harness<'static, Inspector> {
+    let inspector = Inspector::new(model, workspace);
     let mut harness = Harness::builder()
         .with_size(vec2(1600.0, 1000.0))
         .with_max_steps(16)
@@ -65,14 +65,14 @@ fn click(harness: &mut Harness<'_, Inspector>, name: &str) {
 
 #[test]
 fn nothing_moves_by_itself() {
-    let mut harness = open(View::Timeline);
+    let mut harness = open(Workspace::Why);
     // It would not settle if something asked for a next frame.
     assert!(harness.try_run().is_ok());
 }
 
 #[test]
 fn a_click_on_a_finding_selects_its_packet_in_all_views() {
-    let mut harness = open(View::Timeline);
+    let mut harness = open(Workspace::Why);
     apply(&mut harness, Command::Deselect);
     click(&mut harness, "finding zombie-object");
     let model = harness.state().model();
@@ -82,19 +82,21 @@ fn a_click_on_a_finding_selects_its_packet_in_all_views() {
     let first = finding.evidence[0].packet;
     assert_eq!(model.selection().packet, Some(first));
     assert_eq!(model.selection().object, Some(BOX));
-    // The table, the tree and the objects show it.
+    // The tree, the objects and the table show it.
+    assert!(!names(&harness, "field messages").is_empty());
+    assert!(!names(&harness, "object 42 at X").is_empty());
+    harness.key_press(Key::Num2);
+    harness.run();
     let row = format!("packet {} ", first.0);
     assert_eq!(
         row_of(&harness, &row).accesskit_node().toggled(),
         Some(Toggled::True)
     );
-    assert!(!names(&harness, "field messages").is_empty());
-    assert!(!names(&harness, "object 42 at X").is_empty());
 }
 
 #[test]
 fn a_click_on_a_piece_of_proof_selects_its_packet() {
-    let mut harness = open(View::Timeline);
+    let mut harness = open(Workspace::Why);
     let model = harness.state().model();
     let finding = model.selection().finding.expect("a finding");
     let last = model.evidence_rows(finding).pop().expect("proof");
@@ -108,7 +110,7 @@ fn a_click_on_a_piece_of_proof_selects_its_packet() {
 
 #[test]
 fn a_click_on_a_row_selects_its_packet() {
-    let mut harness = open(View::Packets);
+    let mut harness = open(Workspace::Packets);
     apply(&mut harness, Command::SelectPacket(PacketId(0)));
     row_of(&harness, "packet 5 ").click();
     harness.run();
@@ -126,7 +128,7 @@ fn addresses(count: u16) -> Model {
 
 #[test]
 fn rows_of_nodes_that_have_no_names_have_their_ports() {
-    let harness = open_model(addresses(3), View::Timeline);
+    let harness = open_model(addresses(3), Workspace::Packets);
     for row in ["packet 0 :7001 → :7000", "packet 2 :7002 → :7000"] {
         row_of(&harness, row);
     }
@@ -135,7 +137,7 @@ fn rows_of_nodes_that_have_no_names_have_their_ports() {
 #[test]
 fn the_pointer_over_a_name_tells_what_is_known_of_the_node() {
     for (count, lane) in [(3_u16, 1_u16), (40, 21)] {
-        let mut harness = open_model(addresses(count), View::Timeline);
+        let mut harness = open_model(addresses(count), Workspace::Why);
         let lanes = harness.get_by_label("timeline").rect();
         let height = (lanes.height() - 22.0) / f32::from(count);
         let y = lanes.top() + 22.0 + (f32::from(lane) + 0.5) * height;
@@ -149,7 +151,7 @@ fn the_pointer_over_a_name_tells_what_is_known_of_the_node() {
 
 #[test]
 fn a_click_on_a_flag_selects_its_finding() {
-    let mut harness = open(View::Timeline);
+    let mut harness = open(Workspace::Why);
     apply(&mut harness, Command::Deselect);
     let flags = names(&harness, "flag ");
     assert!(flags.iter().any(|name| name.ends_with("at X")), "{flags:?}");
@@ -163,7 +165,7 @@ fn a_click_on_a_flag_selects_its_finding() {
 
 #[test]
 fn the_pointer_over_a_field_lights_its_bytes() {
-    let mut harness = open(View::Timeline);
+    let mut harness = open(Workspace::Why);
     apply(&mut harness, Command::SelectPacket(PacketId(20)));
     assert!(names(&harness, " lit").is_empty());
     harness.get_by_label_contains("field sequence").hover();
@@ -190,7 +192,7 @@ fn the_pointer_over_a_field_lights_its_bytes() {
 
 #[test]
 fn the_pointer_over_a_byte_lights_its_field() {
-    let mut harness = open(View::Timeline);
+    let mut harness = open(Workspace::Why);
     apply(&mut harness, Command::SelectPacket(PacketId(20)));
     harness.get_by_label("byte 0").hover();
     harness.run();
@@ -200,7 +202,7 @@ fn the_pointer_over_a_byte_lights_its_field() {
 
 #[test]
 fn a_click_pins_a_field() {
-    let mut harness = open(View::Timeline);
+    let mut harness = open(Workspace::Why);
     apply(&mut harness, Command::SelectPacket(PacketId(20)));
     click(&mut harness, "field count");
     harness.remove_cursor();
@@ -210,7 +212,7 @@ fn a_click_pins_a_field() {
 
 #[test]
 fn the_filter_narrows_the_table() {
-    let mut harness = open(View::Timeline);
+    let mut harness = open(Workspace::Packets);
     let all = harness.state().model().row_count();
     let filter = harness.get_by_role(Role::TextInput);
     filter.focus();
@@ -244,7 +246,7 @@ fn the_filter_narrows_the_table() {
 #[test]
 fn a_filter_under_way_says_how_far_it_is() {
     let (session, history) = fixture::long(100_000);
-    let mut harness = open_model(Model::new(session, history), View::Timeline);
+    let mut harness = open_model(Model::new(session, history), Workspace::Why);
     let filter = Command::SetFilter("from == A".to_owned());
     harness.state_mut().model_mut().apply(filter);
     // A frame takes in less than all.
@@ -269,7 +271,7 @@ fn a_filter_under_way_says_how_far_it_is() {
 fn what_is_still_being_worked_out_is_said_until_it_is_there() {
     let session = Arc::new(fixture::fresh(100_001));
     let model = Model::of_session(session.clone(), &[]);
-    let mut harness = open_model(model, View::Timeline);
+    let mut harness = open_model(model, Workspace::Packets);
     let said = |harness: &Harness<'_, Inspector>| {
         let waits = harness.query_all_by_label_contains("findings: being worked out");
         waits.count()
@@ -299,7 +301,7 @@ fn what_is_still_being_worked_out_is_said_until_it_is_there() {
 
 #[test]
 fn a_mistake_in_the_filter_is_said_beside_it() {
-    let mut harness = open(View::Timeline);
+    let mut harness = open(Workspace::Why);
     harness.get_by_role(Role::TextInput).focus();
     harness.run();
     harness.get_by_role(Role::TextInput).type_text("object ==");
@@ -330,7 +332,7 @@ fn wheel(harness: &mut Harness<'_, Inspector>, at: Pos2, delta: Vec2) {
 
 #[test]
 fn the_wheel_zooms_at_the_pointer() {
-    let mut harness = open(View::Timeline);
+    let mut harness = open(Workspace::Why);
     let lanes = harness.get_by_label("timeline").rect();
     // The wheel's time is where the lanes' time begins: behind the names.
     let left = lanes.left() + theme::GUTTER;
@@ -348,7 +350,7 @@ fn the_wheel_zooms_at_the_pointer() {
 
 #[test]
 fn a_drag_pans_and_a_click_sets_the_cursor() {
-    let mut harness = open(View::Timeline);
+    let mut harness = open(Workspace::Why);
     apply(&mut harness, Command::Show(fixture::ms(300..500)));
     let lanes = harness.get_by_label("timeline").rect();
     let at = Pos2::new(lanes.left() + 700.0, lanes.top() + 30.0);
@@ -380,7 +382,7 @@ fn a_drag_pans_and_a_click_sets_the_cursor() {
 
 #[test]
 fn keys_walk_over_packets_and_findings() {
-    let mut harness = open(View::Timeline);
+    let mut harness = open(Workspace::Why);
     let told = harness.state().model().selection().finding;
     harness.key_press(Key::N);
     harness.run();
@@ -409,7 +411,7 @@ fn keys_walk_over_packets_and_findings() {
 
 #[test]
 fn keys_belong_to_the_filter_while_it_is_typed_into() {
-    let mut harness = open(View::Timeline);
+    let mut harness = open(Workspace::Why);
     let told = harness.state().model().selection().finding;
     harness.get_by_role(Role::TextInput).focus();
     harness.run();
@@ -419,14 +421,11 @@ fn keys_belong_to_the_filter_while_it_is_typed_into() {
 }
 
 #[test]
-fn every_view_can_be_opened_by_its_name() {
-    for (name, view) in View::ALL {
-        assert_eq!(name.parse(), Ok(view));
-        open(view);
+fn every_workspace_can_be_opened_by_its_name() {
+    for (name, workspace) in Workspace::ALL {
+        assert_eq!(name.parse(), Ok(workspace));
+        open(workspace);
     }
-    let error = "lanes".parse::<View>().expect_err("no such view");
-    assert!(
-        error.contains("timeline, packets, objects, findings"),
-        "{error}"
-    );
+    let error = "lanes".parse::<Workspace>().expect_err("no such workspace");
+    assert!(error.contains("why, packets, "), "{error}");
 }

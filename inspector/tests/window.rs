@@ -4,14 +4,14 @@
 #[path = "../model/tests/fixture/mod.rs"]
 mod fixture;
 
-use netreel_inspector::{Alone, Options, View, run};
+use netreel_inspector::{Alone, Options, Workspace, run};
 
 fn main() {
     let display = ["DISPLAY", "WAYLAND_DISPLAY", "WAYLAND_SOCKET"]
         .iter()
         .any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
     let options = Options {
-        view: View::Timeline,
+        workspace: Workspace::Why,
         title: "test".to_owned(),
         size: (900, 600),
         frames: Some(5),

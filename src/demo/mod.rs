@@ -12,8 +12,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 #[cfg(feature = "gui")]
-use netreel_inspector::View;
-#[cfg(feature = "gui")]
 use netreel_inspector::theme::Theme;
 use netreel_protocol::export;
 use netreel_protocol::history::Level;
@@ -173,7 +171,7 @@ fn show(
     folder: &Path,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
-    use crate::inspect::{draw, model, window};
+    use crate::inspect::{Shown, draw, model, window};
     let model = model(&mut story, "");
     let display = ["DISPLAY", "WAYLAND_DISPLAY"]
         .iter()
@@ -182,7 +180,7 @@ fn show(
     if arguments.headless || arguments.json || !display {
         draw(
             model,
-            (View::Timeline, Theme::default()),
+            (Shown::default(), Theme::default()),
             (1600, 1000),
             &picture,
         )?;
@@ -191,7 +189,7 @@ fn show(
     }
     writeln!(out, "opening the inspector")?;
     out.flush()?;
-    window(model, View::Timeline, folder)
+    window(model, folder)
 }
 
 #[cfg(not(feature = "gui"))]

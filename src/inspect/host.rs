@@ -12,6 +12,7 @@ use netreel_inspector::{Answer, Host, Model, Request, Wake};
 use netreel_protocol::history::History;
 
 use crate::arguments::Source;
+use crate::inspect::sitting::Seat;
 use crate::inspect::{model, settings};
 use crate::open::{self, Story};
 use crate::outcome::Failure;
@@ -34,6 +35,8 @@ pub struct Opener {
     /// Which of the threads is heard; what those before it say is of no interest any more.
     job: u64,
     stop: Arc<AtomicBool>,
+    /// Where the window sits in a replay.
+    seat: Option<Seat>,
     /// An answer that came while somebody waited for the first one.
     first: Option<Answer>,
 }
@@ -79,6 +82,7 @@ impl Opener {
             wake: Arc::default(),
             job: 0,
             stop: Arc::default(),
+            seat: None,
             first: None,
         }
     }
@@ -130,6 +134,16 @@ impl Opener {
         self.first = Some(answer);
     }
 
+    /// Sits down at a node of what is shown.
+    fn sit(&mut self, node: String, changes: &str) {
+        let story = self.shown.lock().ok();
+        let story = story.and_then(|story| story.as_ref().map(Story::beside));
+        match Seat::take((&self.source, story), node, changes, self.wake.clone()) {
+            Ok(seat) => self.seat = Some(seat),
+            Err(why) => drop(self.to.send((self.job, Answer::Stood(why)))),
+        }
+    }
+
     fn begin(&mut self, work: impl FnOnce(&Told) + Send + 'static) {
         self.stop.store(true, Ordering::Relaxed);
         self.stop = Arc::default();
@@ -154,11 +168,13 @@ impl Host for Opener {
     fn ask(&mut self, request: Request) {
         match request {
             Request::Open(paths) => {
+                self.seat = None;
                 self.source.paths = paths;
                 self.source.keys = None;
                 self.open();
             }
             Request::Wire(wire) => {
+                self.seat = None;
                 self.source.wire = Some(wire);
                 self.open();
             }
@@ -167,6 +183,13 @@ impl Host for Opener {
                 self.stop.store(true, Ordering::Relaxed);
                 self.job += 1;
             }
+            Request::Sit { node, changes } => self.sit(node, &changes),
+            Request::Say(command) => {
+                if let Some(seat) = &self.seat {
+                    seat.say(command);
+                }
+            }
+            Request::Stand => self.seat = None,
             Request::Keep(kept) => {
                 if let Err(why) = settings::keep(&kept) {
                     let said = Answer::Failed(why);
@@ -183,6 +206,7 @@ impl Host for Opener {
                 answers.push(answer);
             }
         }
+        answers.extend(self.seat.iter().flat_map(Seat::answers));
         answers
     }
 

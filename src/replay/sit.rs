@@ -4,6 +4,7 @@
 use std::io::{BufRead, IsTerminal, Write};
 use std::sync::Arc;
 
+use netreel_reel::Reel;
 use netreel_replay::{MakeLayer, Stepper};
 
 use super::boxes::{self, Changes};
@@ -35,21 +36,7 @@ pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
             names.join(", ")
         )));
     };
-    // Says what is wrong with the reel or with --tune or --set before anything else.
-    let of = Arc::clone(reel.reel);
-    let (tune, set) = (arguments.tune.clone(), arguments.set.clone());
-    netreel_replay::check_replayable(&of).map_err(Failure::new)?;
-    let layer = move || {
-        let (tune, set) = (tune.as_slice(), set.as_slice());
-        let changes = Changes { tune, set };
-        boxes::layer(&of, boxes::start(&of, changes)?, changes)
-    };
-    layer()?;
-    let make: MakeLayer = Box::new(move || match layer() {
-        Ok(layer) => Ok(Box::new(layer)),
-        Err(failure) => Err(failure.to_string()),
-    });
-    let stepper = Stepper::new(Arc::clone(reel.reel), make).map_err(Failure::new)?;
+    let stepper = stepper(reel.reel, &arguments.tune, &arguments.set)?;
     let path = source.paths.first().cloned().unwrap_or_default();
     let mut sitting = Sitting::new(&story, reel, stepper, &path, arguments.read.json);
     let asked = &arguments.sit;
@@ -77,6 +64,25 @@ pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
         false => script(&mut sitting, out)?,
     }
     Ok(sitting.answer())
+}
+
+/// Plays a reel into the sample engine's layer, with what is to be another than recorded. Says what is
+/// wrong with the reel or with the changes before anything else.
+pub fn stepper(reel: &Arc<Reel>, tune: &[String], set: &[String]) -> Result<Stepper, Failure> {
+    let of = Arc::clone(reel);
+    let (tune, set) = (tune.to_vec(), set.to_vec());
+    netreel_replay::check_replayable(&of).map_err(Failure::new)?;
+    let layer = move || {
+        let (tune, set) = (tune.as_slice(), set.as_slice());
+        let changes = Changes { tune, set };
+        boxes::layer(&of, boxes::start(&of, changes)?, changes)
+    };
+    layer()?;
+    let make: MakeLayer = Box::new(move || match layer() {
+        Ok(layer) => Ok(Box::new(layer)),
+        Err(failure) => Err(failure.to_string()),
+    });
+    Stepper::new(Arc::clone(reel), make).map_err(Failure::new)
 }
 
 /// Reads commands at a terminal.

@@ -47,7 +47,7 @@ pub struct Sitting<'a> {
     calls: Calls,
     /// Which message of the packet that is here, where messages are stepped.
     message: Option<usize>,
-    breaks: Breaks,
+    pub(super) breaks: Breaks,
     pub json: bool,
     /// A command was not understood or not possible.
     failed: bool,
@@ -459,7 +459,7 @@ impl<'a> Sitting<'a> {
         })
     }
 
-    fn explained(&self) -> Option<netreel_replay::Explanation> {
+    pub(super) fn explained(&self) -> Option<netreel_replay::Explanation> {
         let divergence = self.stepper.parted()?.divergence()?;
         let reels = self.story.session.reels.iter().flatten().cloned();
         let reels = reels.collect::<Vec<_>>();
@@ -532,7 +532,7 @@ impl<'a> Sitting<'a> {
         })
     }
 
-    fn call(&self, event: &Event<'_>) -> Option<String> {
+    pub(super) fn call(&self, event: &Event<'_>) -> Option<String> {
         match event {
             Event::Input { call } => self.calls.words(call),
             _ => None,

@@ -15,13 +15,13 @@ use crate::judged::Judged;
 use crate::{Model, NOT_YET};
 
 /// Called by the thread when there is something new to show.
-type Wake = Box<dyn Fn() + Send + Sync>;
+pub(crate) type Wake = Box<dyn Fn() + Send + Sync>;
 
 /// How far the history is.
 #[derive(Default)]
 pub(crate) struct Coming {
     state: State,
-    wake: Arc<OnceLock<Wake>>,
+    pub(crate) wake: Arc<OnceLock<Wake>>,
 }
 
 #[derive(Default)]
@@ -86,6 +86,7 @@ impl Model {
         }
         self.look_again();
         self.finish_filter();
+        self.finish_beside();
     }
 
     /// Starts to work out the history.

@@ -6,6 +6,8 @@ use netreel_protocol::session::{MessageId, PacketId, SessionTime};
 use netreel_wire::TreeId;
 
 use crate::Model;
+use crate::believed::ValueRow;
+use crate::links::LinkEnds;
 use crate::scale::RANGE_NS_MIN;
 
 /// What views ask for; applied at the end of a frame.
@@ -24,6 +26,12 @@ pub enum Command {
     SelectEvidence(usize, usize),
     /// Select an object, and a packet about it; or no object.
     SelectObject(Option<u64>),
+    /// Select a link, or the selected packet's again.
+    SelectLink(Option<LinkEnds>),
+    /// Select a property of an object.
+    SelectValue(ValueRow),
+    /// Hold what is shown against this moment, or no longer.
+    Pin(Option<SessionTime>),
     /// The pointer is over something, or no longer.
     Hover(Option<Hover>),
     /// Put the time cursor somewhere, or take it away.
@@ -113,6 +121,14 @@ impl Model {
             Command::SelectFinding(finding) => self.select_finding(finding),
             Command::SelectEvidence(finding, piece) => self.select_evidence(finding, piece),
             Command::SelectObject(object) => self.select_object(object),
+            Command::SelectLink(link) => self.selection.link = link,
+            Command::SelectValue(ValueRow { object, property }) => {
+                if self.selection.object != Some(object) {
+                    self.select_object(Some(object));
+                }
+                self.selection.property = Some(property);
+            }
+            Command::Pin(time) => self.pinned = time,
             Command::Hover(hover) => self.hover = hover,
             Command::SetCursor(time) => {
                 self.cursor = time.map(|time| time.clamp(self.span().start, self.span().end));

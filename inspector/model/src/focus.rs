@@ -17,6 +17,7 @@ impl Model {
             self.detail = self.detail_of(id);
         }
         self.selection.packet = Some(id);
+        self.selection.link = None;
         self.selection.message = None;
         self.selection.field = None;
         self.hover = None;
@@ -127,8 +128,12 @@ impl Model {
         };
         if self.cursor.is_some() {
             self.cursor = None;
+        } else if self.pinned.is_some() {
+            self.pinned = None;
         } else if focus != Selection::default() {
             self.select_no_packet();
+            self.selection.link = None;
+            self.selection.property = None;
             self.set_object(None);
         } else {
             self.end_story();

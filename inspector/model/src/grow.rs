@@ -32,6 +32,7 @@ impl Model {
             ..
         } = further;
         self.session = session;
+        self.grown += 1;
         self.index = index;
         self.names = names;
         self.trigger_lanes = trigger_lanes;
@@ -52,6 +53,8 @@ impl Model {
         self.selection = Selection {
             finding,
             object: before.object,
+            link: before.link,
+            property: before.property,
             ..self.selection
         };
         self.story = self.tell();

@@ -5,12 +5,18 @@
 //! back [`Command`]s; [`Model::apply`] is the only way to change it. What a frame costs depends on
 //! its pixels, never on the length of the recording.
 
+mod aside;
+mod bandwidth;
+mod believed;
+mod beside;
 mod coming;
 mod command;
+mod course;
 mod crowd;
 mod detail;
 mod filter;
 mod findings;
+mod flow;
 mod focus;
 mod folds;
 mod grow;
@@ -19,10 +25,12 @@ mod index;
 mod judged;
 mod lead;
 mod links;
+mod map;
 mod names;
 mod nodes;
 mod outcome;
 mod ownership;
+mod pyramid;
 mod scale;
 mod table;
 mod taken;
@@ -43,16 +51,23 @@ use netreel_protocol::session::{
     Fate, Look, MessageId, NodeId, Packet, PacketId, Session, SessionTime,
 };
 use netreel_protocol::verdict::{Judgement, Verdict};
-use netreel_wire::{Kind, KindId, MessageFacts, StreamId, TreeId};
+use netreel_wire::{Kind, KindId, MessageFacts, PropertyId, StreamId, TreeId};
 
+pub use bandwidth::{LedgerBy, LedgerRow, bits_text, squarify};
+pub use believed::{Believed, RowsOf, ValueCell, ValueRow};
 pub use command::{Command, Hover, Step};
+pub use course::{Course, Courses};
 pub use detail::{BitOrder, Detail, FieldRow, HEX_COLUMNS, HexRow, mask};
 pub use filter::Filter;
 pub use findings::{EvidenceRow, FindingRow};
+pub use flow::{Flow, Flows, Rate};
 pub use folds::Folds;
+pub use links::LinkEnds;
+pub use map::{MARKS_MAX, Mark};
 pub use nodes::LaneNote;
 pub use outcome::Outcome;
 pub use ownership::{Row, Shown, Stretch};
+pub use pyramid::Span;
 pub use scale::{RANGE_NS_MIN, Scale, Tick, ticks};
 pub use table::{Column, PacketRow};
 pub use timeline::{ARROWS_MAX, Arrow, Bucket, Flag, MinimapColumn, Traffic};
@@ -76,6 +91,10 @@ pub struct Selection {
     pub finding: Option<usize>,
     /// An object.
     pub object: Option<u64>,
+    /// A link that was picked by itself.
+    pub link: Option<LinkEnds>,
+    /// A property of the object.
+    pub property: Option<PropertyId>,
 }
 
 /// What the inspector shows.
@@ -86,6 +105,10 @@ pub struct Model {
     index: index::Index,
     judged: judged::Judged,
     coming: coming::Coming,
+    /// What panes have worked out beside the window.
+    beside: beside::Beside,
+    /// How often the session has been another one, or further on.
+    grown: u32,
     object_rows: Vec<Row>,
     type_names: type_names::TypeNames,
     leads: lead::Leads,
@@ -96,6 +119,8 @@ pub struct Model {
     selection: Selection,
     hover: Option<Hover>,
     cursor: Option<SessionTime>,
+    /// The moment that the cursor's is held against.
+    pinned: Option<SessionTime>,
     visible: Range<SessionTime>,
     filter: Filter,
     detail: Detail,
@@ -129,6 +154,8 @@ impl Model {
             index: index::Index::new(&session),
             judged: judged::Judged::default(),
             coming: coming::Coming::default(),
+            beside: beside::Beside::default(),
+            grown: 0,
             object_rows: Vec::new(),
             type_names: type_names::TypeNames::default(),
             leads: lead::Leads::default(),
@@ -138,6 +165,7 @@ impl Model {
             selection: Selection::default(),
             hover: None,
             cursor: None,
+            pinned: None,
             visible: session.span.clone(),
             filter: Filter::default(),
             detail: Detail::default(),
@@ -437,6 +465,21 @@ impl Model {
             self.arrange_objects();
         }
         more
+    }
+
+    /// Waits for what panes have begun to work out.
+    pub fn finish_beside(&self) {
+        self.beside.finish();
+    }
+
+    /// Whether something is being worked out for a pane.
+    pub fn is_working_beside(&self) -> bool {
+        self.beside.is_coming()
+    }
+
+    /// Whether the session is so short that everything about it takes less than a frame.
+    pub(crate) fn is_quick(&self) -> bool {
+        self.session.packet_count() <= aside::AT_ONCE
     }
 
     /// Waits until the filter has looked at all packets.

@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 use netreel_protocol::session::{Fate, NodeId, Packet, PacketId, Session};
 use netreel_table::Column;
 
+/// From whom to whom.
+pub type LinkEnds = (NodeId, NodeId);
+
 /// How long a stub of an arrow is where the link's latency is not known, in ns.
 const LATENCY_UNKNOWN_NS: i64 = 1_000_000;
 
@@ -54,6 +57,22 @@ impl Links {
             }
             (None, None) => (0, 0),
         }
+    }
+
+    /// All packets of a link, in their order.
+    pub fn packets<'a>(
+        &'a self,
+        session: &'a Session,
+        link: LinkEnds,
+    ) -> impl Iterator<Item = PacketId> + 'a {
+        let known = self.links.get(&link);
+        let blocks = known.into_iter().flat_map(|known| known.blocks.iter());
+        let ids = blocks.flat_map(|block| {
+            let start = (block as u32).saturating_mul(BLOCK);
+            start..start.saturating_add(BLOCK)
+        });
+        let ids = ids.map(PacketId);
+        ids.filter(move |&id| session.link(id) == Some(link))
     }
 
     /// The next packet of the same link, or the one before.

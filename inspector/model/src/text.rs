@@ -42,6 +42,20 @@ pub fn duration(ns: i64) -> String {
     }
 }
 
+/// How many bytes, in the unit that suits them: `812 B`, `12.3 kB`.
+pub fn bytes(bytes: f64) -> String {
+    let (value, unit) = match bytes {
+        it if it < 1e3 => return format!("{it:.0} B"),
+        it if it < 1e6 => (it / 1e3, "kB"),
+        it if it < 1e9 => (it / 1e6, "MB"),
+        it => (it / 1e9, "GB"),
+    };
+    match value >= 100.0 {
+        true => format!("{value:.0} {unit}"),
+        false => format!("{value:.1} {unit}"),
+    }
+}
+
 /// A long time in the unit that suits it: `12 min`, `2.8 days`.
 pub fn long(ns: i64) -> String {
     const MINUTE: f64 = 60.0;

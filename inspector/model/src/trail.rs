@@ -14,6 +14,7 @@ const STEPS_MAX: usize = 256;
 struct Place {
     selection: Selection,
     cursor: Option<SessionTime>,
+    pinned: Option<SessionTime>,
     visible: Range<SessionTime>,
     filter: String,
 }
@@ -88,6 +89,7 @@ impl Model {
         Place {
             selection: self.selection,
             cursor: self.cursor,
+            pinned: self.pinned,
             visible: self.visible.clone(),
             filter: self.filter.text.clone(),
         }
@@ -105,6 +107,7 @@ impl Model {
         self.selection = place.selection;
         self.story = self.tell();
         self.cursor = place.cursor;
+        self.pinned = place.pinned;
         self.visible = place.visible;
         self.arrange_objects();
     }

@@ -161,6 +161,11 @@ pub fn time_at(response: &Response, time: Rect, scale: &Scale) -> Option<Session
     Some(scale.time(pointer.x - time.left()))
 }
 
+/// How far the wheel was turned in this frame, in lines away from the user.
+pub fn wheel_lines(ui: &Ui) -> f32 {
+    wheel(ui).0
+}
+
 /// The wheel in this frame: lines away from the user, points to the right. Taken as it comes, not
 /// smoothed over frames: nothing moves by itself.
 fn wheel(ui: &Ui) -> (f32, f32) {

@@ -1,26 +1,57 @@
 //! The head of a pane: what it is and one thing about it. It can have the keyboard, so that F6 goes
-//! from pane to pane.
+//! from pane to pane; whoever takes hold of it moves the pane, and its menu does the same without a
+//! mouse.
 
-use egui::{Align2, Context, Id, Role, Sense, Ui, WidgetInfo, pos2, vec2};
+use egui::{Align2, Context, CursorIcon, Id, Popup, Rect, Role, Sense, Ui, WidgetInfo, pos2, vec2};
 
 use super::findings::elided;
+use crate::layout::{Pane, Side};
+use crate::panes::Move;
 use crate::theme;
 
 /// Height of a head.
 pub const HEIGHT: f32 = 23.0;
 
+/// Room for the menu.
+const MENU: f32 = 24.0;
+
+/// Which pane is being drawn.
+#[derive(Clone, Copy)]
+struct Within {
+    pane: Pane,
+    alone: bool,
+    /// Whether there are others.
+    others: bool,
+}
+
 /// Draws a head over the whole width: a title, and text that says more in a weaker colour.
 pub fn show(ui: &mut Ui, title: &str, more: &str) {
+    let room = bar(ui, title);
+    let painter = ui.painter().with_clip_rect(room.intersect(ui.clip_rect()));
+    let galley = elided(&painter, more, theme::mono(), room.width(), theme::weak());
+    let at = pos2(room.left(), room.center().y - galley.size().y / 2.0);
+    painter.galley(at, galley, theme::weak());
+}
+
+/// Draws a head and returns what room it leaves.
+pub fn bar(ui: &mut Ui, title: &str) -> Rect {
     let width = ui.available_width();
     let (rect, _) = ui.allocate_exact_size(vec2(width, HEIGHT), Sense::hover());
+    let within: Option<Within> = ui.ctx().data(|data| data.get_temp(within_key()));
+    let mut holds = rect;
+    if within.is_some() {
+        holds.max.x -= MENU;
+    }
     let id = ui.scope_id().with("head");
-    let response = ui.interact(rect, id, Sense::focusable_noninteractive());
+    let response = ui.interact(holds, id, Sense::click_and_drag());
     let label = format!("pane {title}");
     response.widget_info(|| WidgetInfo::labeled(Role::Heading, true, &label));
-    ui.ctx().data_mut(|data| {
-        let heads: &mut Vec<Id> = data.get_temp_mut_or_default(key());
-        heads.push(id);
-    });
+    if let Some(within) = within {
+        ui.ctx().data_mut(|data| {
+            let heads: &mut Vec<(Id, Pane)> = data.get_temp_mut_or_default(key());
+            heads.push((id, within.pane));
+        });
+    }
     let painter = ui.painter().with_clip_rect(rect.intersect(ui.clip_rect()));
     painter.rect_filled(rect, 0.0, theme::head());
     painter.hline(rect.x_range(), rect.bottom() - 0.5, (1.0, theme::line()));
@@ -31,35 +62,137 @@ pub fn show(ui: &mut Ui, title: &str, more: &str) {
         theme::body(),
         theme::text(),
     );
-    let left = end.right() + 12.0;
-    let galley = elided(
-        &painter,
-        more,
-        theme::mono(),
-        rect.right() - left - 8.0,
-        theme::weak(),
-    );
-    let at = pos2(left, rect.center().y - galley.size().y / 2.0);
-    painter.galley(at, galley, theme::weak());
+    if let Some(within) = within {
+        if response.double_clicked() {
+            ask(ui.ctx(), Move::Alone(within.pane));
+        }
+        if within.others && !within.alone {
+            let response = response.on_hover_cursor(CursorIcon::Grab);
+            if response.dragged() || response.drag_stopped() {
+                let held = Some((within.pane, response.drag_stopped()));
+                ui.ctx().data_mut(|data| data.insert_temp(held_key(), held));
+            }
+        }
+        menu(ui, rect, within);
+    }
     ui.add_space(-ui.spacing().item_spacing.y);
+    Rect::from_min_max(
+        pos2(end.right() + 12.0, rect.top()),
+        pos2((holds.right() - 6.0).max(end.right() + 12.0), rect.bottom()),
+    )
+}
+
+/// What can be done to the pane.
+fn menu(ui: &mut Ui, rect: Rect, within: Within) {
+    let Within {
+        pane,
+        alone,
+        others,
+    } = within;
+    let button = Rect::from_min_max(pos2(rect.right() - MENU, rect.top()), rect.max);
+    let id = ui.scope_id().with("menu of the head");
+    let response = ui.interact(button, id, Sense::click());
+    let label = format!("menu of {}", pane.name());
+    response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &label));
+    let color = match response.hovered() {
+        true => theme::text(),
+        false => theme::dim(),
+    };
+    for step in -1..=1 {
+        let at = button.center() + vec2(step as f32 * 5.0, 0.0);
+        ui.painter().circle_filled(at, 1.4, color);
+    }
+    Popup::menu(&response).show(|ui| {
+        let said = match alone {
+            true => "with the others  Z",
+            false => "alone  Z",
+        };
+        if ui.button(said).clicked() {
+            ask(ui.ctx(), Move::Alone(pane));
+        }
+        if !others {
+            return;
+        }
+        if ui.button("hide").clicked() {
+            ask(ui.ctx(), Move::Hide(pane));
+        }
+        ui.separator();
+        for (name, side) in Side::EDGES {
+            if ui.button(format!("to the {name}")).clicked() {
+                ask(ui.ctx(), Move::Edge(pane, side));
+            }
+        }
+    });
 }
 
 fn key() -> Id {
     Id::unique("heads")
 }
 
+fn within_key() -> Id {
+    Id::unique("pane that is drawn")
+}
+
+fn held_key() -> Id {
+    Id::unique("pane that is held")
+}
+
+fn asked_key() -> Id {
+    Id::unique("moves of panes")
+}
+
+/// The heads that follow are of this pane.
+pub fn within(ctx: &Context, pane: Pane, alone: bool, others: bool) {
+    let within = Within {
+        pane,
+        alone,
+        others,
+    };
+    ctx.data_mut(|data| data.insert_temp(within_key(), within));
+}
+
+/// Asks for a move.
+pub fn ask(ctx: &Context, what: Move) {
+    ctx.data_mut(|data| {
+        let asked: &mut Vec<Move> = data.get_temp_mut_or_default(asked_key());
+        asked.push(what);
+    });
+}
+
+/// What was asked for since.
+pub fn asked(ctx: &Context) -> Vec<Move> {
+    ctx.data_mut(|data| std::mem::take(data.get_temp_mut_or_default(asked_key())))
+}
+
+/// The pane whose head is held, and whether it was let go of in this frame.
+pub fn held(ctx: &Context) -> Option<(Pane, bool)> {
+    ctx.data_mut(|data| std::mem::take(data.get_temp_mut_or_default(held_key())))
+}
+
 /// Forgets the heads of the last frame.
 pub fn begin(ctx: &Context) {
-    ctx.data_mut(|data| data.insert_temp(key(), Vec::<Id>::new()));
+    ctx.data_mut(|data| data.insert_temp(key(), Vec::<(Id, Pane)>::new()));
+}
+
+fn heads(ctx: &Context) -> Vec<(Id, Pane)> {
+    ctx.data(|data| data.get_temp(key())).unwrap_or_default()
+}
+
+/// The pane that has the keyboard, by the heads of the last frame.
+pub fn focused(ctx: &Context) -> Option<Pane> {
+    let focused = ctx.memory(|memory| memory.focused())?;
+    let heads = heads(ctx);
+    let found = heads.iter().find(|(head, _)| *head == focused);
+    found.map(|(_, pane)| *pane)
 }
 
 /// Gives the keyboard to the pane behind the one that has it, by the heads of the last frame.
 pub fn next(ctx: &Context) {
-    let heads: Vec<Id> = ctx.data(|data| data.get_temp(key())).unwrap_or_default();
+    let heads = heads(ctx);
     let focused = ctx.memory(|memory| memory.focused());
-    let at = focused.and_then(|id| heads.iter().position(|head| *head == id));
+    let at = focused.and_then(|id| heads.iter().position(|(head, _)| *head == id));
     let next = at.map_or(0, |at| (at + 1) % heads.len().max(1));
-    if let Some(&id) = heads.get(next) {
+    if let Some(&(id, _)) = heads.get(next) {
         ctx.memory_mut(|memory| memory.request_focus(id));
     }
 }

@@ -1,6 +1,6 @@
 //! What the timeline's signs mean.
 
-use egui::{Align2, Painter, Pos2, Rect, Sense, Stroke, Ui, pos2, vec2};
+use egui::{Align2, Painter, Pos2, Rect, Stroke, Ui, pos2, vec2};
 use netreel_inspector_model::Model;
 use netreel_protocol::history::Level;
 
@@ -12,12 +12,10 @@ const GAP: f32 = 18.0;
 /// A sign and what it means.
 type Sign<'a> = (String, Box<dyn Fn(&Painter, Pos2) + 'a>);
 
-/// Draws one line: the message kinds that the session has, as many as there is room for, then what can
+/// Draws into a line: the message kinds that the session has, as many as there is room for, then what can
 /// become of a packet.
-pub fn show(ui: &mut Ui, model: &Model) {
-    let (rect, _) = ui.allocate_exact_size(ui.available_size(), Sense::hover());
-    let painter = ui.painter().with_clip_rect(rect);
-    painter.hline(rect.x_range(), rect.top() + 0.5, (1.0, theme::faint()));
+pub fn show(ui: &Ui, rect: Rect, model: &Model) {
+    let painter = ui.painter().with_clip_rect(rect.intersect(ui.clip_rect()));
     let width = |text: &str| {
         let galley = painter.layout_no_wrap(text.to_owned(), theme::small(), theme::weak());
         9.0 + galley.size().x + GAP

@@ -13,9 +13,14 @@ pub const ROW: f32 = 20.0;
 /// Height of what stands above the rows.
 pub const HEAD: f32 = head::HEIGHT;
 
-/// Draws the rows, below an axis of their own where no timeline stands above them. A click on a
+/// From this height on the rows have an axis of their own.
+const WITH_AXIS: f32 = 330.0;
+
+/// Draws the rows, below an axis of their own where there is room for one. A click on a
 /// stretch selects the object and the message that began it.
-pub fn show(ui: &mut Ui, model: &Model, with_axis: bool, commands: &mut Vec<Command>) {
+pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
+    // Room for more than a few rows: then it is what somebody looks at.
+    let with_axis = ui.available_height() > WITH_AXIS;
     let rows = model.object_rows();
     let objects = model.object_count();
     let more = match (model.selection().object, model.cursor()) {

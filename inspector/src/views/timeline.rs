@@ -9,9 +9,9 @@ use netreel_protocol::session::{NodeId, PacketId};
 use netreel_wire::KindId;
 
 use super::arrows::{self, Labels, Line};
-use super::axis;
 use super::lanes::{self, Lanes};
 use super::story::Story;
+use super::{axis, head, legend};
 use crate::{glyph, theme};
 
 /// How near the pointer must be to an arrow, in points.
@@ -31,6 +31,8 @@ const FLAG_FOLD: f32 = 7.0;
 
 /// Draws the lanes. A click on an arrow selects its packet, elsewhere it puts the time cursor.
 pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
+    let signs = head::bar(ui, "timeline");
+    legend::show(ui, signs, model);
     let view = ui.available_rect_before_wrap();
     ui.advance_cursor_after_rect(view);
     let mut time = axis::time_rect(view, model);

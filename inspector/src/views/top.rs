@@ -4,14 +4,15 @@ use egui::{Align, Button, Color32, Label, Layout, RichText, TextEdit, Ui, vec2};
 use netreel_inspector_model::{Command, Model, text};
 use netreel_protocol::session::SessionTime;
 
-use crate::app::View;
+use crate::layout::{Pane, Side, Workspace};
+use crate::panes::Move;
 use crate::settings::Settings;
 use crate::theme::{self, Theme};
 
 /// Longer lists of names leave no room for the rest.
 const WHO_MAX: usize = 48;
 /// Room for what changes the visible time.
-const ZOOM: f32 = 290.0;
+const ZOOM: f32 = 400.0;
 /// Room for the badge and for the sentence of what is being worked on.
 const BADGE: f32 = 260.0;
 
@@ -22,6 +23,8 @@ pub struct Bar {
     pub filter: String,
     /// Whether the filter gets the keyboard with the next frame.
     pub wants_filter: bool,
+    /// Whether the cursor goes on by itself.
+    pub plays: bool,
     /// Whether more may come of what is shown.
     pub live: bool,
     /// What is being worked on.
@@ -37,7 +40,8 @@ pub struct Bar {
 /// What a click in the bars asks for.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Asked {
-    View(View),
+    Workspace(Workspace),
+    Pane(Move),
     Theme(Theme),
     Layout,
     Keys,
@@ -53,7 +57,7 @@ pub fn show(
     ui: &mut Ui,
     model: &Model,
     bar: &mut Bar,
-    view: View,
+    (workspace, panes): (Workspace, &[Pane]),
     settings: &Settings,
     commands: &mut Vec<Command>,
 ) {
@@ -66,15 +70,14 @@ pub fn show(
                 .color(theme::ink()),
         );
         ui.add_space(4.0);
-        menus(ui, bar, settings);
+        menus(ui, bar, settings, panes);
         ways(ui, model, commands);
         ui.separator();
-        for (name, of) in View::ALL {
+        for (number, (name, of)) in (1..).zip(Workspace::ALL) {
             let text = RichText::new(title(name)).font(theme::body());
-            let number = View::ALL.iter().position(|(_, it)| *it == of).unwrap_or(0) + 1;
-            let tab = ui.selectable_label(view == of, text);
+            let tab = ui.selectable_label(workspace == of, text);
             if tab.on_hover_text(format!("key {number}")).clicked() {
-                bar.asked.push(Asked::View(of));
+                bar.asked.push(Asked::Workspace(of));
             }
         }
         ui.separator();
@@ -88,6 +91,8 @@ pub fn show(
         filter_box(ui, model, bar, commands);
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             zoom(ui, model, commands);
+            ui.separator();
+            transport(ui, model, bar, commands);
         });
     });
 }
@@ -98,7 +103,7 @@ fn title(name: &str) -> String {
     first.unwrap_or_default() + letters.as_str()
 }
 
-fn menus(ui: &mut Ui, bar: &mut Bar, settings: &Settings) {
+fn menus(ui: &mut Ui, bar: &mut Bar, settings: &Settings, panes: &[Pane]) {
     ui.menu_button("Open", |ui| {
         if ui.button("Recording or capture…  Ctrl+O").clicked() {
             bar.asked.push(Asked::Open);
@@ -129,6 +134,17 @@ fn menus(ui: &mut Ui, bar: &mut Bar, settings: &Settings) {
             }
         }
         ui.separator();
+        ui.menu_button("Panes of this workspace", |ui| {
+            for (name, pane) in Pane::ALL {
+                let mut is_there = panes.contains(&pane);
+                if ui.checkbox(&mut is_there, title(name)).clicked() {
+                    bar.asked.push(Asked::Pane(match is_there {
+                        true => Move::Edge(pane, Side::Bottom),
+                        false => Move::Hide(pane),
+                    }));
+                }
+            }
+        });
         if ui.button("Panes as they were at first").clicked() {
             bar.asked.push(Asked::Layout);
         }
@@ -258,6 +274,35 @@ fn filter_box(ui: &mut Ui, model: &Model, bar: &mut Bar, commands: &mut Vec<Comm
     if !bar.filter.is_empty() && small(ui, "clear", "clear the filter") {
         bar.filter.clear();
         commands.push(Command::SetFilter(String::new()));
+    }
+}
+
+/// The cursor, through time. From the right to the left.
+fn transport(ui: &mut Ui, model: &Model, bar: &mut Bar, commands: &mut Vec<Command>) {
+    let mut to = |is_next| {
+        let at = model.next_moment(is_next);
+        commands.extend(at.map(|at| Command::SetCursor(Some(at))));
+    };
+    if small(
+        ui,
+        ">|",
+        "put the cursor on the next departure or arrival (.)",
+    ) {
+        to(true);
+    }
+    let (sign, what) = match bar.plays {
+        true => ("||", "stop the cursor (space)"),
+        false => (">", "let the cursor go on by itself (space)"),
+    };
+    if small(ui, sign, what) {
+        bar.plays = !bar.plays;
+    }
+    if small(
+        ui,
+        "|<",
+        "put the cursor on the departure or arrival before (,)",
+    ) {
+        to(false);
     }
 }
 

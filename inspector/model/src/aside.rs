@@ -1,0 +1,144 @@
+//! What is worked out beside the window, for whoever asks: a thread of its own makes it where it takes
+//! longer than a frame, and until then there is what was known before, or nothing.
+
+use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread;
+
+use crate::coming::Wake;
+
+/// Of a session of up to so many packets everything is worked out at once.
+pub(crate) const AT_ONCE: usize = 4096;
+
+/// One thing that is worked out, of what `K` names.
+pub(crate) struct Aside<K, T> {
+    state: Mutex<State<K, T>>,
+}
+
+struct State<K, T> {
+    /// What came last.
+    latest: Option<(K, Arc<T>)>,
+    coming: Option<(K, Receiver<T>)>,
+}
+
+impl<K, T> Default for Aside<K, T> {
+    fn default() -> Aside<K, T> {
+        Aside {
+            state: Mutex::new(State {
+                latest: None,
+                coming: None,
+            }),
+        }
+    }
+}
+
+impl<K: Clone + PartialEq, T: Send + 'static> Aside<K, T> {
+    /// What is known of `key`; begins to work it out where nobody has yet. The flag: whether this is
+    /// it. If not, it is what was known of another key, and the right one is on its way.
+    pub fn get(
+        &self,
+        key: &K,
+        at_once: bool,
+        wake: &Arc<OnceLock<Wake>>,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Option<(Arc<T>, bool)> {
+        let mut state = self.lock();
+        state.take_in(false);
+        let is_it = |of: &K| of == key;
+        if let Some((of, latest)) = &state.latest
+            && is_it(of)
+        {
+            return Some((Arc::clone(latest), true));
+        }
+        if at_once {
+            let made = Arc::new(work());
+            state.coming = None;
+            state.latest = Some((key.clone(), Arc::clone(&made)));
+            return Some((made, true));
+        }
+        if !state.coming.as_ref().is_some_and(|(of, _)| is_it(of)) {
+            let (to, from) = sync_channel(1);
+            let wake = Arc::clone(wake);
+            // Where there can be no thread nothing ever comes, and that is what is shown.
+            let builder = thread::Builder::new().name("beside the window".to_owned());
+            drop(builder.spawn(move || {
+                // Whoever no longer wants it has asked for something else.
+                drop(to.send(work()));
+                if let Some(wake) = wake.get() {
+                    wake();
+                }
+            }));
+            state.coming = Some((key.clone(), from));
+        }
+        state.latest.as_ref().map(|(_, it)| (Arc::clone(it), false))
+    }
+
+    /// Whether what is known, or on its way, is of this key.
+    pub fn is_of(&self, key: &K) -> bool {
+        let state = self.lock();
+        let latest = state.latest.as_ref().map(|(of, _)| of);
+        let coming = state.coming.as_ref().map(|(of, _)| of);
+        latest == Some(key) || coming == Some(key)
+    }
+
+    /// Whether something is being worked on.
+    pub fn is_coming(&self) -> bool {
+        let mut state = self.lock();
+        state.take_in(false);
+        state.coming.is_some()
+    }
+
+    /// Waits for what is being worked on.
+    pub fn finish(&self) {
+        self.lock().take_in(true);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State<K, T>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<K, T> State<K, T> {
+    fn take_in(&mut self, waits: bool) {
+        let Some((key, from)) = self.coming.take() else {
+            return;
+        };
+        let came = match waits {
+            true => from.recv().map_err(|_| TryRecvError::Disconnected),
+            false => from.try_recv(),
+        };
+        match came {
+            Ok(made) => self.latest = Some((key, Arc::new(made))),
+            Err(TryRecvError::Empty) => self.coming = Some((key, from)),
+            Err(TryRecvError::Disconnected) => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_on_its_way_comes_and_the_old_one_is_there_until_then() {
+        let aside: Aside<u32, u32> = Aside::default();
+        let wake = Arc::default();
+        assert_eq!(aside.get(&1, false, &wake, || 10), None);
+        aside.finish();
+        let got = aside.get(&1, false, &wake, || unreachable!());
+        assert_eq!(got, Some((Arc::new(10), true)));
+        let got = aside.get(&2, false, &wake, || 20);
+        assert_eq!(got, Some((Arc::new(10), false)));
+        aside.finish();
+        let got = aside.get(&2, false, &wake, || unreachable!());
+        assert_eq!(got, Some((Arc::new(20), true)));
+        assert!(!aside.is_coming());
+    }
+
+    #[test]
+    fn what_is_small_is_there_at_once() {
+        let aside: Aside<u32, u32> = Aside::default();
+        let got = aside.get(&1, true, &Arc::default(), || 10);
+        assert_eq!(got, Some((Arc::new(10), true)));
+    }
+}

@@ -1,0 +1,290 @@
+//! What links carried, and what the bytes were: the tables of `netreel stats`, to be shown.
+
+use std::sync::Arc;
+
+use netreel_protocol::session::PacketId;
+use netreel_protocol::stats::{LinkStats, RowOf, Stats};
+
+use crate::Model;
+use crate::links::LinkEnds;
+use crate::text;
+
+/// By what bytes are told apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LedgerBy {
+    /// By the kind of message.
+    #[default]
+    Kind,
+    /// By the type of object.
+    Type,
+    /// By object.
+    Object,
+    /// By RPC.
+    Rpc,
+}
+
+impl LedgerBy {
+    /// All of them and their names.
+    pub const ALL: [(&'static str, LedgerBy); 4] = [
+        ("kinds", LedgerBy::Kind),
+        ("types", LedgerBy::Type),
+        ("objects", LedgerBy::Object),
+        ("RPCs", LedgerBy::Rpc),
+    ];
+}
+
+/// A part of the bytes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LedgerRow {
+    /// For people.
+    pub name: String,
+    /// The kind of message, by its place in the wire, where it is one.
+    pub kind: Option<u16>,
+    /// The object, where it is one.
+    pub object: Option<u64>,
+    /// Bits on the wire.
+    pub bits: u64,
+    /// Of so many bits in all, from 0 to 1.
+    pub part: f64,
+    /// Packets that have some of it.
+    pub packets: u64,
+    /// Messages.
+    pub messages: u64,
+    /// Bits of those that repeat an earlier one.
+    pub resent_bits: u64,
+    /// Where it lies in a square of side 1 that is cut by sizes: left, top, width, height.
+    pub place: [f32; 4],
+}
+
+/// So many rows have a place of their own; the others are one.
+const ROWS_MAX: usize = 60;
+
+impl Model {
+    /// What links carried, and what the bytes were, of the packets that the filter takes; `None` until
+    /// it is worked out, which this begins.
+    pub fn bandwidth(&self) -> Option<Arc<Stats>> {
+        if self.lacks_history() {
+            return None;
+        }
+        let (session, history) = (Arc::clone(&self.session), Arc::clone(&self.judged.history));
+        let taken = self
+            .filter
+            .taken()
+            .filter(|_| self.filter.looked_at().is_none());
+        let text = taken.map_or_else(String::new, |_| self.filter.text.clone());
+        let ids = || match taken {
+            Some(taken) => (0..taken.len()).filter_map(|row| taken.get(row)).collect(),
+            None => Vec::new(),
+        };
+        let is_known = self.beside.stats.is_of(&(self.grown, text.clone()));
+        let ids: Vec<PacketId> = if is_known { Vec::new() } else { ids() };
+        let is_all = taken.is_none();
+        let work = move || {
+            let all = || (0..session.packet_count()).map(|id| PacketId(id as u32));
+            let ids = if is_all { all().collect() } else { ids };
+            Stats::new(&session, &history, &ids)
+        };
+        let key = (self.grown, text);
+        let stats = &self.beside.stats;
+        let (stats, _) = stats.get(&key, self.is_quick(), &self.coming.wake, work)?;
+        Some(stats)
+    }
+
+    /// What a link carried.
+    pub fn link_stats(&self, stats: &Stats, link: LinkEnds) -> Option<LinkStats> {
+        stats.links.get(&link).cloned()
+    }
+
+    /// The link in focus: the one that was picked, else that of the selected packet, else the one that
+    /// lost or carried most.
+    pub fn link(&self) -> Option<LinkEnds> {
+        let selection = self.selection();
+        let of_packet = || self.session().link(selection.packet?);
+        let busiest = || {
+            let traffic = self.session().traffic().iter();
+            let busiest = traffic.max_by_key(|(link, it)| (it.packets, std::cmp::Reverse(**link)));
+            busiest.map(|(link, _)| *link)
+        };
+        selection.link.or_else(of_packet).or_else(busiest)
+    }
+
+    /// A link as people call it.
+    pub fn link_label(&self, (from, to): LinkEnds) -> String {
+        format!("{} → {}", self.lane_name(from), self.lane_name(to))
+    }
+
+    /// How many packets were lost, for people; what is not known is not called none.
+    pub fn lost_text(&self, stats: &LinkStats) -> String {
+        let part = 100.0 * stats.lost as f64 / stats.packets.max(1) as f64;
+        match (stats.lost, stats.unknown) {
+            (0, 0) => "none lost".to_owned(),
+            (0, unknown) if unknown == stats.packets => "losses unknown".to_owned(),
+            (0, unknown) => format!("none lost, {} unknown", text::count(unknown)),
+            (lost, 0) => format!("{} lost ({part:.1} %)", text::count(lost)),
+            (lost, unknown) => {
+                let (lost, unknown) = (text::count(lost), text::count(unknown));
+                format!("{lost} lost ({part:.1} %), {unknown} unknown")
+            }
+        }
+    }
+
+    /// What the bytes were, the most first, each with its place in a square.
+    pub fn ledger_rows(&self, stats: &Stats, by: LedgerBy) -> Vec<LedgerRow> {
+        let ledger = match by {
+            LedgerBy::Kind => &stats.kinds,
+            LedgerBy::Type => &stats.types,
+            LedgerBy::Object => &stats.objects,
+            LedgerBy::Rpc => &stats.rpcs,
+        };
+        let all = ledger.bits().max(1) as f64;
+        let mut rows: Vec<LedgerRow> = Vec::new();
+        for (of, row) in ledger.rows() {
+            if row.bits == 0 {
+                continue;
+            }
+            if rows.len() >= ROWS_MAX {
+                let rest = rows.last_mut();
+                if let Some(rest) = rest {
+                    rest.name = "all others".to_owned();
+                    (rest.kind, rest.object) = (None, None);
+                    rest.bits += row.bits;
+                    rest.part += row.bits as f64 / all;
+                    rest.packets += row.packets;
+                    rest.messages += row.messages;
+                    rest.resent_bits += row.resent_bits;
+                }
+                continue;
+            }
+            rows.push(LedgerRow {
+                name: self.row_name(of, by),
+                kind: match of {
+                    RowOf::Name(name) if by == LedgerBy::Kind => {
+                        let mut kinds = self.kinds().iter();
+                        kinds
+                            .position(|kind| kind.name == *name)
+                            .map(|it| it as u16)
+                    }
+                    _ => None,
+                },
+                object: match of {
+                    RowOf::Number(number) if by == LedgerBy::Object => Some(*number),
+                    _ => None,
+                },
+                bits: row.bits,
+                part: row.bits as f64 / all,
+                packets: row.packets,
+                messages: row.messages,
+                resent_bits: row.resent_bits,
+                place: [0.0; 4],
+            });
+        }
+        rows.sort_by(|one, other| other.bits.cmp(&one.bits));
+        rows
+    }
+
+    fn row_name(&self, of: &RowOf, by: LedgerBy) -> String {
+        match of {
+            RowOf::Name(name) => name.clone(),
+            RowOf::Number(number) if by == LedgerBy::Object => self.object_name(*number),
+            RowOf::Number(number) => format!("type {number}"),
+            RowOf::Others => match by {
+                LedgerBy::Kind => "no kind",
+                LedgerBy::Type | LedgerBy::Object => "about no object",
+                LedgerBy::Rpc => "no RPC",
+            }
+            .to_owned(),
+            RowOf::Frame => "headers, acks, padding".to_owned(),
+            RowOf::Layers => "in layers".to_owned(),
+            RowOf::Unexplained => "not explained".to_owned(),
+            RowOf::Undecoded => "not decoded".to_owned(),
+        }
+    }
+}
+
+/// Lays rows out in a rectangle so wide and so high, areas by their bits, as near to squares as they
+/// get (Bruls, Huizing, van Wijk: Squarified Treemaps, 2000). Rows come with the largest first.
+pub fn squarify(rows: &mut [LedgerRow], width: f32, height: f32) {
+    let all: f64 = rows.iter().map(|row| row.bits as f64).sum();
+    if all <= 0.0 || width < 1.0 || height < 1.0 {
+        return;
+    }
+    let scale = f64::from(width) * f64::from(height) / all;
+    let (mut left, mut top) = (0.0_f64, 0.0_f64);
+    let (mut room_x, mut room_y) = (f64::from(width), f64::from(height));
+    let mut at = 0;
+    while at < rows.len() {
+        let short = room_x.min(room_y).max(1e-9);
+        let area = |row: &LedgerRow| row.bits as f64 * scale;
+        // As long as one more makes the worst of the strip better.
+        let worst = |strip: &[LedgerRow]| {
+            let sum: f64 = strip.iter().map(area).sum();
+            let thick = sum / short;
+            let ratios = strip.iter().map(|row| {
+                let long = area(row) / thick.max(1e-9);
+                (long / thick.max(1e-9)).max(thick / long.max(1e-9))
+            });
+            ratios.fold(0.0, f64::max)
+        };
+        let mut end = at + 1;
+        while end < rows.len() && worst(&rows[at..=end]) <= worst(&rows[at..end]) {
+            end += 1;
+        }
+        let sum: f64 = rows[at..end].iter().map(area).sum();
+        let thick = sum / short;
+        let is_column = room_x >= room_y;
+        let mut along = 0.0;
+        for row in &mut rows[at..end] {
+            let long = row.bits as f64 * scale / thick.max(1e-9);
+            row.place = match is_column {
+                true => [left, top + along, thick, long],
+                false => [left + along, top, long, thick],
+            }
+            .map(|it| it as f32);
+            along += long;
+        }
+        match is_column {
+            true => (left, room_x) = (left + thick, room_x - thick),
+            false => (top, room_y) = (top + thick, room_y - thick),
+        }
+        at = end;
+    }
+}
+
+/// Bits as bytes: `12.3 kB`.
+pub fn bits_text(bits: u64) -> String {
+    text::bytes(bits as f64 / 8.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(bits: u64) -> LedgerRow {
+        LedgerRow {
+            name: String::new(),
+            kind: None,
+            object: None,
+            bits,
+            part: 0.0,
+            packets: 0,
+            messages: 0,
+            resent_bits: 0,
+            place: [0.0; 4],
+        }
+    }
+
+    #[test]
+    fn the_places_of_a_ledger_fill_the_rectangle_by_their_sizes() {
+        let mut rows: Vec<LedgerRow> = [600, 300, 200, 50, 49, 1].map(row).into();
+        squarify(&mut rows, 600.0, 400.0);
+        let areas: Vec<f32> = rows.iter().map(|it| it.place[2] * it.place[3]).collect();
+        assert!((areas.iter().sum::<f32>() - 240_000.0).abs() < 10.0);
+        assert!((areas[0] - 120_000.0).abs() < 10.0, "{areas:?}");
+        for one in &rows {
+            let [left, top, width, height] = one.place;
+            assert!(left >= 0.0 && top >= 0.0);
+            assert!(left + width <= 600.1 && top + height <= 400.1, "{one:?}");
+        }
+        squarify(&mut [], 10.0, 10.0);
+    }
+}

@@ -1,0 +1,389 @@
+//! What nodes believed of objects: a row for each property of each object, a value for each node, at
+//! the cursor, and held against another moment.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use netreel_protocol::history::state::{Apart, Known, States, words};
+use netreel_protocol::history::{Belief, History};
+use netreel_protocol::session::{NodeId, Session, SessionTime};
+use netreel_wire::{PropertyId, PropertyKind};
+
+use crate::Model;
+use crate::map::Extent;
+
+/// A property of an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ValueRow {
+    /// The object.
+    pub object: u64,
+    /// Its property.
+    pub property: PropertyId,
+}
+
+/// What a node believed of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ValueCell {
+    /// For people; empty where the node knew nothing of the object.
+    pub text: String,
+    /// Whether it is a value, and not a word about why there is none.
+    pub is_value: bool,
+    /// Whether the node believed that it owned the object.
+    pub is_owner: bool,
+    /// Whether it differs from what the owner believed.
+    pub differs: bool,
+    /// What the node believed at the pinned moment, where that was something else.
+    pub before: Option<String>,
+}
+
+/// Which rows are shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RowsOf {
+    /// Of the objects that somebody knows at the moment.
+    #[default]
+    Known,
+    /// Those in which a node differs from the owner.
+    Differing,
+    /// Those that changed since the pinned moment.
+    Changed,
+}
+
+impl RowsOf {
+    /// All of them and their names.
+    pub const ALL: [(&'static str, RowsOf); 3] = [
+        ("all", RowsOf::Known),
+        ("differing", RowsOf::Differing),
+        ("changed", RowsOf::Changed),
+    ];
+}
+
+/// Up to so many values are looked at for a frame; of more all rows are shown.
+const LOOKED_AT_MAX: usize = 60_000;
+
+/// All that was believed, and what is computed of it once.
+pub struct Believed {
+    /// What each node believed.
+    pub(crate) states: States,
+    rows: Vec<ValueRow>,
+    pub(crate) extent: Option<Extent>,
+    arranged: Mutex<Option<(Asked, Arc<[ValueRow]>)>>,
+}
+
+/// What rows were arranged for.
+#[derive(Clone, Debug, PartialEq)]
+struct Asked {
+    of: RowsOf,
+    at: SessionTime,
+    pinned: Option<SessionTime>,
+    taken: Option<usize>,
+    filter: String,
+}
+
+impl Believed {
+    pub(crate) fn new(session: &Session, history: &History) -> Believed {
+        let states = States::build(session, history);
+        let objects = states.objects();
+        let rows = objects.into_iter().flat_map(|(object, properties)| {
+            let properties = properties.into_iter();
+            properties.map(move |property| ValueRow { object, property })
+        });
+        let rows: Vec<ValueRow> = rows.collect();
+        let extent = Extent::of(&states, &rows, session);
+        Believed {
+            states,
+            rows,
+            extent,
+            arranged: Mutex::default(),
+        }
+    }
+
+    /// A property's name.
+    pub fn property_name(&self, property: PropertyId) -> &str {
+        let known = self.states.property(property);
+        known.map_or("?", |known| known.name.as_str())
+    }
+
+    /// How many properties of objects there are.
+    pub fn row_count(&self) -> usize {
+        self.rows.len()
+    }
+}
+
+impl Model {
+    /// The moment at which values are shown: the cursor, else the end.
+    pub fn moment(&self) -> SessionTime {
+        self.cursor().unwrap_or(self.span().end)
+    }
+
+    /// The other moment that values are held against.
+    pub fn pinned(&self) -> Option<SessionTime> {
+        self.pinned
+    }
+
+    /// The nodes of which is known what they believed.
+    pub fn believers(&self) -> Vec<NodeId> {
+        let lanes = self.lanes().iter().copied();
+        let recorded = |node: &NodeId| {
+            let known = self.session().nodes.get(usize::from(node.0));
+            known.is_some_and(|node| node.recorded)
+        };
+        lanes.filter(recorded).collect()
+    }
+
+    /// Why there are no values.
+    pub fn why_no_values(&self) -> Option<String> {
+        let Some(wire) = &self.session().wire else {
+            return Some("no wire says what packets are about".to_owned());
+        };
+        if wire.properties().is_empty() {
+            return Some(
+                "the wire declares no properties of objects; put `@property` on the fields that say \
+                 what objects are like"
+                    .to_owned(),
+            );
+        }
+        if self.believers().is_empty() {
+            return Some(
+                "no node was recorded, so what they believed of objects is unknown; of a capture \
+                 make reels of its nodes with `netreel import --node NAME=ADDRESS`"
+                    .to_owned(),
+            );
+        }
+        self.why_not_yet().map(str::to_owned)
+    }
+
+    /// What all nodes believed; `None` until it is worked out, which this begins.
+    pub fn believed(&self) -> Option<Arc<Believed>> {
+        if self.why_no_values().is_some() {
+            return None;
+        }
+        let (session, history) = (Arc::clone(&self.session), Arc::clone(&self.judged.history));
+        let work = move || Believed::new(&session, &history);
+        let believed = &self.beside.believed;
+        let got = believed.get(&self.grown, self.is_quick(), &self.coming.wake, work);
+        got.map(|(believed, _)| believed)
+    }
+
+    /// The rows, and whether there are too many to tell which of them are asked for: then they are
+    /// all.
+    pub fn value_rows(&self, believed: &Believed, of: RowsOf) -> (Arc<[ValueRow]>, bool) {
+        let taken = self.filter.objects();
+        let asked = Asked {
+            of,
+            at: self.moment(),
+            pinned: self.pinned,
+            taken: taken.map(BTreeSet::len),
+            filter: self.filter.text.clone(),
+        };
+        let nodes = self.believers();
+        let shown = |row: &&ValueRow| taken.is_none_or(|taken| taken.contains(&row.object));
+        let is_much = believed.rows.len() * nodes.len() > LOOKED_AT_MAX;
+        let mut arranged = believed
+            .arranged
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, rows)) = arranged.as_ref().filter(|(known, _)| *known == asked) {
+            return (Arc::clone(rows), is_much);
+        }
+        let all = believed.rows.iter().filter(shown).copied();
+        let rows: Arc<[ValueRow]> = match is_much {
+            true => all.collect(),
+            false => all
+                .filter(|&row| self.is_asked_for(believed, row, of, &nodes))
+                .collect(),
+        };
+        *arranged = Some((asked, Arc::clone(&rows)));
+        (rows, is_much)
+    }
+
+    fn is_asked_for(
+        &self,
+        believed: &Believed,
+        row: ValueRow,
+        of: RowsOf,
+        nodes: &[NodeId],
+    ) -> bool {
+        let at = self.moment();
+        let held = |node, at| believed.states.at(row.object, row.property, node, at);
+        match of {
+            RowsOf::Known => nodes.iter().any(|&node| {
+                let held = held(node, at).map(|held| held.value);
+                held.is_some_and(|value| value != Known::Nothing)
+            }),
+            RowsOf::Differing => {
+                let owner = self.owner_at(row.object, nodes, at);
+                nodes
+                    .iter()
+                    .any(|&node| self.differs(believed, row, owner, node, at))
+            }
+            RowsOf::Changed => self.pinned.is_some_and(|pinned| {
+                let value = |node, at| held(node, at).map(|held| held.value);
+                nodes
+                    .iter()
+                    .any(|&node| value(node, at) != value(node, pinned))
+            }),
+        }
+    }
+
+    /// The node that believed that it owned an object; `None` where that were none or several.
+    pub(crate) fn owner_at(
+        &self,
+        object: u64,
+        nodes: &[NodeId],
+        at: SessionTime,
+    ) -> Option<NodeId> {
+        let owns = |node: &&NodeId| {
+            let known = self.session().nodes.get(usize::from(node.0));
+            let peer = known.and_then(|node| node.peer);
+            let span = self.history().belief_at(object, **node, at);
+            peer.is_some() && span.map(|span| span.belief) == peer.map(Belief::Owned)
+        };
+        let mut owners = nodes.iter().filter(owns);
+        match (owners.next(), owners.next()) {
+            (Some(owner), None) => Some(*owner),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn differs(
+        &self,
+        believed: &Believed,
+        row: ValueRow,
+        owner: Option<NodeId>,
+        node: NodeId,
+        at: SessionTime,
+    ) -> bool {
+        let Some(owner) = owner.filter(|owner| *owner != node) else {
+            return false;
+        };
+        let states = &believed.states;
+        let apart = states.apart(row.object, row.property, (owner, node), at);
+        apart.is_some_and(|apart| apart != Apart::Same)
+    }
+
+    /// What each node believed of a row, in the order of [`believers`](Model::believers).
+    pub fn value_cells(
+        &self,
+        believed: &Believed,
+        row: ValueRow,
+        nodes: &[NodeId],
+    ) -> Vec<ValueCell> {
+        let at = self.moment();
+        let owner = self.owner_at(row.object, nodes, at);
+        let cells = nodes.iter().map(|&node| {
+            let text = |at| self.value_text(believed, row, node, at);
+            let (now, is_value) = text(at);
+            let before = self.pinned.map(|pinned| text(pinned).0);
+            ValueCell {
+                is_value,
+                is_owner: owner == Some(node),
+                differs: self.differs(believed, row, owner, node, at),
+                before: before.filter(|before| *before != now),
+                text: now,
+            }
+        });
+        cells.collect()
+    }
+
+    fn value_text(
+        &self,
+        believed: &Believed,
+        row: ValueRow,
+        node: NodeId,
+        at: SessionTime,
+    ) -> (String, bool) {
+        let states = &believed.states;
+        let gone = self.history().belief_at(row.object, node, at);
+        let is_gone = gone.is_some_and(|span| span.belief == Belief::Destroyed);
+        let held = states.at(row.object, row.property, node, at);
+        let (Some(held), Some(declared)) = (held, states.property(row.property)) else {
+            return (String::new(), false);
+        };
+        match held.value {
+            _ if is_gone => ("destroyed".to_owned(), false),
+            Known::Value(parts) => (words(declared, &parts), true),
+            Known::Unknown => ("unknown".to_owned(), false),
+            Known::Nothing => ("not told".to_owned(), false),
+        }
+    }
+
+    /// Since when a node has believed it, and the packet that told it.
+    pub fn value_since(&self, believed: &Believed, row: ValueRow, node: NodeId) -> Option<String> {
+        let held = believed
+            .states
+            .at(row.object, row.property, node, self.moment())?;
+        let packet = held.because.and_then(|it| self.session().carrier(it));
+        let packet = packet.map_or_else(String::new, |it| format!(", packet {}", it.0));
+        let since = crate::text::seconds(held.since);
+        Some(format!("since {since} s{packet}"))
+    }
+
+    /// The message that told a node what it believed.
+    pub fn value_because(
+        &self,
+        believed: &Believed,
+        row: ValueRow,
+        node: NodeId,
+    ) -> Option<netreel_protocol::session::MessageId> {
+        let states = &believed.states;
+        let held = states.at(row.object, row.property, node, self.moment());
+        held?.because
+    }
+
+    /// The value in focus: the picked property of the selected object, else its first one that can be
+    /// measured.
+    pub fn value_in_focus(&self, believed: &Believed) -> Option<ValueRow> {
+        let selection = self.selection();
+        let of = |object| {
+            let first = believed.rows.partition_point(|row| row.object < object);
+            let rows = believed.rows.get(first..).unwrap_or_default();
+            let mut own = rows.iter().take_while(move |row| row.object == object);
+            let picked = own
+                .clone()
+                .find(|row| selection.property == Some(row.property));
+            let kind = |row: &&ValueRow| {
+                let declared = believed.states.property(row.property);
+                declared.is_some_and(|it| {
+                    matches!(
+                        it.kind,
+                        PropertyKind::Position
+                            | PropertyKind::Number
+                            | PropertyKind::Angle
+                            | PropertyKind::Count
+                    )
+                })
+            };
+            picked
+                .or_else(|| own.clone().find(kind))
+                .or_else(|| own.next())
+        };
+        let of_first = || of(believed.rows.first()?.object);
+        let found = selection.object.and_then(of).or_else(of_first);
+        found.copied()
+    }
+
+    /// The moment of the next packet's departure or arrival behind the moment that is shown, or of the
+    /// last before it.
+    pub fn next_moment(&self, is_next: bool) -> Option<SessionTime> {
+        let crowd = self.filter.crowd().unwrap_or(&self.index.all);
+        let at = match (self.cursor(), is_next) {
+            (Some(at), _) => at.0,
+            (None, true) => self.visible().start.0,
+            (None, false) => self.visible().end.0,
+        };
+        let session = self.session();
+        let lines = crowd
+            .lanes
+            .iter()
+            .flat_map(|lane| [lane.sends(session), lane.receipts(session)]);
+        let times = lines.filter_map(|line| match is_next {
+            true => line.get(line.place(at.saturating_add(1))),
+            false => line.get(line.place(at).checked_sub(1)?),
+        });
+        let found = match is_next {
+            true => times.min(),
+            false => times.max(),
+        };
+        found.map(SessionTime)
+    }
+}

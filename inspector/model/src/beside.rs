@@ -1,0 +1,40 @@
+//! All that is worked out beside the window, while panes that need it are shown.
+
+use netreel_protocol::stats::Stats;
+
+use crate::aside::Aside;
+use crate::believed::{Believed, ValueRow};
+use crate::course::Track;
+use crate::flow::LinkFlow;
+use crate::links::LinkEnds;
+
+/// Of which session, and of what in it.
+type Of<T> = (u32, T);
+
+/// See the module.
+#[derive(Default)]
+pub(crate) struct Beside {
+    /// Of the filter's text.
+    pub stats: Aside<Of<String>, Stats>,
+    pub flow: Aside<Of<LinkEnds>, LinkFlow>,
+    pub believed: Aside<u32, Believed>,
+    pub track: Aside<Of<ValueRow>, Track>,
+}
+
+impl Beside {
+    /// Waits for all of it.
+    pub fn finish(&self) {
+        self.stats.finish();
+        self.flow.finish();
+        self.believed.finish();
+        self.track.finish();
+    }
+
+    /// Whether any of it is under way.
+    pub fn is_coming(&self) -> bool {
+        self.stats.is_coming()
+            || self.flow.is_coming()
+            || self.believed.is_coming()
+            || self.track.is_coming()
+    }
+}

@@ -1,0 +1,219 @@
+//! Objects from above: where the nodes believe them to be.
+
+use std::ops::Range;
+
+use netreel_protocol::history::state::{Held, Known, Part, States};
+use netreel_protocol::session::{NodeId, Session, SessionTime};
+use netreel_wire::{PropertyId, PropertyKind};
+
+use crate::Model;
+use crate::believed::{Believed, ValueRow};
+
+/// Where all positions of a session lie.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Extent {
+    /// The two parts of a position that are seen from above.
+    axes: [usize; 2],
+    least: [f64; 2],
+    most: [f64; 2],
+}
+
+/// An object, where a node believes it to be.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mark {
+    /// The object.
+    pub object: u64,
+    /// Who believes that.
+    pub node: NodeId,
+    /// Where, in the unit of the property.
+    pub at: [f64; 2],
+    /// Whether the node owns it.
+    pub is_owner: bool,
+    /// Whether it is somewhere else for its owner.
+    pub differs: bool,
+}
+
+/// So many marks are drawn.
+pub const MARKS_MAX: usize = 20_000;
+/// So many places of a way are drawn.
+const WAY_MAX: usize = 400;
+
+impl Extent {
+    /// Of three parts the one that varies least is up.
+    pub fn of(states: &States, rows: &[ValueRow], session: &Session) -> Option<Extent> {
+        let nodes = (0..session.nodes.len()).map(|node| NodeId(node as u16));
+        let nodes: Vec<NodeId> = nodes.collect();
+        let mut ranges: Vec<(f64, f64)> = Vec::new();
+        for row in rows.iter().filter(|row| is_position(states, row.property)) {
+            for &node in &nodes {
+                for held in states.changes(row.object, row.property, node) {
+                    for (place, part) in numbers(&held).into_iter().enumerate() {
+                        match ranges.get_mut(place) {
+                            Some((least, most)) => {
+                                (*least, *most) = (least.min(part), most.max(part));
+                            }
+                            None => ranges.push((part, part)),
+                        }
+                    }
+                }
+            }
+        }
+        if ranges.len() < 2 {
+            return None;
+        }
+        let mut axes = [0, 1];
+        if ranges.len() == 3 {
+            let length = |place: usize| ranges.get(place).map_or(0.0, |(least, most)| most - least);
+            // Of equals the last, which is up in most worlds.
+            let up = (0..3)
+                .rev()
+                .min_by(|&one, &other| length(one).total_cmp(&length(other)));
+            axes = match up {
+                Some(0) => [1, 2],
+                Some(1) => [0, 2],
+                _ => [0, 1],
+            };
+        }
+        let range = |axis: usize| ranges.get(axis).copied().unwrap_or((0.0, 0.0));
+        let [across, along] = axes.map(range);
+        Some(Extent {
+            axes,
+            least: [across.0, along.0],
+            most: [across.1, along.1],
+        })
+    }
+}
+
+fn is_position(states: &States, property: PropertyId) -> bool {
+    let known = states.property(property);
+    known.is_some_and(|it| it.kind == PropertyKind::Position)
+}
+
+/// The numbers of a value; none where it is not known.
+pub(crate) fn numbers(held: &Held) -> Vec<f64> {
+    let Known::Value(parts) = &held.value else {
+        return Vec::new();
+    };
+    let number = |part: &Part| match part {
+        Part::Integer(number) => Some(*number as f64),
+        Part::Real(number) => Some(*number).filter(|it| it.is_finite()),
+        Part::Truth(truth) => Some(f64::from(u8::from(*truth))),
+        Part::Name(_) | Part::Bytes(_) | Part::Unknown => None,
+    };
+    let numbers: Option<Vec<f64>> = parts.iter().map(number).collect();
+    numbers.unwrap_or_default()
+}
+
+impl Believed {
+    /// From where to where objects lie: left, top, right, bottom; `None` where the wire marks no
+    /// positions.
+    pub fn ground(&self) -> Option<[f64; 4]> {
+        let Extent { least, most, .. } = self.extent.as_ref()?;
+        Some([least[0], least[1], most[0], most[1]])
+    }
+
+    /// The letters of the two directions, and the unit: `x`, `y`, `m`.
+    pub fn ground_names(&self) -> Option<([&'static str; 2], String)> {
+        let extent = self.extent.as_ref()?;
+        let names = ["x", "y", "z", "w"];
+        let name = |axis: usize| names.get(axis).copied().unwrap_or("?");
+        let position = self
+            .states
+            .properties()
+            .iter()
+            .find(|it| it.kind == PropertyKind::Position);
+        let unit = position.map_or_else(String::new, |it| it.unit.clone());
+        Some((extent.axes.map(name), unit))
+    }
+
+    fn place(&self, held: &Held) -> Option<[f64; 2]> {
+        let axes = self.extent.as_ref()?.axes;
+        let numbers = numbers(held);
+        let [across, along] = axes.map(|axis| numbers.get(axis).copied());
+        Some([across?, along?])
+    }
+}
+
+impl Model {
+    /// Where the nodes believe objects to be, of the objects that the filter takes; at most
+    /// [`MARKS_MAX`].
+    pub fn marks(&self, believed: &Believed) -> Vec<Mark> {
+        let (at, nodes) = (self.moment(), self.believers());
+        let rows = self.position_rows(believed);
+        let mut marks = Vec::new();
+        for row in rows {
+            let owner = self.owner_at(row.object, &nodes, at);
+            for &node in &nodes {
+                let held = believed.states.at(row.object, row.property, node, at);
+                let Some(place) = held.and_then(|held| believed.place(&held)) else {
+                    continue;
+                };
+                let belief = self.history().belief_at(row.object, node, at);
+                let gone = netreel_protocol::history::Belief::Destroyed;
+                if belief.is_some_and(|span| span.belief == gone) {
+                    continue;
+                }
+                if marks.len() >= MARKS_MAX {
+                    return marks;
+                }
+                marks.push(Mark {
+                    object: row.object,
+                    node,
+                    at: place,
+                    is_owner: owner == Some(node),
+                    differs: self.differs(believed, row, owner, node, at),
+                });
+            }
+        }
+        marks
+    }
+
+    fn position_rows(&self, believed: &Believed) -> Vec<ValueRow> {
+        let (rows, _) = self.value_rows(believed, crate::RowsOf::Known);
+        let rows = rows.iter().copied();
+        rows.filter(|row| is_position(&believed.states, row.property))
+            .collect()
+    }
+
+    /// The way of the selected object through the visible time, as each node believes it.
+    pub fn way(&self, believed: &Believed) -> Vec<(NodeId, Vec<[f64; 2]>)> {
+        let Some(object) = self.selection().object else {
+            return Vec::new();
+        };
+        let properties = (0..believed.states.properties().len()).map(|it| PropertyId(it as u16));
+        let mut positions = properties.filter(|&it| is_position(&believed.states, it));
+        let Some(property) = positions.next() else {
+            return Vec::new();
+        };
+        let visible = self.visible();
+        let ways = self.believers().into_iter().map(|node| {
+            let row = ValueRow { object, property };
+            (node, self.way_of(believed, row, node, &visible))
+        });
+        ways.collect()
+    }
+
+    /// By moments that lie equally far apart, so that it costs the same however much there is.
+    fn way_of(
+        &self,
+        believed: &Believed,
+        row: ValueRow,
+        node: NodeId,
+        visible: &Range<SessionTime>,
+    ) -> Vec<[f64; 2]> {
+        let length = visible.end.0.saturating_sub(visible.start.0);
+        let step = (length / WAY_MAX as i64).max(1);
+        let mut way: Vec<[f64; 2]> = Vec::new();
+        for number in 0..=WAY_MAX as i64 {
+            let at = SessionTime(visible.start.0.saturating_add(step.saturating_mul(number)));
+            let held = believed.states.at(row.object, row.property, node, at);
+            let Some(place) = held.and_then(|held| believed.place(&held)) else {
+                continue;
+            };
+            if way.last() != Some(&place) {
+                way.push(place);
+            }
+        }
+        way
+    }
+}

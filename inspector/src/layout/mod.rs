@@ -1,0 +1,202 @@
+//! Which panes a workspace has, and where they lie.
+
+mod place;
+mod tree;
+
+use serde::{Deserialize, Serialize};
+
+pub use place::{Divider, Placed, Sizes, place};
+pub use tree::{Axis, Cut, Side, Tree};
+
+/// What somebody works on: a set of panes. All workspaces share one focus, one cursor, one visible
+/// time and one filter.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Workspace {
+    /// What went wrong, what led to it, and where in time.
+    #[default]
+    Why,
+    /// The packet table, the fields and the bytes.
+    Packets,
+    /// What nodes believed of objects, at the cursor and over time.
+    State,
+    /// What links carried, and how.
+    Links,
+    /// A layer that is played, forward and back.
+    Replay,
+}
+
+impl Workspace {
+    /// All workspaces and their names, in the order of their keys.
+    pub const ALL: [(&'static str, Workspace); 5] = [
+        ("why", Workspace::Why),
+        ("packets", Workspace::Packets),
+        ("state", Workspace::State),
+        ("links", Workspace::Links),
+        ("replay", Workspace::Replay),
+    ];
+
+    /// A workspace by its name.
+    ///
+    /// # Errors
+    /// A sentence with the names that there are.
+    pub fn named(name: &str) -> Result<Workspace, String> {
+        let found = Workspace::ALL.iter().find(|(known, _)| *known == name);
+        found.map(|(_, workspace)| *workspace).ok_or_else(|| {
+            let names = Workspace::ALL.map(|(name, _)| name).join(", ");
+            format!("there is no workspace {name:?}; there are {names}")
+        })
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        let found = Workspace::ALL.iter().find(|(_, it)| *it == self);
+        found.map_or("why", |(name, _)| name)
+    }
+
+    /// Its panes as they are at first.
+    pub fn usual(self) -> Tree {
+        use Pane::*;
+        match self {
+            Workspace::Why => Tree::above(
+                Some(0.6),
+                Tree::above(None, Timeline, Objects),
+                Tree::beside(
+                    Some(0.42),
+                    Findings,
+                    Tree::beside(Some(0.45), Fields, Bytes),
+                ),
+            ),
+            Workspace::Packets => {
+                Tree::beside(None, Packets, Tree::beside(Some(0.45), Fields, Bytes))
+            }
+            Workspace::State => Tree::above(
+                Some(0.58),
+                Tree::beside(Some(0.62), Values, Map),
+                Tree::above(Some(0.62), Course, Objects),
+            ),
+            Workspace::Links => Tree::above(
+                Some(0.46),
+                Tree::beside(Some(0.52), Links, Ledger),
+                Tree::Pane(Link),
+            ),
+            Workspace::Replay => Tree::above(
+                Some(0.62),
+                Tree::beside(Some(0.5), Replay, Tree::above(Some(0.55), Layer, Parting)),
+                Tree::Pane(Timeline),
+            ),
+        }
+    }
+}
+
+impl std::str::FromStr for Workspace {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Workspace, String> {
+        Workspace::named(name)
+    }
+}
+
+/// A part of a workspace. Any workspace can have any of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Pane {
+    /// Who sent what to whom.
+    Timeline,
+    /// Who owned what.
+    Objects,
+    /// The packet table.
+    Packets,
+    /// The fields of the selected packet.
+    Fields,
+    /// Its bytes.
+    Bytes,
+    /// What went wrong, and what led to it.
+    Findings,
+    /// What each node believed of each property.
+    Values,
+    /// Objects from above.
+    Map,
+    /// A property over time.
+    Course,
+    /// All links, from whom to whom.
+    Links,
+    /// One link over time.
+    Link,
+    /// What the bytes were.
+    Ledger,
+    /// A replay that one sits in.
+    Replay,
+    /// The state of the layer that is played.
+    Layer,
+    /// Where the layer parts from the recording.
+    Parting,
+}
+
+impl Pane {
+    /// All panes and their names.
+    pub const ALL: [(&'static str, Pane); 15] = [
+        ("timeline", Pane::Timeline),
+        ("objects", Pane::Objects),
+        ("packets", Pane::Packets),
+        ("packet", Pane::Fields),
+        ("bytes", Pane::Bytes),
+        ("findings", Pane::Findings),
+        ("values", Pane::Values),
+        ("from above", Pane::Map),
+        ("value over time", Pane::Course),
+        ("links", Pane::Links),
+        ("link over time", Pane::Link),
+        ("ledger", Pane::Ledger),
+        ("replay", Pane::Replay),
+        ("layer", Pane::Layer),
+        ("divergence", Pane::Parting),
+    ];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        let found = Pane::ALL.iter().find(|(_, it)| *it == self);
+        found.map_or("", |(name, _)| name)
+    }
+
+    /// A pane by its name.
+    ///
+    /// # Errors
+    /// A sentence with the names that there are.
+    pub fn named(name: &str) -> Result<Pane, String> {
+        let found = Pane::ALL.iter().find(|(known, _)| *known == name);
+        found.map(|(_, pane)| *pane).ok_or_else(|| {
+            let names = Pane::ALL.map(|(name, _)| name).join(", ");
+            format!("there is no pane {name:?}; there are {names}")
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_pane_lies_in_a_workspace_and_in_none_twice() {
+        let mut found = std::collections::BTreeSet::new();
+        for (name, workspace) in Workspace::ALL {
+            let panes = workspace.usual().panes();
+            let once: std::collections::BTreeSet<Pane> = panes.iter().copied().collect();
+            assert_eq!(once.len(), panes.len(), "{name}");
+            found.extend(once);
+        }
+        assert_eq!(found.len(), Pane::ALL.len());
+    }
+
+    #[test]
+    fn panes_and_workspaces_are_known_by_their_names() {
+        for (name, pane) in Pane::ALL {
+            assert_eq!(Pane::named(name), Ok(pane));
+            assert_eq!(pane.name(), name);
+        }
+        for (name, workspace) in Workspace::ALL {
+            assert_eq!(Workspace::named(name), Ok(workspace));
+            assert_eq!(workspace.name(), name);
+        }
+        assert!(Pane::named("cellar").is_err_and(|why| why.contains("timeline, objects")));
+    }
+}

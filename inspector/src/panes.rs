@@ -1,0 +1,257 @@
+//! The panes of a workspace: laid out, drawn, and moved by whoever takes hold of a head or a divider.
+
+use std::collections::BTreeMap;
+
+use egui::{
+    Align, Context, CursorIcon, Id, LayerId, Layout, Order, Rect, Role, Sense, Stroke, StrokeKind,
+    Ui, UiBuilder, Vec2, WidgetInfo, pos2, vec2,
+};
+use netreel_inspector_model::Model;
+
+use crate::layout::{Axis, Divider, Pane, Placed, Side, Sizes, Tree, Workspace, place};
+use crate::theme;
+use crate::views::{bytes, head, objects, packets};
+
+/// How far from a divider it can be taken.
+const REACH: f32 = 4.0;
+
+/// What somebody does to a pane.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Move {
+    /// It has the whole workspace, or no longer.
+    Alone(Pane),
+    /// It goes away.
+    Hide(Pane),
+    /// It comes, or goes to an edge of the workspace.
+    Edge(Pane, Side),
+    /// It goes to a side of another one.
+    Dock(Pane, Pane, Side),
+}
+
+/// The layouts that a hand has changed, and which pane is alone.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Arrangement {
+    /// By the workspace's name; those that are not in it lie as at first.
+    pub trees: BTreeMap<String, Tree>,
+    /// The one pane that is shown.
+    pub alone: Option<Pane>,
+}
+
+impl Arrangement {
+    /// The panes of a workspace.
+    pub fn tree(&self, workspace: Workspace) -> Tree {
+        let changed = self.trees.get(workspace.name());
+        changed.cloned().unwrap_or_else(|| workspace.usual())
+    }
+
+    fn keep(&mut self, workspace: Workspace, tree: Tree) {
+        let name = workspace.name().to_owned();
+        match tree == workspace.usual() {
+            true => drop(self.trees.remove(&name)),
+            false => drop(self.trees.insert(name, tree)),
+        }
+    }
+
+    /// Does what was asked for.
+    pub fn perform(&mut self, workspace: Workspace, what: Move) {
+        let tree = self.tree(workspace);
+        let changed = match what {
+            Move::Alone(pane) => {
+                self.alone = (self.alone != Some(pane)).then_some(pane);
+                return;
+            }
+            Move::Hide(pane) => tree.clone().without(pane).unwrap_or(tree),
+            Move::Edge(pane, side) => tree.with(pane, side),
+            Move::Dock(pane, at, side) => tree.dock(pane, at, side),
+        };
+        self.alone = None;
+        self.keep(workspace, changed);
+    }
+}
+
+/// Draws the panes of a workspace; `show` draws one of them.
+pub fn show(
+    ui: &mut Ui,
+    model: &Model,
+    workspace: Workspace,
+    arrangement: &mut Arrangement,
+    show: &mut dyn FnMut(&mut Ui, Pane),
+) {
+    let rect = ui.available_rect_before_wrap();
+    let tree = arrangement.tree(workspace);
+    let placed = match arrangement.alone {
+        Some(pane) => Placed {
+            panes: vec![(pane, rect)],
+            dividers: Vec::new(),
+        },
+        None => place(&tree, rect, &Natural(model)),
+    };
+    for &(pane, rect) in &placed.panes {
+        let builder = UiBuilder::new()
+            .id_salt(pane.name())
+            .max_rect(rect)
+            .layout(Layout::top_down(Align::Min));
+        head::within(
+            ui.ctx(),
+            pane,
+            arrangement.alone == Some(pane),
+            placed.panes.len() > 1,
+        );
+        ui.scope_builder(builder, |ui| {
+            ui.set_clip_rect(rect.intersect(ui.clip_rect()));
+            show(ui, pane);
+        });
+    }
+    ui.advance_cursor_after_rect(rect);
+    if let Some(what) = dragged(ui.ctx(), &placed) {
+        head::ask(ui.ctx(), what);
+    }
+    let moves = head::asked(ui.ctx());
+    for divider in &placed.dividers {
+        if let Some(share) = drag(ui, divider) {
+            let mut tree = tree.clone();
+            tree.set_share(&divider.path, share);
+            arrangement.keep(workspace, tree);
+            ui.ctx().request_repaint();
+        }
+    }
+    for what in moves {
+        arrangement.perform(workspace, what);
+        ui.ctx().request_repaint();
+    }
+}
+
+/// Draws a divider. A drag moves it; a double click puts it where it was at first. The new share of the
+/// first part, if it moved.
+fn drag(ui: &Ui, divider: &Divider) -> Option<Option<f32>> {
+    let Divider { axis, rect, at, .. } = divider;
+    let line = |stroke: Stroke| match axis {
+        Axis::Above => ui.painter().hline(rect.x_range(), rect.top() + at, stroke),
+        Axis::Beside => ui.painter().vline(rect.left() + at, rect.y_range(), stroke),
+    };
+    line(Stroke::new(1.0, theme::line()));
+    let (strip, cursor, length) = match axis {
+        Axis::Above => {
+            let centre = pos2(rect.center().x, rect.top() + at);
+            let size = vec2(rect.width(), 2.0 * REACH);
+            let strip = Rect::from_center_size(centre, size);
+            (strip, CursorIcon::ResizeRow, rect.height())
+        }
+        Axis::Beside => {
+            let centre = pos2(rect.left() + at, rect.center().y);
+            let size = vec2(2.0 * REACH, rect.height());
+            let strip = Rect::from_center_size(centre, size);
+            (strip, CursorIcon::ResizeColumn, rect.width())
+        }
+    };
+    let (before, behind) = divider.between;
+    let name = format!("divider between {} and {}", before.name(), behind.name());
+    let id = ui.scope_id().with(&name);
+    let response = ui.interact(strip, id, Sense::click_and_drag());
+    let response = response.on_hover_cursor(cursor);
+    response.widget_info(|| WidgetInfo::labeled(Role::Splitter, true, &name));
+    if response.hovered() || response.dragged() {
+        line(Stroke::new(2.0, theme::accent()));
+    }
+    if response.double_clicked() {
+        return Some(None);
+    }
+    let pointer = response
+        .dragged()
+        .then(|| response.interact_pointer_pos())??;
+    let now = match axis {
+        Axis::Above => pointer.y - rect.top(),
+        Axis::Beside => pointer.x - rect.left(),
+    };
+    let share = (now / length.max(1.0)).clamp(0.02, 0.98);
+    let moves = (share - at / length.max(1.0)).abs() * length >= 0.5;
+    moves.then_some(Some(share))
+}
+
+/// Shows where a pane goes whose head is being dragged. What that asks for, once it is let go of.
+fn dragged(ctx: &Context, placed: &Placed) -> Option<Move> {
+    let (pane, is_over) = head::held(ctx)?;
+    let pointer = ctx.input(|input| input.pointer.latest_pos())?;
+    let found = placed.panes.iter().find(|(_, rect)| rect.contains(pointer));
+    let &(target, rect) = found.filter(|(target, _)| *target != pane)?;
+    let part = (pointer - rect.min) / rect.size().max(Vec2::splat(1.0));
+    let edges = [
+        (part.x, Side::Left),
+        (1.0 - part.x, Side::Right),
+        (part.y, Side::Top),
+        (1.0 - part.y, Side::Bottom),
+    ];
+    let nearest = edges
+        .into_iter()
+        .min_by(|one, other| one.0.total_cmp(&other.0));
+    let side = match nearest {
+        Some((near, side)) if near < 0.28 => side,
+        _ => Side::Swap,
+    };
+    if is_over {
+        return Some(Move::Dock(pane, target, side));
+    }
+    let shown = match side {
+        Side::Left => rect.split_left_right_at_fraction(0.5).0,
+        Side::Right => rect.split_left_right_at_fraction(0.5).1,
+        Side::Top => rect.split_top_bottom_at_fraction(0.5).0,
+        Side::Bottom => rect.split_top_bottom_at_fraction(0.5).1,
+        Side::Swap => rect,
+    };
+    let layer = LayerId::new(Order::Foreground, Id::unique("where a pane goes"));
+    let painter = ctx.layer_painter(layer);
+    painter.rect_filled(shown, 2.0, theme::faded(theme::accent(), 0.18));
+    let edge = Stroke::new(2.0, theme::accent());
+    painter.rect_stroke(shown, 2.0, edge, StrokeKind::Inside);
+    None
+}
+
+/// The sizes that panes have of themselves.
+struct Natural<'a>(&'a Model);
+
+/// The least heights and widths of panes, in points.
+const PANE_MIN: Vec2 = vec2(180.0, 110.0);
+const TIMELINE_MIN: f32 = 160.0;
+const FINDINGS_MIN: f32 = head::HEIGHT * 2.0;
+/// A line of bytes, without their text.
+const BYTES_MIN: f32 = 360.0;
+
+impl Sizes for Natural<'_> {
+    fn wanted(&self, pane: Pane, axis: Axis, room: f32) -> Option<f32> {
+        let Natural(model) = self;
+        match (pane, axis) {
+            (Pane::Objects, Axis::Above) => Some(objects_height(model, room).unwrap_or(0.0)),
+            // The table needs its columns.
+            (Pane::Packets, Axis::Beside) => Some(
+                (room * 0.42)
+                    .max(420.0)
+                    .max(packets::width_min(model).min(room * 0.5))
+                    .min(700.0_f32.min(room * 0.6)),
+            ),
+            (Pane::Bytes, Axis::Above) => Some(bytes::height(model.detail()).min(room * 0.5)),
+            _ => None,
+        }
+    }
+
+    fn least(&self, pane: Pane) -> Vec2 {
+        match pane {
+            Pane::Timeline => vec2(PANE_MIN.x, TIMELINE_MIN),
+            Pane::Objects => vec2(PANE_MIN.x, objects::HEAD),
+            Pane::Findings => vec2(PANE_MIN.x, FINDINGS_MIN),
+            Pane::Bytes => vec2(BYTES_MIN, FINDINGS_MIN),
+            _ => PANE_MIN,
+        }
+    }
+}
+
+/// Room for a few rows, a third of what there is at most; `None` where there cannot be objects.
+fn objects_height(model: &Model, height: f32) -> Option<f32> {
+    let rows = model.object_rows().len() as f32;
+    if rows == 0.0 {
+        return model.session().wire.is_some().then_some(objects::HEAD);
+    }
+    let height = (objects::HEAD + rows * objects::ROW + 8.0)
+        .min(height * 0.38)
+        .max(objects::HEAD + 2.0 * objects::ROW);
+    Some(height.round())
+}

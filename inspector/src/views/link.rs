@@ -1,0 +1,280 @@
+//! One link over time, under the one ruler: how much it carried and lost, how long packets took, and
+//! how many were under way.
+
+use egui::{Painter, Rect, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
+use netreel_inspector_model::{Command, Flow, Flows, LinkEnds, Model, Scale, Span, text};
+use netreel_protocol::session::SessionTime;
+
+use super::plot::{self, Head, Strip};
+use super::{axis, findings, head};
+use crate::theme;
+
+/// A lower strip shows nothing.
+const STRIP_MIN: f32 = 46.0;
+
+/// Draws the link in focus.
+pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
+    let Some(link) = model.link() else {
+        head::show(ui, "link", "");
+        findings::empty(ui, "The session has no packets, so no links.");
+        return;
+    };
+    let more = format!("{}   {}", model.link_label(link), summary(model, link));
+    head::show(ui, "link", &more);
+    if let Some(why) = model.why_not_yet() {
+        findings::empty(
+            ui,
+            &format!("Acks and round trips follow from all packets together: {why}."),
+        );
+        return;
+    }
+    let view = ui.available_rect_before_wrap();
+    ui.advance_cursor_after_rect(view);
+    let mut time = axis::time_rect(view, model);
+    let ruler = Rect::from_min_size(time.min, vec2(time.width(), axis::HEIGHT));
+    time.min.y = ruler.bottom();
+    let scale = model.scale(time.width());
+    let response = ui.interact(view, ui.scope_id().with("link"), Sense::click_and_drag());
+    let label = format!("link {} over time", model.link_label(link));
+    response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, &label));
+    let painter = ui.painter().with_clip_rect(view.intersect(ui.clip_rect()));
+    painter.rect_filled(view, 0.0, theme::panel());
+    let below = Rect::from_min_max(ruler.min, pos2(time.right(), view.bottom()));
+    axis::gaps(&painter.with_clip_rect(below), below, time, &scale);
+    axis::show(&painter, ruler, view.bottom(), &scale);
+    match model.flows(link, &scale) {
+        None => drop(painter.text(
+            time.center(),
+            egui::Align2::CENTER_CENTER,
+            "being worked out",
+            theme::body(),
+            theme::dim(),
+        )),
+        Some(flows) => strips(&painter, view, time, &scale, &flows),
+    }
+    axis::cursor(&painter, time, &scale, model);
+    axis::navigate(ui, &response, time, &scale, commands);
+    if response.clicked() {
+        commands.push(Command::SetCursor(axis::time_at(&response, time, &scale)));
+    }
+    if response.secondary_clicked() {
+        commands.push(Command::SetCursor(None));
+    }
+}
+
+/// What there is to say of a link in a line.
+pub fn summary(model: &Model, link: LinkEnds) -> String {
+    let Some(stats) = model.bandwidth() else {
+        return String::new();
+    };
+    let Some(stats) = model.link_stats(&stats, link) else {
+        return "the filter takes no packet of it".to_owned();
+    };
+    let mut said = vec![
+        format!("{} packets", text::count(stats.packets)),
+        text::bytes(stats.bytes as f64),
+        model.lost_text(&stats),
+    ];
+    if let Some(rtt) = stats.rtt_ns {
+        said.push(format!(
+            "round trip {} (99 %: {})",
+            text::duration(rtt.median),
+            text::duration(rtt.p99)
+        ));
+    }
+    if let Some(delay) = stats.delay_ns {
+        let error = match stats.clock_error_ns {
+            Some(0) | None => String::new(),
+            Some(error) => format!(" ± {}", text::duration(error as i64)),
+        };
+        said.push(format!("one way {}{error}", text::duration(delay.median)));
+    }
+    if let Some(jitter) = stats.jitter_ns {
+        said.push(format!("jitter {}", text::duration(jitter)));
+    }
+    if stats.resent > 0 {
+        said.push(format!("{} messages again", text::count(stats.resent)));
+    }
+    said.join("  ·  ")
+}
+
+fn strips(painter: &Painter, view: Rect, time: Rect, scale: &Scale, flows: &Flows) {
+    let all: [(&str, StripOf); 4] = [
+        ("rate", StripOf::Rate),
+        ("round trip", StripOf::Rtt),
+        ("one way", StripOf::Delay),
+        ("under way", StripOf::InFlight),
+    ];
+    let has = |of: StripOf| match of {
+        StripOf::Rate => true,
+        StripOf::Rtt => flows.pieces.iter().any(|piece| piece.rtt.is_some()),
+        StripOf::Delay => flows.pieces.iter().any(|piece| piece.delay.is_some()),
+        StripOf::InFlight => flows.pieces.iter().any(|piece| piece.in_flight.is_some()),
+    };
+    let mut shown: Vec<(&str, StripOf)> = all.into_iter().filter(|(_, of)| has(*of)).collect();
+    let fit = (time.height() / STRIP_MIN).floor().max(1.0) as usize;
+    shown.truncate(fit);
+    let height = time.height() / shown.len().max(1) as f32;
+    for (place, (name, of)) in shown.into_iter().enumerate() {
+        let top = time.top() + place as f32 * height;
+        let row = Rect::from_x_y_ranges(view.x_range(), top..=top + height);
+        match of {
+            StripOf::Rate => rate(painter, row, time, flows),
+            of => measured(painter, row, time, scale, (name, of), flows),
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum StripOf {
+    Rate,
+    Rtt,
+    Delay,
+    InFlight,
+}
+
+fn rate(painter: &Painter, row: Rect, time: Rect, flows: &Flows) {
+    let most = flows.rates.iter().map(|rate| rate.bytes_per_s);
+    let most = plot::round_up(most.fold(0.0, f64::max));
+    let head = Head {
+        name: "rate",
+        note: match flows.rates.iter().any(|rate| rate.lost > 0.0) {
+            true => "lost of it",
+            false => "",
+        },
+        ends: (format!("{}/s", text::bytes(most)), String::new()),
+    };
+    let strip = plot::strip(painter, row, time, &head, (0.0, most));
+    let inside = painter.with_clip_rect(strip.time.intersect(painter.clip_rect()));
+    for rate in &flows.rates {
+        let x = |at: f32| strip.time.left() + at;
+        let bar = |from: f64, to: f64, color| {
+            let rect = Rect::from_min_max(
+                pos2(x(rate.x.start), strip.y(to)),
+                pos2(x(rate.x.end) - 1.0, strip.y(from)),
+            );
+            inside.rect_filled(rect, 0.0, color);
+        };
+        bar(0.0, rate.bytes_per_s, theme::quiet(theme::accent(), 0.6));
+        let part = rate.lost / rate.packets.max(f64::MIN_POSITIVE);
+        if part > 0.0 {
+            // At least a pixel or two, so that one lost packet among many is seen.
+            let pixel = 2.0 * most / f64::from(strip.time.height().max(1.0));
+            bar(0.0, (rate.bytes_per_s * part).max(pixel), theme::warning());
+        }
+    }
+}
+
+fn measured(
+    painter: &Painter,
+    row: Rect,
+    time: Rect,
+    scale: &Scale,
+    (name, of): (&str, StripOf),
+    flows: &Flows,
+) {
+    let value = |piece: &Flow| -> Option<Span> {
+        match of {
+            StripOf::Rtt => piece.rtt,
+            StripOf::Delay => piece.delay,
+            StripOf::InFlight => piece.in_flight,
+            StripOf::Rate => None,
+        }
+    };
+    let spans = || flows.pieces.iter().filter_map(value);
+    let error = match of {
+        StripOf::Delay => flows.clock_error_ns.unwrap_or(0) as f64,
+        _ => 0.0,
+    };
+    // With room above the highest.
+    let highest = spans().map(|span| span.max).fold(0.0, f64::max) + error;
+    let most = match of {
+        StripOf::InFlight => plot::round_up(highest + 1.0),
+        _ => plot::round_up(highest * 1.1),
+    };
+    let least = spans().map(|span| span.min).fold(0.0, f64::min) - error;
+    let least = if least < 0.0 && of == StripOf::Delay && spans().any(|it| it.min < 0.0) {
+        -plot::round_up(-least)
+    } else {
+        0.0
+    };
+    let words = |value: f64| match of {
+        StripOf::InFlight => text::count(value as u64),
+        _ => text::duration(value as i64),
+    };
+    let note = match of {
+        StripOf::Delay if error > 0.0 => format!("clocks ± {}", text::duration(error as i64)),
+        StripOf::Delay if flows.clock_error_ns.is_none() => "clocks unknown".to_owned(),
+        StripOf::InFlight => "packets".to_owned(),
+        _ => String::new(),
+    };
+    let head = Head {
+        name,
+        note: &note,
+        ends: (
+            words(most),
+            if least < 0.0 {
+                words(least)
+            } else {
+                String::new()
+            },
+        ),
+    };
+    let strip = plot::strip(painter, row, time, &head, (least, most));
+    let inside = painter.with_clip_rect(strip.time.intersect(painter.clip_rect()));
+    let x = |at: i64| strip.time.left() + scale.x(SessionTime(at));
+    let color = match of {
+        StripOf::Rtt => theme::owner(1),
+        StripOf::Delay => theme::owner(3),
+        _ => theme::owner(2),
+    };
+    let line_color = theme::quiet(color, 1.0);
+    if error > 0.0 {
+        bands(
+            &inside,
+            &strip,
+            flows,
+            &value,
+            x,
+            error,
+            theme::faded(color, 0.22),
+        );
+    }
+    bands(
+        &inside,
+        &strip,
+        flows,
+        &value,
+        x,
+        0.0,
+        theme::quiet(color, 0.55),
+    );
+    let points = flows.pieces.iter().map(|piece| {
+        let span = value(piece)?;
+        let middle = piece.time.start + (piece.time.end - piece.time.start) / 2;
+        Some(pos2(x(middle), strip.y(span.mean)))
+    });
+    let points: Vec<Option<egui::Pos2>> = points.filter(Option::is_some).collect();
+    plot::line(&inside, points.into_iter(), Stroke::new(1.4, line_color));
+}
+
+/// From the least to the most of each piece.
+fn bands(
+    painter: &Painter,
+    strip: &Strip,
+    flows: &Flows,
+    value: &dyn Fn(&Flow) -> Option<Span>,
+    x: impl Fn(i64) -> f32,
+    more: f64,
+    color: egui::Color32,
+) {
+    for piece in &flows.pieces {
+        let Some(span) = value(piece) else { continue };
+        if span.min == span.max && more == 0.0 {
+            continue;
+        }
+        let wide = (x(piece.time.start), x(piece.time.end));
+        let high = (strip.y(span.max + more), strip.y(span.min - more));
+        plot::band(painter, wide, high, color);
+    }
+}

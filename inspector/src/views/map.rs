@@ -1,0 +1,328 @@
+//! Objects from above, where the wire marks positions: each where its owner has it, and where another
+//! node has it elsewhere, there too, with a line between them.
+
+use std::collections::BTreeMap;
+
+use egui::{Align2, Painter, Pos2, Rect, Role, Sense, Stroke, Ui, Vec2, WidgetInfo, pos2, vec2};
+use netreel_inspector_model::{Command, MARKS_MAX, Mark, Model};
+
+use super::links::node_color;
+use super::plot::round_up;
+use super::{findings, head};
+use crate::theme;
+
+/// How near the pointer must be to a mark, in points.
+const NEAR: f32 = 12.0;
+/// Up to so many objects have their names beside them.
+const NAMED_MAX: usize = 40;
+/// Up to so many objects are controls of their own.
+const CONTROLS_MAX: usize = 200;
+
+/// What part of the ground is seen.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Look {
+    /// 1: all of it.
+    zoom: f32,
+    /// How far it was moved, in points at that zoom.
+    moved: Vec2,
+}
+
+impl Default for Look {
+    fn default() -> Look {
+        Look {
+            zoom: 1.0,
+            moved: Vec2::ZERO,
+        }
+    }
+}
+
+/// From the ground to the screen.
+struct Ground {
+    view: Rect,
+    /// Points a unit.
+    scale: f64,
+    /// What lies in the middle.
+    middle: [f64; 2],
+    moved: Vec2,
+}
+
+impl Ground {
+    fn new(view: Rect, [left, top, right, bottom]: [f64; 4], look: Look) -> Ground {
+        let room = view.shrink(28.0);
+        let (width, height) = ((right - left).max(1e-9), (bottom - top).max(1e-9));
+        let fit = (f64::from(room.width()) / width).min(f64::from(room.height()) / height);
+        Ground {
+            view,
+            scale: fit.max(1e-12) * f64::from(look.zoom),
+            middle: [(left + right) / 2.0, (top + bottom) / 2.0],
+            moved: look.moved,
+        }
+    }
+
+    /// The second direction runs upwards, as on a map.
+    fn at(&self, [across, along]: [f64; 2]) -> Pos2 {
+        let x = (across - self.middle[0]) * self.scale;
+        let y = (along - self.middle[1]) * self.scale;
+        self.view.center() + self.moved + vec2(x as f32, -y as f32)
+    }
+}
+
+/// Draws the ground.
+pub fn show(ui: &mut Ui, model: &Model, look: &mut Look, commands: &mut Vec<Command>) {
+    let title = "from above";
+    let believed = model.believed();
+    let Some(believed) = believed else {
+        let why = model.why_no_values();
+        head::show(
+            ui,
+            title,
+            if why.is_none() {
+                "being worked out"
+            } else {
+                ""
+            },
+        );
+        let why = why.map_or_else(|| "it is being worked out".to_owned(), |why| why);
+        findings::empty(ui, &format!("Where objects are: {why}."));
+        return;
+    };
+    let (Some(extent), Some(([across, along], unit))) =
+        (believed.ground(), believed.ground_names())
+    else {
+        head::show(ui, title, "");
+        let sentence = "No field of the wire is a position: write `@property(position, \"m\", 0.01)` \
+                        behind the one that says where an object is.";
+        findings::empty(ui, sentence);
+        return;
+    };
+    let marks = model.marks(&believed);
+    let mut objects: BTreeMap<u64, Vec<&Mark>> = BTreeMap::new();
+    for mark in &marks {
+        objects.entry(mark.object).or_default().push(mark);
+    }
+    let differ = objects
+        .values()
+        .filter(|it| it.iter().any(|mark| mark.differs));
+    let differ = differ.count();
+    let mut more = format!("{} objects   {across} →  {along} ↑", objects.len());
+    if differ > 0 {
+        more = format!("{more}   {differ} where nodes differ");
+    }
+    if marks.len() >= MARKS_MAX {
+        more = format!("{more}   the first of them: a filter shows others");
+    }
+    head::show(ui, title, &more);
+    let view = ui.available_rect_before_wrap();
+    ui.advance_cursor_after_rect(view);
+    let response = ui.interact(view, ui.scope_id().with("map"), Sense::click_and_drag());
+    let label = format!("objects from above: {more}");
+    response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, &label));
+    navigate(ui, &response, look);
+    let ground = Ground::new(view, extent, *look);
+    let painter = ui.painter().with_clip_rect(view.intersect(ui.clip_rect()));
+    painter.rect_filled(view, 0.0, theme::panel());
+    grid(&painter, &ground, extent, &unit);
+    let selected = model.selection().object;
+    for (node, way) in model.way(&believed) {
+        let points: Vec<Pos2> = way.into_iter().map(|at| ground.at(at)).collect();
+        let stroke = Stroke::new(1.0, theme::quiet(node_color(model, node), 0.7));
+        painter.add(egui::Shape::line(points, stroke));
+    }
+    let pointer = response.hover_pos();
+    let mut near: Option<(f32, u64)> = None;
+    let mut written: Vec<Rect> = Vec::new();
+    for (&object, marks) in &objects {
+        let places = draw(&painter, model, &ground, marks, selected == Some(object));
+        if let Some(pointer) = pointer {
+            let distance = places.iter().map(|at| at.distance(pointer));
+            let distance = distance.fold(f32::MAX, f32::min);
+            if distance < NEAR && near.is_none_or(|(least, _)| distance < least) {
+                near = Some((distance, object));
+            }
+        }
+        let named = objects.len() <= NAMED_MAX || selected == Some(object);
+        let Some(at) = places.first().filter(|at| named && view.contains(**at)) else {
+            continue;
+        };
+        let name = model.object_name(object);
+        let galley = painter.layout_no_wrap(name, theme::small(), theme::weak());
+        // Beside the mark, or where there is another name, below it or above it.
+        let height = galley.size().y;
+        let places = [0.0, height, -height].map(|below| {
+            let at = *at + vec2(10.0, below - height / 2.0);
+            Rect::from_min_size(at, galley.size())
+        });
+        let is_free = |place: &&Rect| !written.iter().any(|other| other.intersects(**place));
+        if let Some(&place) = places.iter().find(is_free) {
+            painter.galley(place.min, galley, theme::weak());
+            written.push(place);
+        }
+    }
+    if objects.len() <= CONTROLS_MAX {
+        controls(ui, &ground, &objects, selected, commands);
+    }
+    if let Some((_, object)) = near {
+        if response.clicked() {
+            commands.push(Command::SelectObject(Some(object)));
+        }
+        let words = words(model, &objects, object);
+        response.on_hover_text_at_pointer(egui::RichText::new(words).font(theme::mono()));
+    }
+}
+
+/// The wheel zooms at the pointer, a drag moves, a double click shows all.
+fn navigate(ui: &Ui, response: &egui::Response, look: &mut Look) {
+    if response.dragged() {
+        look.moved += response.drag_delta();
+    }
+    if response.double_clicked() {
+        *look = Look::default();
+    }
+    let Some(pointer) = response.hover_pos() else {
+        return;
+    };
+    let lines = super::axis::wheel_lines(ui);
+    if lines != 0.0 {
+        let before = look.zoom;
+        look.zoom = (before * 1.2_f32.powf(lines)).clamp(0.2, 500.0);
+        let from_middle = pointer - response.rect.center();
+        look.moved = from_middle - (from_middle - look.moved) * (look.zoom / before);
+        ui.ctx().request_repaint();
+    }
+}
+
+fn grid(painter: &Painter, ground: &Ground, extent: [f64; 4], unit: &str) {
+    let step = round_up(90.0 / ground.scale);
+    let line = Stroke::new(1.0, theme::faint());
+    let view = ground.view;
+    let half = [
+        f64::from(view.width()) / ground.scale,
+        f64::from(view.height()) / ground.scale,
+    ];
+    let moved = [
+        f64::from(-ground.moved.x) / ground.scale,
+        f64::from(ground.moved.y) / ground.scale,
+    ];
+    for axis in 0..2 {
+        let middle = ground.middle[axis] + moved[axis];
+        let first = ((middle - half[axis]) / step).floor() as i64;
+        let last = ((middle + half[axis]) / step).ceil() as i64;
+        for number in first..=last.min(first + 400) {
+            let value = number as f64 * step;
+            let at = match axis {
+                0 => ground.at([value, ground.middle[1]]),
+                _ => ground.at([ground.middle[0], value]),
+            };
+            let label = label(value, step, unit);
+            match axis {
+                0 => {
+                    painter.vline(at.x.round() + 0.5, view.y_range(), line);
+                    let at = pos2(at.x + 3.0, view.bottom() - 2.0);
+                    painter.text(at, Align2::LEFT_BOTTOM, label, theme::small(), theme::dim());
+                }
+                _ => {
+                    painter.hline(view.x_range(), at.y.round() + 0.5, line);
+                    let at = pos2(view.left() + 4.0, at.y - 1.0);
+                    // The corner belongs to the other direction.
+                    if at.y < view.bottom() - 16.0 {
+                        painter.text(at, Align2::LEFT_BOTTOM, label, theme::small(), theme::dim());
+                    }
+                }
+            }
+        }
+    }
+    let (least, most) = (
+        ground.at([extent[0], extent[1]]),
+        ground.at([extent[2], extent[3]]),
+    );
+    let all = Rect::from_two_pos(least, most).expand(6.0);
+    let edge = Stroke::new(1.0, theme::line());
+    painter.rect_stroke(all, 2.0, edge, egui::StrokeKind::Outside);
+}
+
+fn label(value: f64, step: f64, unit: &str) -> String {
+    let decimals = (-step.log10().floor()).clamp(0.0, 6.0) as usize;
+    let value = if value == 0.0 { 0.0 } else { value };
+    match unit {
+        "" => format!("{value:.decimals$}"),
+        unit => format!("{value:.decimals$} {unit}"),
+    }
+}
+
+/// Draws an object; where its marks lie, the owner's first.
+fn draw(
+    painter: &Painter,
+    model: &Model,
+    ground: &Ground,
+    marks: &[&Mark],
+    is_selected: bool,
+) -> Vec<Pos2> {
+    let size = if is_selected { 6.0 } else { 4.5 };
+    let owner = marks.iter().find(|mark| mark.is_owner);
+    let mut places: Vec<Pos2> = owner.iter().map(|mark| ground.at(mark.at)).collect();
+    for mark in marks.iter().filter(|mark| !mark.is_owner) {
+        let at = ground.at(mark.at);
+        let color = theme::quiet(node_color(model, mark.node), 1.0);
+        match owner {
+            // It is where the owner has it.
+            Some(_) if !mark.differs => continue,
+            Some(owner) => {
+                let line = Stroke::new(1.5, theme::error());
+                painter.line_segment([ground.at(owner.at), at], line);
+            }
+            None => {}
+        }
+        painter.circle(at, size, theme::panel(), Stroke::new(2.0, color));
+        places.push(at);
+    }
+    if let Some(mark) = owner {
+        let at = ground.at(mark.at);
+        painter.circle_filled(at, size, theme::quiet(node_color(model, mark.node), 1.0));
+    }
+    if is_selected && let Some(&at) = places.first() {
+        painter.circle_stroke(at, size + 4.0, Stroke::new(1.5, theme::accent()));
+    }
+    places
+}
+
+/// Each object by its name, for whoever uses no mouse.
+fn controls(
+    ui: &Ui,
+    ground: &Ground,
+    objects: &BTreeMap<u64, Vec<&Mark>>,
+    selected: Option<u64>,
+    commands: &mut Vec<Command>,
+) {
+    for (&object, marks) in objects {
+        let owner = marks.iter().find(|mark| mark.is_owner).or(marks.first());
+        let Some(mark) = owner else { continue };
+        let at = ground.at(mark.at);
+        if !ground.view.contains(at) {
+            continue;
+        }
+        let rect = Rect::from_center_size(at, Vec2::splat(14.0));
+        let id = ui.scope_id().with(("on the map", object));
+        let response = ui.interact(rect, id, Sense::click());
+        let label = format!("object {object} from above");
+        let is_selected = selected == Some(object);
+        response.widget_info(|| WidgetInfo::selected(Role::Button, true, is_selected, &label));
+        if response.clicked() {
+            commands.push(Command::SelectObject(Some(object)));
+        }
+    }
+}
+
+fn words(model: &Model, objects: &BTreeMap<u64, Vec<&Mark>>, object: u64) -> String {
+    let mut words = model.object_name(object);
+    for mark in objects.get(&object).into_iter().flatten() {
+        let [across, along] = mark.at;
+        let what = match (mark.is_owner, mark.differs) {
+            (true, _) => "  owns it",
+            (false, true) => "  differs",
+            (false, false) => "",
+        };
+        let who = model.lane_name(mark.node);
+        words.push_str(&format!("\n{who}: ({across:.2}, {along:.2}){what}"));
+    }
+    words
+}

@@ -1,0 +1,137 @@
+//! Where a layer parts from its recording: what was expected beside what came, to the first byte that
+//! differs.
+
+use egui::{Rect, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
+use netreel_inspector_model::text;
+
+use super::replay::Seat;
+use super::{findings, head};
+use crate::ask::Parting;
+use crate::theme;
+
+/// Width of a byte and height of a line of them.
+const BYTE: f32 = 20.0;
+const ROW: f32 = 17.0;
+
+/// Draws it.
+pub fn show(ui: &mut Ui, seat: &Seat) {
+    let title = "divergence";
+    let Some(standing) = &seat.standing else {
+        head::show(ui, title, "");
+        let sentence = "Where the layer does something else than the recording has, both stand here \
+                        side by side.";
+        findings::empty(ui, sentence);
+        return;
+    };
+    let Some(parting) = &standing.parting else {
+        let sentence = format!(
+            "So far the layer of {} has done what the recording has: up to event {}.",
+            standing.node,
+            text::count(standing.position.saturating_sub(1))
+        );
+        head::show(ui, title, "none so far");
+        findings::empty(ui, &sentence);
+        return;
+    };
+    head::show(
+        ui,
+        title,
+        &format!("at event {}", text::count(parting.event)),
+    );
+    let area = ScrollArea::vertical()
+        .id_salt("divergence")
+        .auto_shrink(false);
+    area.show(ui, |ui| {
+        ui.add_space(4.0);
+        if let Some((path, expected, came)) = &parting.field {
+            line(ui, "first difference", path, theme::error());
+            line(ui, "expected", expected, theme::text());
+            line(ui, "came", came, theme::warning());
+            ui.add_space(4.0);
+        }
+        line(ui, "the recording", &parting.expected, theme::weak());
+        line(ui, "the layer", &parting.came, theme::weak());
+        ui.add_space(4.0);
+        bytes(ui, parting);
+    });
+}
+
+fn line(ui: &mut Ui, name: &str, what: &str, color: egui::Color32) {
+    let width = ui.available_width();
+    let room = (width - 150.0).max(60.0);
+    let painter = ui.painter().clone();
+    let mut job = egui::text::LayoutJob::simple(what.to_owned(), theme::mono(), color, room);
+    job.wrap.max_rows = 4;
+    let galley = painter.layout_job(job);
+    let size = vec2(width, galley.size().y + 2.0);
+    let (rect, response) = ui.allocate_exact_size(size, Sense::hover());
+    let label = format!("{name}: {what}");
+    response.widget_info(|| WidgetInfo::labeled(Role::Label, true, &label));
+    let title = findings::elided(&painter, name, theme::mono(), 128.0, theme::weak());
+    painter.galley(rect.min + vec2(10.0, 1.0), title, theme::weak());
+    painter.galley(rect.min + vec2(144.0, 1.0), galley, color);
+}
+
+/// Both packets, one beside the other where there is room.
+fn bytes(ui: &mut Ui, parting: &Parting) {
+    let (Some(expected), Some(came)) = (&parting.expected_bytes, &parting.came_bytes) else {
+        return;
+    };
+    let count = expected.len().max(came.len());
+    let first = (0..count).find(|&place| expected.get(place) != came.get(place));
+    let half = (ui.available_width() - 12.0) / 2.0;
+    let columns = (((half - 56.0) / BYTE).floor() as usize).clamp(4, 16) / 4 * 4;
+    let rows = count.div_ceil(columns.max(1));
+    let size = vec2(ui.available_width(), (rows as f32 + 1.0) * ROW + 6.0);
+    let (rect, _) = ui.allocate_exact_size(size, Sense::hover());
+    for (name, bytes, other, left) in [
+        ("expected", expected, came, 0.0),
+        ("came", came, expected, half + 12.0),
+    ] {
+        let area = Rect::from_min_size(rect.min + vec2(left, 0.0), vec2(half, size.y));
+        let id = ui.scope_id().with(("bytes", name));
+        let response = ui.interact(area, id, Sense::hover());
+        let label = match first {
+            Some(first) => format!("{name}: {} bytes, byte {first} differs first", bytes.len()),
+            None => format!("{name}: {} bytes, the same", bytes.len()),
+        };
+        response.widget_info(|| WidgetInfo::labeled(Role::Image, true, &label));
+        let painter = ui.painter().with_clip_rect(area.intersect(ui.clip_rect()));
+        let title = format!("{name}, {} bytes", bytes.len());
+        let galley = findings::elided(&painter, &title, theme::small(), half, theme::weak());
+        painter.galley(area.min + vec2(10.0, 1.0), galley, theme::weak());
+        for row in 0..rows {
+            let y = area.top() + (row as f32 + 1.0) * ROW;
+            let start = row * columns;
+            let offset = format!("{start:04x}");
+            let at = pos2(area.left() + 10.0, y + 1.0);
+            painter.text(
+                at,
+                egui::Align2::LEFT_TOP,
+                offset,
+                theme::small(),
+                theme::dim(),
+            );
+            for place in start..(start + columns).min(bytes.len()) {
+                let x = area.left() + 48.0 + (place - start) as f32 * BYTE;
+                let cell = Rect::from_min_size(pos2(x - 2.0, y), vec2(BYTE, ROW));
+                let differs = bytes.get(place) != other.get(place);
+                let color = match (Some(place) == first, differs) {
+                    (true, _) => {
+                        painter.rect_filled(cell, 2.0, theme::error());
+                        theme::ink_on(theme::error())
+                    }
+                    (false, true) => {
+                        painter.rect_filled(cell, 0.0, theme::faded(theme::error(), 0.25));
+                        theme::text()
+                    }
+                    (false, false) => theme::weak(),
+                };
+                let digits = bytes.get(place).map(|byte| format!("{byte:02x}"));
+                let at = pos2(x, y + 1.0);
+                let digits = digits.unwrap_or_default();
+                painter.text(at, egui::Align2::LEFT_TOP, digits, theme::mono(), color);
+            }
+        }
+    }
+}

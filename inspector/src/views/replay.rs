@@ -1,0 +1,434 @@
+//! A replay that somebody sits in: the events of one node, and a layer that is played to before one of
+//! them.
+
+use egui::{Key, Rect, Role, ScrollArea, Sense, TextEdit, Ui, WidgetInfo, pos2, vec2};
+use netreel_inspector_model::{Model, text};
+use netreel_protocol::session::NodeId;
+
+use super::links::node_color;
+use super::{findings, head, scroll};
+use crate::ask::{Request, Standing};
+use crate::theme;
+
+const ROW: f32 = 18.0;
+
+/// The replay, as the window knows it.
+#[derive(Clone, Debug, Default)]
+pub struct Seat {
+    /// Where it stands; `None`: nobody sits.
+    pub standing: Option<Standing>,
+    /// The layer's state before the last command.
+    pub before: Vec<(String, String)>,
+    /// Whether a command is being obeyed.
+    pub waits: bool,
+    /// Why it ended.
+    pub why: Option<String>,
+    /// The command that is being typed.
+    command: String,
+    /// What is to be another than recorded.
+    pub changes: String,
+    /// What of the layer's state is shown.
+    pub part: String,
+}
+
+impl Seat {
+    /// Takes in where it stands now.
+    pub fn stands(&mut self, standing: Standing) {
+        let before = self.standing.take().map(|it| it.layer);
+        self.before = before.unwrap_or_else(|| standing.layer.clone());
+        self.standing = Some(standing);
+        self.waits = false;
+        self.why = None;
+    }
+
+    /// Takes in that it is over.
+    pub fn stood(&mut self, why: String) {
+        self.standing = None;
+        self.before.clear();
+        self.waits = false;
+        self.why = (!why.is_empty()).then_some(why);
+    }
+
+    fn say(&mut self, command: &str, requests: &mut Vec<Request>) {
+        if !self.waits {
+            self.waits = true;
+            requests.push(Request::Say(command.to_owned()));
+        }
+    }
+}
+
+/// What the buttons say, and what that is at the prompt.
+const BUTTONS: [(&str, &str, &str); 10] = [
+    (
+        "|<",
+        "continue back to the breakpoint before",
+        "back continue",
+    ),
+    ("< tick", "back to the tick before", "back tick"),
+    ("< packet", "back to the packet before", "back packet"),
+    ("< event", "back to the event before", "back event"),
+    ("event >", "on to the next event", "event"),
+    ("packet >", "on to the next packet", "packet"),
+    ("message >", "on to the next message", "message"),
+    ("tick >", "on to the next tick", "tick"),
+    (
+        ">|",
+        "continue to the next breakpoint, or the end",
+        "continue",
+    ),
+    ("?", "what can be said to it", "help"),
+];
+
+/// Draws the replay.
+pub fn show(ui: &mut Ui, model: &Model, seat: &mut Seat, requests: &mut Vec<Request>) {
+    let Some(standing) = seat.standing.clone() else {
+        begin(ui, model, seat, requests);
+        return;
+    };
+    let when = standing.time.map_or_else(
+        || "the end".to_owned(),
+        |time| format!("{} s", text::seconds(time)),
+    );
+    let more = format!(
+        "{}   before event {} of {}   {when}{}",
+        standing.node,
+        text::count(standing.position),
+        text::count(standing.last),
+        if seat.waits { "   playing…" } else { "" }
+    );
+    head::show(ui, "replay", &more);
+    controls(ui, model, seat, &standing, requests);
+    let room = ui.available_height();
+    let below = match standing.said.is_empty() && standing.breaks.is_empty() {
+        true => 0.0,
+        false => (room * 0.34).clamp(48.0, 190.0),
+    };
+    let list = ui.available_rect_before_wrap();
+    let (upper, lower) = list.split_top_bottom_at_y(list.bottom() - below);
+    ui.scope_builder(
+        egui::UiBuilder::new().max_rect(upper).id_salt("events"),
+        |ui| {
+            ui.set_clip_rect(upper.intersect(ui.clip_rect()));
+            events(ui, seat, &standing, requests);
+        },
+    );
+    if below > 0.0 {
+        ui.painter()
+            .hline(list.x_range(), lower.top(), (1.0, theme::line()));
+        let inside = lower.shrink2(vec2(8.0, 4.0));
+        ui.scope_builder(
+            egui::UiBuilder::new().max_rect(inside).id_salt("said"),
+            |ui| {
+                ui.set_clip_rect(lower.intersect(ui.clip_rect()));
+                said(ui, seat, &standing, requests);
+            },
+        );
+    }
+    ui.advance_cursor_after_rect(list);
+}
+
+/// Nobody sits yet: at which node?
+fn begin(ui: &mut Ui, model: &Model, seat: &mut Seat, requests: &mut Vec<Request>) {
+    head::show(ui, "replay", "");
+    ui.add_space(8.0);
+    ui.horizontal_wrapped(|ui| {
+        ui.add_space(10.0);
+        let said = "Play the recording of a node into its network layer, forward and back:";
+        ui.label(said);
+    });
+    ui.horizontal_wrapped(|ui| {
+        ui.add_space(10.0);
+        let nodes = (0u16..).map(NodeId).zip(&model.session().nodes);
+        let recorded = nodes.filter(|(_, node)| node.recorded);
+        let mut is_any = false;
+        for (id, node) in recorded {
+            is_any = true;
+            let text = egui::RichText::new(model.lane_name(id)).font(theme::body());
+            let button = egui::Button::new(text);
+            let stroke = egui::Stroke::new(1.5, theme::quiet(node_color(model, id), 1.0));
+            let response = ui.add_enabled(!seat.waits, button.stroke(stroke));
+            let label = format!("replay {}", node.name);
+            response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &label));
+            if response.clicked() {
+                seat.waits = true;
+                seat.why = None;
+                requests.push(Request::Sit {
+                    node: node.name.clone(),
+                    changes: seat.changes.clone(),
+                });
+            }
+        }
+        if !is_any {
+            ui.label("no node was recorded, and what an observer saw cannot be played");
+        }
+    });
+    ui.horizontal(|ui| {
+        ui.add_space(10.0);
+        let label = ui.label(egui::RichText::new("changed").color(theme::weak()));
+        let edit = TextEdit::singleline(&mut seat.changes)
+            .id_salt("changes")
+            .font(theme::mono())
+            .hint_text(egui::RichText::new("--set mode=owner").color(theme::dim()))
+            .desired_width((ui.available_width() - 20.0).min(360.0));
+        ui.add(edit).labelled_by(label.id);
+    });
+    if seat.waits {
+        findings::empty(ui, "Opening the recording…");
+    } else if let Some(why) = &seat.why {
+        findings::empty(ui, why);
+    }
+}
+
+fn controls(
+    ui: &mut Ui,
+    model: &Model,
+    seat: &mut Seat,
+    standing: &Standing,
+    requests: &mut Vec<Request>,
+) {
+    ui.add_space(3.0);
+    ui.horizontal_wrapped(|ui| {
+        ui.add_space(6.0);
+        ui.spacing_mut().item_spacing.x = 3.0;
+        for (sign, what, command) in BUTTONS {
+            let text = egui::RichText::new(sign).font(theme::small());
+            let response = ui.add_enabled(!seat.waits, egui::Button::new(text));
+            let is_free = !seat.waits;
+            response.widget_info(|| WidgetInfo::labeled(Role::Button, is_free, what));
+            if response
+                .on_hover_text(format!("{what}: `{command}`"))
+                .clicked()
+            {
+                seat.say(command, requests);
+            }
+        }
+        let at = model.cursor().filter(|at| standing.time != Some(*at));
+        let text = egui::RichText::new("to the cursor").font(theme::small());
+        let response = ui.add_enabled(at.is_some() && !seat.waits, egui::Button::new(text));
+        if response.on_hover_text("play to the time cursor").clicked()
+            && let Some(at) = at
+        {
+            seat.say(&format!("goto {}ns", at.0), requests);
+        }
+        let text = egui::RichText::new("leave").font(theme::small());
+        if ui.add(egui::Button::new(text)).clicked() {
+            seat.stood(String::new());
+            requests.push(Request::Stand);
+        }
+    });
+    ui.horizontal(|ui| {
+        ui.add_space(6.0);
+        let label = ui.label(egui::RichText::new("say").color(theme::weak()));
+        let hint = "until kind == migrate  ·  break finding  ·  goto 1.2s  ·  object 42";
+        let edit = TextEdit::singleline(&mut seat.command)
+            .id_salt("command")
+            .font(theme::mono())
+            .hint_text(egui::RichText::new(hint).color(theme::dim()))
+            .desired_width(f32::INFINITY);
+        let response = ui.add(edit).labelled_by(label.id);
+        let entered = response.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter));
+        if entered && !seat.command.trim().is_empty() {
+            let command = seat.command.trim().to_owned();
+            seat.say(&command, requests);
+            seat.command.clear();
+            response.request_focus();
+        }
+    });
+}
+
+/// The events around the one that is here. A click goes to one.
+fn events(ui: &mut Ui, seat: &mut Seat, standing: &Standing, requests: &mut Vec<Request>) {
+    let lines = &standing.events;
+    ui.spacing_mut().item_spacing.y = 0.0;
+    let mut area = ScrollArea::vertical().id_salt("events").auto_shrink(false);
+    let here = lines
+        .iter()
+        .position(|line| line.number >= standing.position);
+    let here = here.unwrap_or(lines.len());
+    if scroll::changed(ui.ctx(), "events", (standing.position, lines.len())) {
+        let above = (ui.available_height() / ROW * 0.4).floor();
+        area = area.vertical_scroll_offset(scroll::offset(
+            ui,
+            "events",
+            (here, above),
+            lines.len() + 1,
+            ROW,
+        ));
+    }
+    scroll::note_length(ui.ctx(), "events", lines.len() + 1);
+    area.show_rows(ui, ROW, lines.len() + 1, |ui, range| {
+        for place in range {
+            let size = vec2(ui.available_width(), ROW);
+            let (rect, response) = ui.allocate_exact_size(size, Sense::click());
+            let painter = ui.painter().with_clip_rect(rect.intersect(ui.clip_rect()));
+            let is_here = place == here;
+            if is_here {
+                painter.rect_filled(rect, 0.0, theme::selected());
+                let at = pos2(rect.left() + 6.0, rect.center().y);
+                let points = vec![
+                    at + vec2(-3.0, -4.0),
+                    at + vec2(4.0, 0.0),
+                    at + vec2(-3.0, 4.0),
+                ];
+                let shape =
+                    egui::Shape::convex_polygon(points, theme::accent(), egui::Stroke::NONE);
+                painter.add(shape);
+            }
+            let Some(line) = lines.get(place) else {
+                let said = if is_here { "the end" } else { "" };
+                let galley = findings::elided(&painter, said, theme::mono(), 200.0, theme::weak());
+                painter.galley(rect.min + vec2(14.0, 2.0), galley, theme::weak());
+                continue;
+            };
+            let label = format!("event {} {} {}", line.number, line.kind, line.words);
+            response.widget_info(|| WidgetInfo::selected(Role::Row, true, is_here, &label));
+            if response.hovered() && !is_here {
+                painter.rect_filled(rect, 0.0, theme::related());
+            }
+            let color = match (place < here, line.packet) {
+                (true, _) => theme::dim(),
+                (false, Some(_)) => theme::text(),
+                (false, None) => theme::weak(),
+            };
+            let time = text::seconds(line.time);
+            let columns = [
+                (line.number.to_string(), 52.0),
+                (time, 86.0),
+                (line.kind.clone(), 92.0),
+                (line.words.clone(), f32::MAX),
+            ];
+            let mut x = rect.left() + 14.0;
+            for (text, width) in columns {
+                let room = width.min(rect.right() - x) - 6.0;
+                let galley = findings::elided(&painter, &text, theme::mono(), room, color);
+                painter.galley(
+                    pos2(x, rect.center().y - galley.size().y / 2.0),
+                    galley,
+                    color,
+                );
+                x += width;
+            }
+            if response.clicked() {
+                seat.say(&format!("goto {}", line.number), requests);
+            }
+        }
+    });
+}
+
+/// What the last command said, and the breakpoints.
+fn said(ui: &mut Ui, seat: &mut Seat, standing: &Standing, requests: &mut Vec<Request>) {
+    let area = ScrollArea::vertical().id_salt("said").auto_shrink(false);
+    area.show(ui, |ui| {
+        for (place, text) in (1..).zip(&standing.breaks) {
+            ui.horizontal(|ui| {
+                let remove = ui.add_enabled(!seat.waits, egui::Button::new("×").small());
+                let label = format!("remove breakpoint {place}");
+                remove.widget_info(|| WidgetInfo::labeled(Role::Button, true, &label));
+                if remove.clicked() {
+                    seat.say(&format!("delete {place}"), requests);
+                }
+                let text = format!("break {text}");
+                ui.label(
+                    egui::RichText::new(text)
+                        .font(theme::mono())
+                        .color(theme::accent()),
+                );
+            });
+        }
+        if !standing.said.is_empty() {
+            let text = egui::RichText::new(&standing.said).font(theme::mono());
+            ui.add(
+                egui::Label::new(text.color(theme::text()))
+                    .wrap()
+                    .selectable(true),
+            );
+        }
+    });
+}
+
+/// The state of the layer that is played; what the last command changed stands out.
+pub fn layer(ui: &mut Ui, seat: &mut Seat) {
+    let Some(standing) = &seat.standing else {
+        head::show(ui, "layer", "");
+        findings::empty(
+            ui,
+            "The state of the layer stands here while one sits in a replay.",
+        );
+        return;
+    };
+    let changed = |line: &(String, String)| !seat.before.contains(line);
+    let count = standing.layer.iter().filter(|line| changed(line)).count();
+    let more = format!(
+        "before event {}   {} lines, {count} changed",
+        text::count(standing.turn),
+        standing.layer.len()
+    );
+    head::show(ui, "layer", &more);
+    if standing.layer.is_empty() {
+        findings::empty(ui, "This engine's layer does not say what its state is.");
+        return;
+    }
+    ui.add_space(3.0);
+    ui.horizontal(|ui| {
+        ui.add_space(6.0);
+        let label = ui.label(egui::RichText::new("only").color(theme::weak()));
+        let edit = TextEdit::singleline(&mut seat.part)
+            .id_salt("part of the layer")
+            .font(theme::mono())
+            .hint_text(egui::RichText::new("objects[42]").color(theme::dim()))
+            .desired_width(f32::INFINITY);
+        ui.add(edit).labelled_by(label.id);
+    });
+    let lines = standing.layer.iter();
+    let lines: Vec<&(String, String)> = lines
+        .filter(|(name, _)| name.contains(seat.part.trim()))
+        .collect();
+    ui.spacing_mut().item_spacing.y = 0.0;
+    let area = ScrollArea::vertical().id_salt("layer").auto_shrink(false);
+    area.show_rows(ui, ROW, lines.len(), |ui, range| {
+        for line in lines.get(range).unwrap_or_default() {
+            let size = vec2(ui.available_width(), ROW);
+            let (rect, response) = ui.allocate_exact_size(size, Sense::hover());
+            let (name, value) = line;
+            let is_changed = !seat.before.contains(line);
+            let label = match is_changed {
+                true => format!("{name}: {value}, changed"),
+                false => format!("{name}: {value}"),
+            };
+            response.widget_info(|| WidgetInfo::labeled(Role::Row, true, &label));
+            let painter = ui.painter().with_clip_rect(rect.intersect(ui.clip_rect()));
+            if is_changed {
+                painter.rect_filled(rect, 0.0, theme::related());
+            }
+            let color = if is_changed {
+                theme::accent()
+            } else {
+                theme::text()
+            };
+            let split = (rect.width() * 0.5).min(230.0);
+            write(&painter, rect, 10.0, split - 16.0, name, theme::weak());
+            write(
+                &painter,
+                rect,
+                split,
+                rect.width() - split - 4.0,
+                value,
+                color,
+            );
+            response.on_hover_text(format!("{name}\n{value}"));
+        }
+    });
+}
+
+fn write(
+    painter: &egui::Painter,
+    rect: Rect,
+    left: f32,
+    room: f32,
+    text: &str,
+    color: egui::Color32,
+) {
+    let galley = findings::elided(painter, text, theme::mono(), room, color);
+    let at = pos2(rect.left() + left, rect.center().y - galley.size().y / 2.0);
+    painter.galley(at, galley, color);
+}

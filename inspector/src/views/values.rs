@@ -1,0 +1,316 @@
+//! What each node believed of each property of each object, at the cursor: what differs from the
+//! owner is marked, and so is what was another value at the pinned moment.
+
+use egui::{Align2, Rect, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
+use netreel_inspector_model::{Believed, Command, Model, RowsOf, ValueCell, ValueRow, text};
+use netreel_protocol::session::NodeId;
+
+use super::links::node_color;
+use super::{findings, head};
+use crate::theme;
+
+const ROW: f32 = 19.0;
+/// The columns of the object and of the property.
+const OBJECT: f32 = 118.0;
+const PROPERTY: f32 = 92.0;
+/// A narrower column of a node says nothing.
+const CELL_MIN: f32 = 92.0;
+
+/// Draws the values.
+pub fn show(ui: &mut Ui, model: &Model, of: &mut RowsOf, commands: &mut Vec<Command>) {
+    if let Some(why) = model.why_no_values() {
+        head::show(ui, "values", "");
+        findings::empty(ui, &format!("No values: {why}."));
+        return;
+    }
+    let Some(believed) = model.believed() else {
+        head::show(ui, "values", "being worked out");
+        findings::empty(ui, "What nodes believed is being worked out.");
+        return;
+    };
+    let nodes = model.believers();
+    let (rows, is_much) = model.value_rows(&believed, *of);
+    head::show(
+        ui,
+        "values",
+        &more(model, &believed, &rows, is_much, &nodes),
+    );
+    bar(ui, model, of, commands);
+    if rows.is_empty() {
+        let sentence = match of {
+            _ if believed.row_count() == 0 => "No message told a property of an object.",
+            RowsOf::Known => "No object lives at this moment, of those that the filter takes.",
+            RowsOf::Differing => "No node differs from what the owners believe at this moment.",
+            RowsOf::Changed if model.pinned().is_none() => {
+                "Pin a moment, and put the cursor at another: what changed between them stands here."
+            }
+            RowsOf::Changed => "Nothing changed between the pinned moment and this one.",
+        };
+        findings::empty(ui, sentence);
+        return;
+    }
+    let room = ui.available_width() - OBJECT - PROPERTY - 14.0;
+    let fit = ((room / CELL_MIN).floor().max(1.0) as usize).min(nodes.len());
+    let cell = room / fit.max(1) as f32;
+    let shown = nodes.get(..fit).unwrap_or_default();
+    names(ui, model, shown, cell, nodes.len() - fit);
+    ui.spacing_mut().item_spacing.y = 0.0;
+    let area = ScrollArea::vertical().id_salt("values").auto_shrink(false);
+    let focus = model.value_in_focus(&believed);
+    area.show_rows(ui, ROW, rows.len(), |ui, range| {
+        let first = range.start;
+        for (place, &row) in rows.get(range).unwrap_or_default().iter().enumerate() {
+            let before = (first + place).checked_sub(1).and_then(|it| rows.get(it));
+            let is_new = place == 0 || before.is_none_or(|before| before.object != row.object);
+            let drawn = Drawn {
+                row,
+                is_new,
+                is_selected: focus == Some(row),
+                cell,
+            };
+            line(ui, model, &believed, &drawn, shown, commands);
+        }
+    });
+}
+
+/// When, and how many values differ then.
+fn more(
+    model: &Model,
+    believed: &Believed,
+    rows: &[ValueRow],
+    is_much: bool,
+    nodes: &[NodeId],
+) -> String {
+    let at = match model.cursor() {
+        Some(at) => format!("at {} s", text::seconds(at)),
+        None => format!("at {} s, the end", text::seconds(model.moment())),
+    };
+    if is_much {
+        return format!("{at}   {} values", text::count(believed.row_count() as u64));
+    }
+    let cells = rows
+        .iter()
+        .flat_map(|&row| model.value_cells(believed, row, nodes));
+    let differ = cells.filter(|cell| cell.differs).count();
+    match differ {
+        0 => format!("{at}   none differs from its owner's"),
+        1 => format!("{at}   1 differs from its owner's"),
+        _ => format!("{at}   {differ} differ from their owners'"),
+    }
+}
+
+fn bar(ui: &mut Ui, model: &Model, of: &mut RowsOf, commands: &mut Vec<Command>) {
+    ui.add_space(3.0);
+    ui.horizontal(|ui| {
+        ui.add_space(8.0);
+        for (name, rows) in RowsOf::ALL {
+            let text = egui::RichText::new(name).font(theme::body());
+            if ui.selectable_label(*of == rows, text).clicked() {
+                *of = rows;
+            }
+        }
+        ui.separator();
+        match model.pinned() {
+            None => {
+                let button = ui.button("pin this moment");
+                let what = "hold what comes against it (M)";
+                if button.on_hover_text(what).clicked() {
+                    commands.push(Command::Pin(Some(model.moment())));
+                }
+            }
+            Some(pinned) => {
+                let said = format!("held against {} s", text::seconds(pinned));
+                let said = egui::RichText::new(said).font(theme::mono());
+                ui.label(said.color(theme::accent()));
+                if ui.button("go there").clicked() {
+                    commands.push(Command::Pin(Some(model.moment())));
+                    commands.push(Command::SetCursor(Some(pinned)));
+                }
+                if ui.button("unpin").clicked() {
+                    commands.push(Command::Pin(None));
+                }
+            }
+        }
+    });
+}
+
+fn names(ui: &mut Ui, model: &Model, nodes: &[NodeId], cell: f32, hidden: usize) {
+    let size = vec2(ui.available_width(), ROW);
+    let (rect, _) = ui.allocate_exact_size(size, Sense::hover());
+    let painter = ui.painter().with_clip_rect(rect.intersect(ui.clip_rect()));
+    painter.hline(rect.x_range(), rect.bottom() - 0.5, (1.0, theme::line()));
+    let y = rect.center().y;
+    let weak = |left: f32, text: &str| {
+        let at = pos2(rect.left() + left, y);
+        painter.text(at, Align2::LEFT_CENTER, text, theme::small(), theme::weak());
+    };
+    weak(10.0, "object");
+    weak(OBJECT, "property");
+    for (place, &node) in nodes.iter().enumerate() {
+        let left = rect.left() + OBJECT + PROPERTY + place as f32 * cell;
+        let chip = Rect::from_center_size(pos2(left + 6.0, y), vec2(8.0, 8.0));
+        painter.rect_filled(chip, 2.0, node_color(model, node));
+        let name = model.lane_name(node);
+        let name = findings::elided(&painter, name, theme::body(), cell - 22.0, theme::text());
+        painter.galley(
+            pos2(left + 15.0, y - name.size().y / 2.0),
+            name,
+            theme::text(),
+        );
+    }
+    if hidden > 0 {
+        let at = pos2(rect.right() - 6.0, y);
+        let said = format!("and {hidden} nodes");
+        painter.text(
+            at,
+            Align2::RIGHT_CENTER,
+            said,
+            theme::small(),
+            theme::warning(),
+        );
+    }
+    ui.add_space(-ui.spacing().item_spacing.y);
+}
+
+/// A row, and how it is drawn.
+struct Drawn {
+    row: ValueRow,
+    /// Whether the object is named.
+    is_new: bool,
+    is_selected: bool,
+    cell: f32,
+}
+
+fn line(
+    ui: &mut Ui,
+    model: &Model,
+    believed: &Believed,
+    drawn: &Drawn,
+    nodes: &[NodeId],
+    commands: &mut Vec<Command>,
+) {
+    let size = vec2(ui.available_width(), ROW);
+    let (rect, _) = ui.allocate_exact_size(size, Sense::hover());
+    let painter = ui.painter().with_clip_rect(rect.intersect(ui.clip_rect()));
+    let row = drawn.row;
+    if drawn.is_selected {
+        painter.rect_filled(rect, 0.0, theme::selected());
+    } else if model.selection().object == Some(row.object) {
+        painter.rect_filled(rect, 0.0, theme::related());
+    }
+    if drawn.is_new {
+        painter.hline(rect.x_range(), rect.top() + 0.5, (1.0, theme::faint()));
+    }
+    let write = |left: f32, room: f32, text: &str, color| {
+        let galley = findings::elided(&painter, text, theme::mono(), room, color);
+        let at = pos2(left, rect.center().y - galley.size().y / 2.0);
+        painter.galley(at, galley, color);
+    };
+    let property = believed.property_name(row.property);
+    if drawn.is_new {
+        let name = model.object_name(row.object);
+        write(rect.left() + 10.0, OBJECT - 16.0, &name, theme::text());
+    }
+    write(
+        rect.left() + OBJECT,
+        PROPERTY - 6.0,
+        property,
+        theme::weak(),
+    );
+    let cells = model.value_cells(believed, row, nodes);
+    for (place, (cell, &node)) in cells.iter().zip(nodes).enumerate() {
+        let left = rect.left() + OBJECT + PROPERTY + place as f32 * drawn.cell;
+        let area = Rect::from_min_size(pos2(left, rect.top()), vec2(drawn.cell - 2.0, ROW));
+        let id = ui.scope_id().with((row.object, row.property.0, node));
+        let response = ui.interact(area, id, Sense::click());
+        let who = model.lane_name(node);
+        let label = label(property, row.object, who, cell);
+        let is_selected = drawn.is_selected;
+        response.widget_info(|| WidgetInfo::selected(Role::Button, true, is_selected, &label));
+        paint(
+            &painter,
+            area,
+            cell,
+            response.hovered(),
+            node_color(model, node),
+        );
+        if response.clicked() {
+            if let Some(message) = model.value_because(believed, row, node) {
+                commands.push(Command::SelectMessage(message));
+            }
+            commands.push(Command::SelectValue(row));
+        }
+        if response.hovered() {
+            let since = model.value_since(believed, row, node).unwrap_or_default();
+            let words = format!(
+                "{} at {who}\n{}\n{since}",
+                model.object_name(row.object),
+                cell.text
+            );
+            response.on_hover_text(words);
+        }
+    }
+}
+
+fn label(property: &str, object: u64, who: &str, cell: &ValueCell) -> String {
+    let mut label = format!("{property} of {object} at {who}: ");
+    label.push_str(if cell.text.is_empty() {
+        "not known"
+    } else {
+        &cell.text
+    });
+    if cell.differs {
+        label.push_str(", differs from the owner's");
+    }
+    if let Some(before) = &cell.before {
+        let before = if before.is_empty() {
+            "not known"
+        } else {
+            before
+        };
+        label.push_str(&format!(", before {before}"));
+    }
+    label
+}
+
+fn paint(
+    painter: &egui::Painter,
+    area: Rect,
+    cell: &ValueCell,
+    is_hovered: bool,
+    node: egui::Color32,
+) {
+    if cell.differs {
+        painter.rect_filled(area.shrink(1.0), 2.0, theme::faded(theme::error(), 0.3));
+    }
+    if is_hovered {
+        let edge = egui::Stroke::new(1.0, theme::accent());
+        painter.rect_stroke(area, 2.0, edge, egui::StrokeKind::Inside);
+    }
+    if cell.is_owner {
+        let at = pos2(area.left() + 6.0, area.center().y);
+        painter.circle_filled(at, 3.0, node);
+    }
+    let color = match (cell.is_value, cell.text.is_empty()) {
+        (true, _) => theme::text(),
+        (false, _) => theme::dim(),
+    };
+    let shown = match (&cell.before, cell.text.as_str()) {
+        (Some(before), now) => {
+            let or_none = |text: &str| match text {
+                "" => "–".to_owned(),
+                text => text.to_owned(),
+            };
+            format!("{} → {}", or_none(before), or_none(now))
+        }
+        (None, "") => "–".to_owned(),
+        (None, now) => now.to_owned(),
+    };
+    let color = match cell.before {
+        Some(_) => theme::accent(),
+        None => color,
+    };
+    let galley = findings::elided(painter, &shown, theme::mono(), area.width() - 18.0, color);
+    let at = pos2(area.left() + 14.0, area.center().y - galley.size().y / 2.0);
+    painter.galley(at, galley, color);
+}

@@ -1,0 +1,126 @@
+//! The workspace of links: the matrix, one link over time, the ledger.
+
+#[path = "../model/tests/fixture/mod.rs"]
+mod fixture;
+
+use egui::accesskit::Role;
+use egui::vec2;
+use egui_kittest::Harness;
+use egui_kittest::kittest::{NodeT, Queryable};
+use netreel_inspector::{Inspector, Workspace, theme};
+use netreel_inspector_model::{Command, Model, squarify};
+use netreel_protocol::session::{NodeId, PacketId};
+use netreel_protocol::stats::Stats;
+
+fn open(model: Model) -> Harness<'static, Inspector> {
+    let inspector = Inspector::new(model, Workspace::Links);
+    let mut harness = Harness::builder()
+        .with_size(vec2(1600.0, 1000.0))
+        .with_max_steps(16)
+        .with_context_setup(theme::apply)
+        .build_ui_state(
+            |ui, inspector: &mut Inspector| inspector.show(ui),
+            inspector,
+        );
+    harness.run();
+    harness
+}
+
+fn labels(harness: &Harness<'_, Inspector>, begin: &str) -> Vec<String> {
+    let buttons = harness.query_all_by_role(Role::Button);
+    let labels = buttons.filter_map(|node| node.accesskit_node().label());
+    labels.filter(|label| label.starts_with(begin)).collect()
+}
+
+#[test]
+fn the_matrix_has_every_link_with_what_netreel_stats_says_of_it() {
+    let harness = open(fixture::race_model());
+    let (session, history) = fixture::race();
+    let all: Vec<PacketId> = (0..session.packet_count() as u32).map(PacketId).collect();
+    let stats = Stats::new(&session, &history, &all);
+    let shown = labels(&harness, "link ");
+    assert_eq!(shown.len(), stats.links.len());
+    for (&(from, to), link) in &stats.links {
+        let (from, to) = (session.name(from), session.name(to));
+        let begin = format!("link {from} → {to}: {} packets, ", link.packets);
+        let lost = match (link.lost, link.unknown) {
+            (0, 0) => ", none lost, ".to_owned(),
+            (0, unknown) => format!(", none lost, {unknown} unknown"),
+            (lost, _) => format!(", {lost} lost ("),
+        };
+        let found = shown.iter().find(|label| label.starts_with(&begin));
+        let found = found.unwrap_or_else(|| panic!("{begin}: {shown:?}"));
+        assert!(found.contains(&lost), "{found}");
+    }
+}
+
+#[test]
+fn a_click_on_a_link_opens_it_and_a_packet_brings_its_own() {
+    let mut harness = open(fixture::race_model());
+    harness.get_by_label_contains("link B → X:").click();
+    harness.run();
+    assert!(harness.query_by_label("link B → X over time").is_some());
+    let own = harness.state().model().session().link(PacketId(30));
+    let model = harness.state_mut().model_mut();
+    model.apply(Command::SelectPacket(PacketId(30)));
+    assert_eq!(model.link(), own);
+    model.apply(Command::Back);
+    assert_eq!(model.link(), Some((NodeId(2), NodeId(3))));
+    harness.run();
+}
+
+#[test]
+fn a_click_on_a_kind_of_the_ledger_filters_by_it() {
+    let mut harness = open(fixture::race_model());
+    let all = labels(&harness, "update: ");
+    assert_eq!(all.len(), 1, "{all:?}");
+    harness.get_by_label(&all[0]).click();
+    harness.run();
+    let model = harness.state().model();
+    assert_eq!(model.filter().text, "kind == update");
+    assert_eq!(model.filter().error, None);
+    // The links count what the filter takes.
+    let stats = model.bandwidth().expect("stats");
+    assert_eq!(stats.all.packets, model.row_count() as u64);
+}
+
+#[test]
+fn the_rows_of_the_ledger_are_all_bits_of_the_packets() {
+    let model = fixture::race_model();
+    let stats = model.bandwidth().expect("stats");
+    for (_, by) in netreel_inspector_model::LedgerBy::ALL {
+        let mut rows = model.ledger_rows(&stats, by);
+        let bits: u64 = rows.iter().map(|row| row.bits).sum();
+        assert_eq!(bits, stats.all.bytes * 8);
+        squarify(&mut rows, 800.0, 300.0);
+        let areas = rows.iter().map(|row| row.place[2] * row.place[3]);
+        assert!((areas.sum::<f32>() - 240_000.0).abs() < 50.0);
+    }
+}
+
+#[test]
+fn a_link_over_time_has_each_packet_once_at_every_zoom() {
+    let (session, history) = fixture::long(20_000);
+    let model = Model::new(session, history);
+    let link = model.link().expect("a link");
+    let ids = (0..model.session().packet_count() as u32).map(PacketId);
+    let of_link = ids.filter(|&id| model.session().link(id) == Some(link));
+    let (packets, bytes) = of_link.fold((0, 0), |(packets, bytes), id| {
+        let length = model.packet(id).map_or(0, |packet| packet.length);
+        (packets + 1, bytes + u64::from(length))
+    });
+    for width in [100.0, 1_600.0, 100_000.0] {
+        let scale = model.whole_scale(width);
+        while model.flows(link, &scale).is_none() {
+            model.finish_beside();
+        }
+        let flows = model.flows(link, &scale).expect("flows");
+        assert_eq!(
+            flows.pieces.iter().map(|it| it.packets).sum::<u64>(),
+            packets
+        );
+        assert_eq!(flows.pieces.iter().map(|it| it.bytes).sum::<u64>(), bytes);
+        let most = (2.0 * width) as usize + 16;
+        assert!(flows.pieces.len() <= most.min(packets as usize));
+    }
+}

@@ -1,0 +1,172 @@
+//! The workspace of state: values at the cursor, objects from above, a value over time.
+
+#[path = "../model/tests/fixture/mod.rs"]
+mod fixture;
+
+use egui::accesskit::Role;
+use egui::{Key, vec2};
+use egui_kittest::Harness;
+use egui_kittest::kittest::{NodeT, Queryable};
+use netreel_inspector::{Inspector, Workspace, theme};
+use netreel_inspector_model::{Command, Model, RowsOf};
+use netreel_protocol::export::{StateQuestion, state};
+use netreel_protocol::history::state::States;
+use netreel_protocol::session::SessionTime;
+
+fn open(model: Model) -> Harness<'static, Inspector> {
+    let inspector = Inspector::new(model, Workspace::State);
+    let mut harness = Harness::builder()
+        .with_size(vec2(1600.0, 1000.0))
+        .with_max_steps(16)
+        .with_context_setup(theme::apply)
+        .build_ui_state(
+            |ui, inspector: &mut Inspector| inspector.show(ui),
+            inspector,
+        );
+    harness.run();
+    harness
+}
+
+fn cursor(harness: &mut Harness<'_, Inspector>, ms: i64) {
+    let at = SessionTime(ms * 1_000_000);
+    let command = Command::SetCursor(Some(at));
+    harness.state_mut().model_mut().apply(command);
+    harness.run();
+}
+
+fn labels(harness: &Harness<'_, Inspector>, part: &str) -> Vec<String> {
+    let buttons = harness.query_all_by_role(Role::Button);
+    let labels = buttons.filter_map(|node| node.accesskit_node().label());
+    labels.filter(|label| label.contains(part)).collect()
+}
+
+#[test]
+fn the_table_says_what_netreel_state_says_at_any_moment() {
+    let mut harness = open(fixture::race_model());
+    let (session, history) = fixture::race();
+    let states = States::build(&session, &history);
+    for ms in [100, 300, 640, 700, 990] {
+        cursor(&mut harness, ms);
+        let at = SessionTime(ms * 1_000_000);
+        let question = StateQuestion {
+            at,
+            node: None,
+            wanted: &|_| true,
+        };
+        let told = state(&session, &history, &states, &question);
+        let mut values = 0;
+        for object in &told.objects {
+            for property in &object.properties {
+                for value in property.nodes.iter().filter(|it| it.known == "value") {
+                    let begin = format!(
+                        "{} of {} at {}: {}",
+                        property.property, object.object, value.node, value.words
+                    );
+                    let found = labels(&harness, &begin);
+                    let [found] = found.as_slice() else {
+                        panic!("at {ms} ms: {begin}: {found:?}");
+                    };
+                    let differs = found.contains(", differs from the owner's");
+                    assert_eq!(differs, value.differs.is_some(), "{found}");
+                    values += 1;
+                }
+            }
+        }
+        assert!(values > 0, "at {ms} ms");
+    }
+}
+
+#[test]
+fn a_pinned_moment_is_held_against_the_cursor() {
+    let mut harness = open(fixture::race_model());
+    cursor(&mut harness, 30);
+    harness.key_press(Key::M);
+    harness.run();
+    let pinned = Some(SessionTime(30_000_000));
+    assert_eq!(harness.state().model().pinned(), pinned);
+    cursor(&mut harness, 300);
+    let changed = labels(&harness, ", before not known");
+    assert!(!changed.is_empty());
+    let model = harness.state().model();
+    let believed = model.believed().expect("values");
+    let (rows, _) = model.value_rows(&believed, RowsOf::Changed);
+    let objects: Vec<u64> = rows.iter().map(|row| row.object).collect();
+    assert!(objects.contains(&fixture::BOX), "{objects:?}");
+    // One layer at a time: the cursor, then the pin.
+    harness.key_press(Key::Escape);
+    harness.run();
+    assert_eq!(harness.state().model().pinned(), pinned);
+    harness.key_press(Key::Escape);
+    harness.run();
+    assert_eq!(harness.state().model().pinned(), None);
+}
+
+#[test]
+fn a_click_on_a_value_selects_the_packet_that_told_it() {
+    let mut harness = open(fixture::race_model());
+    cursor(&mut harness, 500);
+    let name = format!("position of {} at B: ", fixture::BOX);
+    harness.get_by_label_contains(&name).click();
+    harness.run();
+    let model = harness.state().model();
+    assert_eq!(model.selection().object, Some(fixture::BOX));
+    let believed = model.believed().expect("values");
+    let row = model.value_in_focus(&believed).expect("a value");
+    let nodes = model.believers();
+    let node = nodes.into_iter().find(|&it| model.node_name(it) == "B");
+    let because = model.value_because(&believed, row, node.expect("B"));
+    assert!(because.is_some());
+    assert_eq!(model.selection().message, because);
+}
+
+#[test]
+fn an_object_is_picked_from_above_and_its_course_is_shown() {
+    let mut harness = open(fixture::race_model());
+    cursor(&mut harness, 500);
+    // All lie at one place here: whichever is on top.
+    let name = format!("object {} from above", fixture::BOX);
+    harness.get_by_label(&name).click();
+    harness.run();
+    let model = harness.state().model();
+    let object = model.selection().object.expect("an object");
+    let name = format!("position of {} over time", model.object_name(object));
+    assert!(harness.query_by_label(&name).is_some(), "{name}");
+}
+
+#[test]
+fn the_cursor_steps_from_moment_to_moment_and_goes_on_by_itself() {
+    let mut harness = open(fixture::race_model());
+    cursor(&mut harness, 300);
+    let at = |harness: &Harness<'_, Inspector>| harness.state().model().cursor().expect("a cursor");
+    let first = at(&harness);
+    harness.key_press(Key::Period);
+    harness.run();
+    let next = at(&harness);
+    assert!(next > first);
+    harness.key_press(Key::Comma);
+    harness.run();
+    assert!(at(&harness) <= first);
+    harness.key_press(Key::Space);
+    harness.step();
+    for _ in 0..3 {
+        harness.step();
+    }
+    let later = at(&harness);
+    assert!(later > first);
+    harness.key_press(Key::Space);
+    harness.step();
+    harness.run();
+    let stopped = at(&harness);
+    harness.run();
+    assert_eq!(at(&harness), stopped);
+}
+
+#[test]
+fn without_values_the_panes_say_why() {
+    let harness = open(Model::new(Default::default(), Default::default()));
+    let said = harness.query_all_by_label_contains("pane values");
+    assert_eq!(said.count(), 1);
+    assert!(harness.state().model().believed().is_none());
+    let why = harness.state().model().why_no_values();
+    assert!(why.is_some_and(|why| why.contains("no wire")));
+}
