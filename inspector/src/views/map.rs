@@ -82,7 +82,7 @@ pub fn show(ui: &mut Ui, model: &Model, look: &mut Look, commands: &mut Vec<Comm
                 ""
             },
         );
-        let why = why.map_or_else(|| "it is being worked out".to_owned(), |why| why);
+        let why = why.unwrap_or_else(|| "it is being worked out".to_owned());
         findings::empty(ui, &format!("Where objects are: {why}."));
         return;
     };
