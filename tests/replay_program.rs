@@ -551,3 +551,43 @@ fn the_environment_of_the_recording_is_the_replays() {
         assert!(!holds, "{}", file.path().display());
     }
 }
+
+#[test]
+fn a_program_that_is_stopped_before_an_event_stands_there_until_it_is_let_go() {
+    let bench = Bench::new();
+    let program = bench.compile("pair");
+    let command = [text(&program), "20"];
+    bench.record(&[], &command).expect(0);
+    let mut sent = records(&bench.reel()).into_iter().filter_map(|it| {
+        let record = it.as_record();
+        matches!(record.event, Event::Sent { .. }).then_some(record.number)
+    });
+    let until = format!("event {}", sent.nth(10).unwrap());
+    let out = bench.out();
+    let mut replay = Command::new(env!("CARGO_BIN_EXE_netreel"))
+        .args(["replay", text(&out), "--until", &until, "--patience", "1"])
+        .args(["--json", "--"])
+        .args(command)
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut told = std::io::BufReader::new(replay.stderr.take().unwrap());
+    let mut line = String::new();
+    while !line.contains("is stopped before") {
+        line.clear();
+        let read = std::io::BufRead::read_line(&mut told, &mut line).unwrap();
+        assert!(read > 0, "it says where it is");
+    }
+    let pid = line.split("process ").nth(1).unwrap();
+    let pid: u32 = pid.split(' ').next().unwrap().parse().unwrap();
+    // Longer than its patience.
+    std::thread::sleep(Duration::from_secs(3));
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    assert!(status.contains("State:\tT"), "{status}");
+    assert!(support::signal(pid, libc::SIGCONT));
+    let output = replay.wait_with_output().unwrap();
+    let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(told["result"], "exact", "{told}");
+    assert_eq!(told["sends"], 20);
+}
