@@ -178,7 +178,7 @@ impl Model {
                 place: [0.0; 4],
             });
         }
-        rows.sort_by(|one, other| other.bits.cmp(&one.bits));
+        rows.sort_by_key(|row| std::cmp::Reverse(row.bits));
         rows
     }
 
