@@ -55,7 +55,15 @@ pub fn played_on(source: &Source, changes: &str) -> Result<Answer, Failure> {
         drop(std::fs::remove_dir(&folder));
         return Err(failure);
     }
-    opened(source, &folder)
+    let mut answer = opened(source, &folder)?;
+    // The folder has another name each time.
+    if let Answer::Compared { title, .. } = &mut answer {
+        *title = match changes.trim() {
+            "" => "played on, nothing changed".to_owned(),
+            changes => format!("played on with {changes}"),
+        };
+    }
+    Ok(answer)
 }
 
 fn fresh() -> Result<PathBuf, Failure> {
