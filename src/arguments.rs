@@ -550,7 +550,7 @@ pub struct Inspect {
     /// Draw into this file instead of opening a window.
     #[arg(long, value_name = "FILE.png")]
     pub screenshot: Option<PathBuf>,
-    /// What to show: `why`, `packets`, `state`, `links` or `replay` (docs/inspector.md).
+    /// What to show: `why`, `packets`, `state`, `links`, `compare` or `replay` (docs/inspector.md).
     #[arg(long, value_name = "NAME", default_value = "why", alias = "view")]
     pub workspace: String,
     /// Show this pane over the whole window: `timeline`, `objects`, `findings`, ... (docs/inspector.md).
@@ -588,6 +588,18 @@ pub struct Inspect {
     /// Say this to the replay, as at the prompt of `netreel replay --step`; may be repeated.
     #[arg(long, value_name = "COMMAND", requires = "sit")]
     pub say: Vec<String>,
+    /// Hold this session against it, in the workspace `compare`.
+    #[arg(long, value_name = "PATH")]
+    pub compare: Option<PathBuf>,
+    /// Draw it with the session that is played on with these changes (`--set mode=owner`).
+    #[arg(
+        long,
+        value_name = "CHANGES",
+        requires = "screenshot",
+        conflicts_with = "compare",
+        allow_hyphen_values = true
+    )]
+    pub played_on: Option<String>,
     /// Show what is recorded while it is recorded.
     #[arg(long, conflicts_with = "screenshot")]
     pub follow: bool,

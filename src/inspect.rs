@@ -1,5 +1,6 @@
 //! `netreel inspect`: the window, or a picture of it.
 
+mod comparing;
 mod host;
 mod settings;
 mod sitting;
@@ -47,12 +48,22 @@ pub fn run(arguments: &Inspect, out: &mut dyn Write) -> Result<Answer, Failure> 
             None => Vec::new(),
             Some(node) => sitting::stands(&arguments.source, &story, node, arguments)?,
         };
+        let mut stands = stands;
+        if let Some(path) = &arguments.compare {
+            stands.push(comparing::opened(&arguments.source, path)?);
+        }
+        if let Some(changes) = &arguments.played_on {
+            stands.push(comparing::played_on(&arguments.source, changes)?);
+        }
         let looks = (shown_first, theme.unwrap_or_default());
         draw_with(model, looks, size, file, stands)?;
         writeln!(out, "{}", file.display())?;
         return story.answered(out);
     }
     let mut opener = Opener::new(arguments.source.clone(), filter.clone());
+    if let Some(path) = &arguments.compare {
+        opener.compare(path.clone());
+    }
     let shown = opener.shown();
     match arguments.follow {
         true => opener.follow(),

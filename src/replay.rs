@@ -14,7 +14,7 @@ pub mod sitting;
 mod standing;
 mod states;
 mod stretches;
-mod together;
+pub mod together;
 mod watched;
 
 use std::collections::BTreeMap;

@@ -13,6 +13,7 @@ use crate::layout::{Pane, Workspace};
 use crate::panes::{self, Arrangement, Move};
 use crate::settings::Settings;
 use crate::theme;
+use crate::views::compare::{self, Other};
 use crate::views::dialogs::{self, PathBox, Said, Wanted};
 use crate::views::finder::{self, Do, Finder};
 use crate::views::replay::Seat;
@@ -55,6 +56,7 @@ pub struct Inspector {
     finder: Option<Finder>,
     looks: Looks,
     seat: Seat,
+    other: Other,
     /// When the cursor was moved on last, in the time of the frames.
     played_at: Option<f64>,
     /// The pane that the pointer was over last.
@@ -89,6 +91,7 @@ impl Inspector {
             finder: None,
             looks: Looks::default(),
             seat: Seat::default(),
+            other: Other::default(),
             played_at: None,
             pointed: None,
             requests: Vec::new(),
@@ -151,6 +154,7 @@ impl Inspector {
                 self.bar.filter = model.filter().text.clone();
                 self.model = *model;
                 self.seat = Seat::default();
+                self.other = Other::default();
                 self.bar.news = None;
                 self.bar.working = None;
                 self.bar.live = false;
@@ -173,6 +177,12 @@ impl Inspector {
                 self.seat.stands(*standing);
             }
             Answer::Stood(why) => self.seat.stood(why),
+            Answer::Compared { model, title } => {
+                self.other.model = Some(model);
+                self.other.title = title;
+                (self.other.waits, self.other.why) = (false, None);
+            }
+            Answer::NotCompared(why) => (self.other.waits, self.other.why) = (false, Some(why)),
             Answer::Failed(sentence) => {
                 self.bar.working = None;
                 self.bar.news = Some(sentence);
@@ -183,7 +193,8 @@ impl Inspector {
     /// One frame: draws, then does what was asked for.
     pub fn show(&mut self, ui: &mut Ui) {
         theme::apply_theme(ui.ctx(), self.settings.theme());
-        if self.model.advance() {
+        let comes = self.other.model.as_mut().is_some_and(|it| it.advance());
+        if self.model.advance() || comes {
             ui.ctx().request_repaint_after(FILTERING);
         }
         match self.bar.working {
@@ -441,6 +452,7 @@ impl Inspector {
         let (arrangement, pointed) = (&mut self.arrangement, &mut self.pointed);
         let looks = &mut self.looks;
         let (seat, requests) = (&mut self.seat, &mut self.requests);
+        let (other, settings) = (&mut self.other, &self.settings);
         CentralPanel::default().frame(plain()).show(ui, |ui| {
             // Nothing is there yet: what there is to say is what is being done.
             if model.session().nodes.is_empty()
@@ -465,6 +477,10 @@ impl Inspector {
                     Pane::Values => values::show(ui, model, &mut looks.values, commands),
                     Pane::Map => map::show(ui, model, &mut looks.map, commands),
                     Pane::Course => course::show(ui, model, commands),
+                    Pane::Other => compare::show(ui, model, other, commands),
+                    Pane::Differences => {
+                        compare::differences(ui, model, other, settings, commands, requests);
+                    }
                     Pane::Replay => replay::show(ui, model, seat, requests),
                     Pane::Layer => replay::layer(ui, seat),
                     Pane::Parting => parting::show(ui, seat),

@@ -32,6 +32,11 @@ pub enum Request {
     Say(String),
     /// Leave the replay.
     Stand,
+    /// Open what is recorded at this path, to be held against what is shown.
+    Compare(PathBuf),
+    /// Play all nodes of what is shown on at once, with these changes (`--set mode=owner`), and hold
+    /// what comes against it.
+    PlayOn(String),
 }
 
 /// Where one stands in a replay.
@@ -117,6 +122,15 @@ pub enum Answer {
     Stands(Box<Standing>),
     /// The replay is over: why, where it was not left.
     Stood(String),
+    /// The session to hold against what is shown.
+    Compared {
+        /// What to show of it.
+        model: Box<Model>,
+        /// What it is called.
+        title: String,
+    },
+    /// There is none to hold against it: why.
+    NotCompared(String),
     /// It cannot be done: a sentence that says why and what to do.
     Failed(String),
 }

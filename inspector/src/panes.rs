@@ -235,7 +235,7 @@ impl Sizes for Natural<'_> {
 
     fn least(&self, pane: Pane) -> Vec2 {
         match pane {
-            Pane::Timeline => vec2(PANE_MIN.x, TIMELINE_MIN),
+            Pane::Timeline | Pane::Other => vec2(PANE_MIN.x, TIMELINE_MIN),
             Pane::Objects => vec2(PANE_MIN.x, objects::HEAD),
             Pane::Findings => vec2(PANE_MIN.x, FINDINGS_MIN),
             Pane::Bytes => vec2(BYTES_MIN, FINDINGS_MIN),

@@ -313,7 +313,14 @@ fn the_wheel_zooms_over_the_objects_time_and_scrolls_over_their_names() {
 #[test]
 fn every_workspace_is_a_click_or_a_key_away() {
     let mut harness = open(Workspace::Why);
-    let keys = [Key::Num1, Key::Num2, Key::Num3];
+    let keys = [
+        Key::Num1,
+        Key::Num2,
+        Key::Num3,
+        Key::Num4,
+        Key::Num5,
+        Key::Num6,
+    ];
     for ((name, workspace), key) in Workspace::ALL.into_iter().zip(keys).rev() {
         let mut title = name.to_owned();
         title[..1].make_ascii_uppercase();

@@ -13,7 +13,7 @@ use netreel_protocol::history::History;
 
 use crate::arguments::Source;
 use crate::inspect::sitting::Seat;
-use crate::inspect::{model, settings};
+use crate::inspect::{comparing, model, settings};
 use crate::open::{self, Story};
 use crate::outcome::Failure;
 use crate::watch::{Now, Pace, Watch};
@@ -134,6 +134,35 @@ impl Opener {
         self.first = Some(answer);
     }
 
+    /// Opens another session, to be held against what is shown.
+    pub fn compare(&mut self, path: PathBuf) {
+        self.beside(move |source| comparing::opened(source, &path));
+    }
+
+    /// Works on another session, beside whatever is worked on.
+    fn beside(&self, work: impl FnOnce(&Source) -> Result<Answer, Failure> + Send + 'static) {
+        let (source, told) = (self.source.clone(), self.told());
+        let spawned = thread::Builder::new()
+            .name("comparing".to_owned())
+            .spawn(move || {
+                let answer = work(&source);
+                told.say(answer.unwrap_or_else(|why| Answer::NotCompared(why.to_string())));
+            });
+        if let Err(error) = spawned {
+            let why = format!("there can be no thread for it: {error}; close something");
+            drop(self.to.send((self.job, Answer::NotCompared(why))));
+        }
+    }
+
+    fn told(&self) -> Told {
+        Told {
+            job: self.job,
+            to: self.to.clone(),
+            wake: self.wake.clone(),
+            stop: self.stop.clone(),
+        }
+    }
+
     /// Sits down at a node of what is shown.
     fn sit(&mut self, node: String, changes: &str) {
         let story = self.shown.lock().ok();
@@ -148,12 +177,7 @@ impl Opener {
         self.stop.store(true, Ordering::Relaxed);
         self.stop = Arc::default();
         self.job += 1;
-        let told = Told {
-            job: self.job,
-            to: self.to.clone(),
-            wake: self.wake.clone(),
-            stop: self.stop.clone(),
-        };
+        let told = self.told();
         let spawned = thread::Builder::new()
             .name("opening".to_owned())
             .spawn(move || work(&told));
@@ -190,6 +214,10 @@ impl Host for Opener {
                 }
             }
             Request::Stand => self.seat = None,
+            Request::Compare(path) => self.compare(path),
+            Request::PlayOn(changes) => {
+                self.beside(move |source| comparing::played_on(source, &changes));
+            }
             Request::Keep(kept) => {
                 if let Err(why) = settings::keep(&kept) {
                     let said = Answer::Failed(why);

@@ -4,6 +4,7 @@ use netreel_protocol::stats::Stats;
 
 use crate::aside::Aside;
 use crate::believed::{Believed, ValueRow};
+use crate::comparison::Comparison;
 use crate::course::Track;
 use crate::flow::LinkFlow;
 use crate::links::LinkEnds;
@@ -19,6 +20,8 @@ pub(crate) struct Beside {
     pub flow: Aside<Of<LinkEnds>, LinkFlow>,
     pub believed: Aside<u32, Believed>,
     pub track: Aside<Of<ValueRow>, Track>,
+    /// Of the other session, by where it lies in memory.
+    pub compared: Aside<Of<usize>, Comparison>,
 }
 
 impl Beside {
@@ -28,6 +31,7 @@ impl Beside {
         self.flow.finish();
         self.believed.finish();
         self.track.finish();
+        self.compared.finish();
     }
 
     /// Whether any of it is under way.
@@ -36,5 +40,6 @@ impl Beside {
             || self.flow.is_coming()
             || self.believed.is_coming()
             || self.track.is_coming()
+            || self.compared.is_coming()
     }
 }

@@ -21,17 +21,20 @@ pub enum Workspace {
     State,
     /// What links carried, and how.
     Links,
+    /// Two sessions, one above the other.
+    Compare,
     /// A layer that is played, forward and back.
     Replay,
 }
 
 impl Workspace {
     /// All workspaces and their names, in the order of their keys.
-    pub const ALL: [(&'static str, Workspace); 5] = [
+    pub const ALL: [(&'static str, Workspace); 6] = [
         ("why", Workspace::Why),
         ("packets", Workspace::Packets),
         ("state", Workspace::State),
         ("links", Workspace::Links),
+        ("compare", Workspace::Compare),
         ("replay", Workspace::Replay),
     ];
 
@@ -78,6 +81,11 @@ impl Workspace {
                 Some(0.46),
                 Tree::beside(Some(0.52), Links, Ledger),
                 Tree::Pane(Link),
+            ),
+            Workspace::Compare => Tree::above(
+                Some(0.68),
+                Tree::above(Some(0.5), Timeline, Other),
+                Tree::Pane(Differences),
             ),
             Workspace::Replay => Tree::above(
                 Some(0.62),
@@ -130,11 +138,15 @@ pub enum Pane {
     Layer,
     /// Where the layer parts from the recording.
     Parting,
+    /// The timeline of the session that this one is compared with.
+    Other,
+    /// How two sessions differ.
+    Differences,
 }
 
 impl Pane {
     /// All panes and their names.
-    pub const ALL: [(&'static str, Pane); 15] = [
+    pub const ALL: [(&'static str, Pane); 17] = [
         ("timeline", Pane::Timeline),
         ("objects", Pane::Objects),
         ("packets", Pane::Packets),
@@ -150,6 +162,8 @@ impl Pane {
         ("replay", Pane::Replay),
         ("layer", Pane::Layer),
         ("divergence", Pane::Parting),
+        ("other session", Pane::Other),
+        ("differences", Pane::Differences),
     ];
 
     /// Its name.

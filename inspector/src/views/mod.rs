@@ -3,6 +3,7 @@
 pub mod arrows;
 pub mod axis;
 pub mod bytes;
+pub mod compare;
 pub mod course;
 pub mod dialogs;
 pub mod fields;

@@ -31,7 +31,12 @@ const FLAG_FOLD: f32 = 7.0;
 
 /// Draws the lanes. A click on an arrow selects its packet, elsewhere it puts the time cursor.
 pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
-    let signs = head::bar(ui, "timeline");
+    named(ui, "timeline", model, commands);
+}
+
+/// The same under another name.
+pub fn named(ui: &mut Ui, title: &str, model: &Model, commands: &mut Vec<Command>) {
+    let signs = head::bar(ui, title);
     legend::show(ui, signs, model);
     let view = ui.available_rect_before_wrap();
     ui.advance_cursor_after_rect(view);
@@ -45,7 +50,7 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
         ui.scope_id().with("timeline"),
         Sense::click_and_drag(),
     );
-    response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, "timeline"));
+    response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, title));
 
     let painter = ui.painter().with_clip_rect(view.intersect(ui.clip_rect()));
     painter.rect_filled(view, 0.0, theme::panel());
