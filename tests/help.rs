@@ -4,7 +4,7 @@ mod support;
 
 use support::netreel;
 
-const COMMANDS: [&str; 22] = [
+const COMMANDS: [&str; 23] = [
     "",
     "demo",
     "play",
