@@ -82,7 +82,9 @@ impl Story {
             session: Arc::clone(&self.session),
             history: OnceLock::new(),
             index: None,
+            tells: false,
             unread: self.unread.clone(),
+            files: self.files.clone(),
         }
     }
 

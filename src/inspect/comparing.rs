@@ -6,7 +6,7 @@ use netreel_inspector::Answer;
 
 use super::model;
 use super::sitting::Changed;
-use crate::arguments::{Read, Replay, Sit, Source, Together};
+use crate::arguments::{Gdb, Onto, Program, Read, Replay, Sit, Source, Together};
 use crate::open;
 use crate::outcome::Failure;
 use crate::replay::together;
@@ -47,6 +47,20 @@ pub fn played_on(source: &Source, changes: &str) -> Result<Answer, Failure> {
             together: true,
             out: Some(folder.clone()),
             seed: 1,
+        },
+        program: Program {
+            command: Vec::new(),
+        },
+        onto: Onto {
+            to: None,
+            peer: None,
+            speed: 1.0,
+            as_answered: false,
+        },
+        patience: None,
+        gdb: Gdb {
+            gdb: None,
+            vscode: None,
         },
     };
     let played = together::run(&arguments, &mut Vec::new());
@@ -94,6 +108,7 @@ mod tests {
             paths: vec![sample],
             keys: None,
             wire: None,
+            bounds: None,
             no_index: true,
         }
     }

@@ -180,6 +180,7 @@ mod tests {
             paths: vec![folder],
             keys: None,
             wire: None,
+            bounds: None,
             no_index: true,
         };
         let wake = Arc::default();

@@ -7,7 +7,6 @@ use netreel_reel::{EventNumber, Record};
 use netreel_replay::Outcome;
 use netreel_transport::Step;
 
-use super::breaks::is_packet;
 use super::sitting::Sitting;
 use super::{print, states};
 use crate::packets::messages;
@@ -23,7 +22,9 @@ impl Sitting<'_> {
         let here = self.stepper.record();
         let here = here.as_ref().map(|record| {
             let record = record.as_record();
-            let packet = is_packet(&record.event)
+            let packet = record
+                .event
+                .is_packet()
                 .then(|| self.reel.packet_of(&record))
                 .flatten();
             (self.reel.time(&record), packet)
@@ -75,7 +76,9 @@ impl Sitting<'_> {
 
     fn line(&self, record: &Record<'_>) -> Line {
         let words = event_words(self.reel, &record.event, self.call(&record.event));
-        let packet = is_packet(&record.event)
+        let packet = record
+            .event
+            .is_packet()
             .then(|| self.reel.packet_of(record))
             .flatten();
         let carries = packet.map(|packet| messages(&self.story.session, packet));
