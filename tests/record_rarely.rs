@@ -121,5 +121,8 @@ fn clocks_and_waits_are_recorded_in_their_rarer_ways() {
         ("pselect", 1),
         ("sleep", 4),
     ]);
-    assert_eq!(calls(&reel), waited);
+    let mut found = calls(&reel);
+    // What a replay needs of any program.
+    found.retain(|call, _| !["start", "thread", "end"].contains(&&**call));
+    assert_eq!(found, waited);
 }

@@ -10,7 +10,7 @@ use netreel_protocol::session::Session;
 use netreel_protocol::verdict::Judgement;
 
 use crate::arguments::{Check, Source};
-use crate::check::{answer, counts, one, verdict};
+use crate::check::{answer, counts, one, pages, verdict};
 use crate::open;
 use crate::outcome::{Answer, Failure};
 use crate::packets::json;
@@ -94,6 +94,7 @@ fn end(
         json(&export::conclusion(&session, &history, &judgement), out)?;
     } else {
         counts(&history.findings, out)?;
+        pages(&history.findings, out)?;
         verdict(&judgement, out)?;
     }
     Ok(answer(arguments, &judgement))
