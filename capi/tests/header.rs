@@ -152,7 +152,7 @@ fn every_function_of_the_header_is_in_the_table_of_the_test() {
 }
 
 #[test]
-fn the_library_exports_one_function() {
+fn the_library_exports_one_function_and_a_place_for_breakpoints() {
     let library = library_folder().join("libnetreel.so");
     let Ok(output) = Command::new("nm")
         .args(["-D", "--defined-only"])
@@ -164,5 +164,6 @@ fn the_library_exports_one_function() {
     };
     let symbols = String::from_utf8(output.stdout).unwrap();
     let names = symbols.lines().filter_map(|line| line.split(' ').nth(2));
-    assert_eq!(names.collect::<Vec<_>>(), ["netreel_load"]);
+    let expected = ["netreel_before_event", "netreel_load"];
+    assert_eq!(names.collect::<Vec<_>>(), expected);
 }
