@@ -91,7 +91,7 @@ pub enum Command {
     /// as a part of a dataset for DuckDB and Spark.
     Export(Export),
     /// Feeds a reel back into the engine and compares every send. Exits 1 at a divergence.
-    Replay(Replay),
+    Replay(Box<Replay>),
     /// Writes a copy without what must not leave the house, and checks that nothing else changed.
     Redact(Redact),
     /// The wire language: a protocol's bytes, described once (docs/wire-language.md).
