@@ -102,7 +102,7 @@ pub enum Command {
     Manual,
     /// Opens the window.
     #[cfg(feature = "gui")]
-    Inspect(Inspect),
+    Inspect(Box<Inspect>),
 }
 
 #[derive(Debug, Args)]
